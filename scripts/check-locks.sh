@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every package of every package-lock.json has a checksum, so that npm installs what was locked and nothing else. A package
-# that comes inside another one's archive is covered by that one's checksum.
+# Checks that every package in every package-lock.json has a checksum, so that npm installs exactly the locked packages. A package that is
+# bundled in the archive of another one is covered by the checksum of that archive.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 git ls-files '*package-lock.json' | node -e '
@@ -13,9 +13,9 @@ git ls-files '*package-lock.json' | node -e '
       if (path === "" || entry.link || entry.inBundle || /^sha512-/.test(entry.integrity ?? "")) continue;
       missing += 1;
       const name = path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
-      console.error(`${file}: ${path} has no integrity; add what \`npm view ${name}@${entry.version} dist.integrity\` prints`);
+      console.error(`${file}: ${path} has no integrity; add the output of \`npm view ${name}@${entry.version} dist.integrity\``);
     }
   }
-  if (files.length === 0) { console.error("no package-lock.json found: run this in a checkout with git"); missing = 1; }
+  if (files.length === 0) { console.error("no package-lock.json found: run this in a git checkout"); missing = 1; }
   process.exit(missing === 0 ? 0 : 1);
 '

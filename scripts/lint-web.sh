@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the TypeScript and JavaScript: format and lint (Biome), types (tsc), exports and dependencies that nothing uses (knip).
-# Arguments go to Biome: `scripts/lint-web.sh --write` fixes what can be fixed.
+# Checks TypeScript and JavaScript: format and lint (Biome), types (tsc), unused exports and dependencies (knip).
+# Arguments are passed to Biome: `scripts/lint-web.sh --write` applies automatic fixes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/setup-tests.sh web web/client web/console

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# A whole platform on this machine: server, to-do app, assistant, a sample user with simulated glasses. Ctrl-C stops all of it.
+# Starts a complete platform on this machine: server, to-do app, assistant, and a sample user with simulated glasses. Ctrl-C stops it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# Keys, logs and conversations: for nobody else on this machine.
+# Keys, logs and conversations must not be readable by other users of this machine.
 umask 077
 
-# Every port can be chosen: `TOOLYARD_PORT=9000 TOOLYARD_TODO_PORT=9001 make run`.
+# Every port can be changed: `TOOLYARD_PORT=9000 TOOLYARD_TODO_PORT=9001 make run`.
 port() { # variable, default
   local value=${!1:-$2}
   if ! [[ $value =~ ^[0-9]{1,5}$ ]] || [ "$value" -lt 1 ] || [ "$value" -gt 65535 ]; then
@@ -14,7 +14,7 @@ port() { # variable, default
   fi
   echo "$value"
 }
-# In a substitution an exit ends the substitution only; `set -e` ends the script, as these are plain assignments.
+# `exit` in a substitution ends only the substitution. `set -e` then ends the script, because these are plain assignments.
 server_port=$(port TOOLYARD_PORT 8787)
 todo_port=$(port TOOLYARD_TODO_PORT 7010)
 assistant_port=$(port TOOLYARD_ASSISTANT_PORT 7011)
@@ -27,7 +27,7 @@ todo=127.0.0.1:$todo_port
 assistant_package=com.toolyard.assistant
 assistant=127.0.0.1:$assistant_port
 bin=target/quick
-# The server of this run, whatever TOOLYARD_URL says.
+# Always use the server of this run, regardless of TOOLYARD_URL.
 toolyard() { "$bin/toolyard" --server "$url" "$@"; }
 keys=data/todo.env
 assistant_keys=data/assistant.env
@@ -36,14 +36,14 @@ chmod 700 data
 find data -maxdepth 1 -type f -exec chmod go= {} +
 
 if ! command -v curl >/dev/null; then
-  echo "Installing curl, for the commands to try ..."
+  echo "Installing curl, which this script needs ..."
   apt-get update -qq && apt-get install -qq -y curl >/dev/null
 fi
 
-# Checked before something starts there, so that the message names the port and not a log.
+# Checked before anything starts, so that the error names the port instead of a log file.
 is_free() { # variable, port
   if (exec 3<>"/dev/tcp/127.0.0.1/$2") 2>/dev/null; then
-    echo "Port $2 is in use. Stop what listens there, or choose another port: $1=N make run" >&2
+    echo "Port $2 is in use. Stop the program that uses it, or choose another port: $1=N make run" >&2
     return 1
   fi
 }
@@ -56,7 +56,7 @@ stop() {
   trap - EXIT INT TERM
   echo
   echo "Stopping ..."
-  # Without its reader, a write to the pipe would wait forever.
+  # Without a reader, a write to the pipe would block forever.
   exec 4>&- || true
   rm -f data/say
   for pid in "${children[@]}"; do kill "$pid" 2>/dev/null || true; done
@@ -65,14 +65,14 @@ stop() {
 trap stop EXIT
 trap 'exit 0' INT TERM
 
-# Waits until a command works, or says which part did not start and shows the end of its log.
+# Waits until a command succeeds. On timeout, names the part that did not start and prints the end of its log.
 wait_for() { # name, log, command ...
   local name=$1 log=$2 tries=0
   shift 2
   until "$@" >/dev/null 2>&1; do
     tries=$((tries + 1))
     if [ "$tries" -gt 150 ]; then
-      echo "$name did not start; the end of $log:" >&2
+      echo "$name did not start. The end of $log:" >&2
       tail -n 20 "$log" >&2
       exit 1
     fi
@@ -80,8 +80,8 @@ wait_for() { # name, log, command ...
   done
 }
 
-# Chat needs a model. Where nobody named one, no key is set and no server of models runs here, a tiny one stands in.
-chat="No model: set a key such as OPENAI_API_KEY, start Ollama or llama-server, or name a model in TOOLYARD_CHAT__MODEL."
+# Chat needs a model. If none is configured, no API key is set and no model server runs here, use a small demonstration model.
+chat="No model: set an API key such as OPENAI_API_KEY, start Ollama or llama-server, or name a model in TOOLYARD_CHAT__MODEL."
 has_model() {
   local name port
   if [ -n "$(compgen -e TOOLYARD_MODELS__)" ]; then return 0; fi
@@ -94,18 +94,18 @@ has_model() {
   done
   return 1
 }
-# The assistant asks the same model as the server: both read the same sections, the assistant from a file of its own. Variables come
-# first there, as a table that was begun in the file could not be named again. It has no models in its own process, though.
+# The assistant uses the same model as the server: both read the same sections, the assistant from a separate file. Variables come first
+# in that file, because TOML does not allow a table to be opened twice. The assistant cannot run models in its own process.
 assistant_model=()
 assistant_config=data/assistant.toml
-# With keys in it, perhaps, and so for nobody else to read.
+# It may contain keys, so it must not be readable by others.
 rm -f "$assistant_config"
 (umask 077 && : >"$assistant_config")
 endpoints() {
   local name place value named=" "
   for name in $(compgen -e TOOLYARD_MODELS__ || true); do
     place=$(printf '%s' "${name#TOOLYARD_MODELS__}" | tr '[:upper:]' '[:lower:]')
-    # `TOOLYARD_MODELS__X__URL` is one setting of x; a plain text has no quotes there.
+    # `TOOLYARD_MODELS__X__URL` is one setting of x. Plain strings have no quotes there.
     named+="[models.${place%%__*}] "
     value=${!name}
     case $value in
@@ -114,7 +114,7 @@ endpoints() {
     esac
     printf 'models.%s = %s\n' "${place//__/.}" "$value"
   done
-  # A variable is stronger than the file.
+  # A variable overrides the file.
   if [ -f toolyard.toml ]; then
     awk -v named="$named" '/^\[/ { keep = /^\[models\./ && !index(named, " " $1 " ") } keep' toolyard.toml
   fi
@@ -124,18 +124,18 @@ model_of_file() {
     awk '/^\[/ { chat = /^\[chat\]/ } chat && /^model *=/ { gsub(/^model *= *"|".*$/, ""); print; exit }' toolyard.toml
   fi
 }
-name_models() { # the default of the assistant
+name_models() { # the assistant's default model
   endpoints >"$assistant_config"
   if [ -n "$1" ]; then assistant_model=(--model "$1"); fi
 }
 if has_model; then
   name_models "${TOOLYARD_CHAT__MODEL:-$(model_of_file)}"
-  chat="The model for chats is the one that you named, or the first that was found."
+  chat="Chat uses the model that you configured, or the first one that was found."
   if grep -qE '(^|[{,] *)file *=' "$assistant_config"; then
     : >"$assistant_config"
     assistant_model=()
     chat="$chat
-The assistant cannot run a model from a file: it takes the first that it finds elsewhere, or says that it has none."
+The assistant cannot run a model from a file. It uses the first model that it finds elsewhere; if there is none, it says so."
   fi
 elif scripts/demo-model.sh fetch; then
   is_free TOOLYARD_DEMO_PORT "$demo"
@@ -144,23 +144,23 @@ elif scripts/demo-model.sh fetch; then
   wait_for "The demonstration model" data/model.log curl -fsS "http://127.0.0.1:$demo/health"
   export TOOLYARD_MODELS__DEMO="{ url = \"http://127.0.0.1:$demo/v1\", calling = \"small\" }" TOOLYARD_CHAT__MODEL=demo/smollm2
   name_models "$TOOLYARD_CHAT__MODEL"
-  chat="Chats are answered by a demonstration model of 135 million parameters: it shows that tools are called, takes half a minute
-for it where it has to choose between many, and is often wrong.
-For a better one set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, start Ollama or llama-server, or name a model in
+  chat="Chat uses a demonstration model with 135 million parameters. It shows that tools are called, takes half a minute if it has to choose
+among many tools, and its answers are often wrong.
+For a better model, set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, start Ollama or llama-server, or name a model in
 TOOLYARD_CHAT__MODEL, and run this again."
   if [ "$demo" != 7020 ]; then
     chat="$chat
-\`toolyard chat --local\` looks for it on port 7020; here it needs TOOLYARD_MODELS__DEMO__URL=http://127.0.0.1:$demo/v1 TOOLYARD_MODELS__DEMO__CALLING=small"
+\`toolyard chat --local\` expects this model on port 7020. To use it here, set TOOLYARD_MODELS__DEMO__URL=http://127.0.0.1:$demo/v1 TOOLYARD_MODELS__DEMO__CALLING=small"
   fi
 else
-  echo "Going on without a model: tools can be called, chats cannot be answered."
+  echo "Continuing without a model: tools can be called, but chat does not work."
 fi
 
 "$bin/toolyard" serve --listen $address --data data >data/server.log 2>&1 &
 children+=($!)
 wait_for "The server" data/server.log curl -fsS "$url/readyz"
 
-# Registered once; the key and the secret are shown only then, so they are kept beside the database.
+# Registered once. The key and the secret are shown only then, so they are stored next to the database.
 if [ ! -s "$keys" ] || ! toolyard apps show $package >/dev/null 2>&1; then
   toolyard apps rm $package --yes >/dev/null 2>&1 || true
   added=$(toolyard --json apps add --package $package --name "To-do list" --url http://$todo --kind session --type standard \
@@ -173,7 +173,7 @@ set -a
 . "./$keys"
 set +a
 
-# The app may have been registered when it had another port.
+# The app may have been registered with another port.
 moved() { # package, address
   curl -fsS -o /dev/null -X PATCH -H 'Content-Type: application/json' -d "{\"publicUrl\":\"http://$2\"}" "$url/api/apps/$1"
 }
@@ -182,10 +182,10 @@ $bin/toolyard-todo --listen $todo --server $url --package $package --register >d
 children+=($!)
 wait_for "The to-do app" data/todo.log curl -fsS http://$todo/health
 has_tools() { toolyard --json apps show $package | grep -q '"toolCount": *5'; }
-wait_for "The list of its tools" data/todo.log has_tools
+wait_for "The tool list of the to-do app" data/todo.log has_tools
 toolyard --user $user apps install $package >/dev/null
 
-# The assistant says itself how it is registered; the user lets it call the tools of other apps.
+# The assistant describes its own registration. The user grants it access to the tools of other apps.
 if [ ! -s "$assistant_keys" ] || ! toolyard apps show $assistant_package >/dev/null 2>&1; then
   toolyard apps rm $assistant_package --yes >/dev/null 2>&1 || true
   added=$($bin/toolyard-assistant --describe --listen $assistant --package $assistant_package |
@@ -205,10 +205,10 @@ wait_for "The assistant" data/assistant.log curl -fsS http://$assistant/health
 toolyard --user $user apps install $assistant_package >/dev/null
 toolyard --user $user apps grant $assistant_package >/dev/null
 
-# Lines that are written into this pipe are what the user says.
+# Each line that is written to this pipe is spoken by the user.
 rm -f data/say
 mkfifo data/say
-# Held open here as well: a writer never waits for a reader, even while the glasses reconnect.
+# Also kept open here, so that a writer never waits for a reader, even while the glasses reconnect.
 exec 4<>data/say
 "$bin/toolyard" --server "$url" --user $user glasses --model "Even Realities G1" <>data/say >data/glasses.log 2>&1 &
 children+=($!)
@@ -217,12 +217,12 @@ curl -fsS -X POST -H "X-User-Id: $user" "$url/api/session/apps/$assistant_packag
 
 cat <<TEXT
 
-Toolyard runs. The console: $url (dev mode: anyone on this machine can sign in as any user; pick $user).
+Toolyard is running. Open the console: $url (dev mode: anyone on this machine can sign in as any user; choose $user).
 The to-do app and the assistant are registered and installed for $user, who wears simulated glasses.
 $chat
-Logs: data/server.log, data/todo.log, data/assistant.log; what the glasses show: data/glasses.log
+Logs: data/server.log, data/todo.log, data/assistant.log. Display of the glasses: data/glasses.log
 
-Try next, in another terminal:
+Try this in another terminal:
 
   curl -s -H 'X-User-Id: $user' $url/api/tools
 

@@ -1,40 +1,40 @@
 #!/usr/bin/env bash
-# Installs what the tests need and cargo does not bring: the app on the real @mentra/sdk, the MCP conformance suite, and
-# the MCP clients, MCP servers and chat clients of others, what the client for web pages and the console are built and tested
-# with, a browser, a voice, and a small language model with its server.
+# Installs what the tests need in addition to cargo: the app on the original @mentra/sdk, the MCP conformance suite, third-party MCP clients,
+# MCP servers and chat clients, the build and test tools of the web client and the console, a browser, a speech synthesizer, and a small
+# language model with its server.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# The SDK's modules are not marked as such; these versions are the first that see it for themselves.
+# The SDK's files are not marked as ES modules. These are the first Node versions that detect them.
 node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 22 || (a === 22 && b >= 7) || (a === 20 && b >= 19) ? 0 : 1)' 2>/dev/null || {
-  echo "The tests need Node 20.19, or 22.7 and newer, from https://nodejs.org; here: $(node --version 2>/dev/null || echo none)" >&2
+  echo "The tests need Node 20.19, or 22.7 or later, from https://nodejs.org. Found: $(node --version 2>/dev/null || echo none)" >&2
   exit 1
 }
 
-# Some of the clients need a newer Node, which the suite brings where npm has it for this machine.
+# Some clients need a newer Node. The conformance suite installs one if npm provides it for this machine.
 newer_node() {
   local node=tests/conformance/node_modules/.bin/node
   [ -x "$node" ] || node=node
   "$node" -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 22 || (a === 22 && b >= 19) ? 0 : 1)' || {
-    echo "The clients in $1 need Node 22.19 or newer, from https://nodejs.org; here: $("$node" --version)" >&2
+    echo "The clients in $1 need Node 22.19 or later, from https://nodejs.org. Found: $("$node" --version)" >&2
     exit 1
   }
 }
 
-# The clients that are written in Python, in an environment of their own.
+# Python clients, in a separate virtual environment.
 python_clients() {
   local project=$1
-  # Written last, so it is newer than the list only after an install of it that went through.
+  # Written last, so it is newer than the requirements only after a successful install.
   local installed=$project/.venv/installed
   [ ! -e "$installed" ] || [ "$project/requirements.txt" -nt "$installed" ] || return 0
   local fits='import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))'
   if ! python3 -c "$fits" 2>/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-    # Debian has `venv` in a package of its own.
+    # On Debian, `venv` is in a separate package.
     export DEBIAN_FRONTEND=noninteractive
     apt-get update -qq >/dev/null && apt-get install -qq -y --no-install-recommends python3 python3-venv >/dev/null || true
   fi
   python3 -c "$fits" 2>/dev/null || {
-    echo "The tests need Python 3.11 or newer with its module venv (on Debian: apt-get install python3-venv); here: $(python3 --version 2>/dev/null || echo none)" >&2
+    echo "The tests need Python 3.11 or later with the module venv (on Debian: apt-get install python3-venv). Found: $(python3 --version 2>/dev/null || echo none)" >&2
     exit 1
   }
   rm -rf "$project/.venv"
@@ -43,7 +43,7 @@ python_clients() {
   touch "$installed"
 }
 
-# A browser for the console and a voice for speech, where Debian has them.
+# A browser for the console and a speech synthesizer, from Debian packages.
 if [ $# = 0 ] && { ! command -v chromium >/dev/null || ! command -v curl >/dev/null || ! command -v espeak-ng >/dev/null; }; then
   if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     export DEBIAN_FRONTEND=noninteractive
@@ -54,11 +54,11 @@ if [ $# = 0 ] && { ! command -v chromium >/dev/null || ! command -v curl >/dev/n
   fi
 fi
 
-# The tests of models ask a real one.
+# Some tests use a real model.
 [ $# -gt 0 ] || scripts/demo-model.sh fetch
 
 for project in ${@:-tests/mentra-sdk tests/conformance tests/mcp-clients tests/mcp-servers tests/chat-clients tests/console web web/client web/console}; do
-  # npm writes this file last, so it is newer than the lock file only after an install of it that went through.
+  # npm writes this file last, so it is newer than the lock file only after a successful install.
   installed=$project/node_modules/.package-lock.json
   if [ ! -e "$installed" ] || [ "$project/package-lock.json" -nt "$installed" ]; then
     npm ci --prefix "$project" --no-audit --no-fund --ignore-scripts --loglevel=error

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Models in this process (cargo feature `local`), with the demonstration model: clippy, tests, and how well it calls tools,
-# in this process and in llama.cpp's server. Building llama.cpp needs cmake and libclang and takes ten minutes of a core.
+# Tests in-process models (cargo feature `local`) with the demonstration model: clippy, tests, and an evaluation of its tool calls, in this
+# process and in llama.cpp's server. Building llama.cpp needs cmake and libclang and takes ten minutes on one core.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,7 +15,7 @@ if ! command -v cmake >/dev/null || ! command -v clang >/dev/null; then
 fi
 scripts/demo-model.sh fetch
 
-# Always the same selection of packages: each other one builds llama.cpp anew.
+# Always select the same packages: any other selection rebuilds llama.cpp.
 local=(--locked -p toolyard-agent -p toolyard-cli --features toolyard-agent/local,toolyard-cli/local)
 cargo clippy "${local[@]}" --all-targets -- -D warnings
 cargo test "${local[@]}" --test local

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests: with nextest where it is there, because it runs test binaries side by side; else with cargo. First those of
-# the client for web pages and of the console's parts, which take seconds, with the Node that `setup-tests.sh` has looked at.
+# Runs the tests, with nextest if it is installed, because it runs test binaries in parallel, else with cargo. The unit tests of the web
+# client and the console run first, because they take seconds. They use the Node that `setup-tests.sh` has checked.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 with_newer_node() { PATH="$PWD/tests/conformance/node_modules/.bin:$PATH" "$@"; }
@@ -12,5 +12,5 @@ else
   cargo test --locked --workspace --no-fail-fast --lib --bins --tests
 fi
 cargo test --locked --workspace --doc
-# The console in a browser, against the binaries that were built.
+# The console in a browser, against the built binaries.
 with_newer_node npm test --silent --prefix tests/console

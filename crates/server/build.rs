@@ -1,5 +1,5 @@
-//! Puts the built web console into the program: a sorted table of path, content type, ETag, bytes and brotli bytes.
-//! Where `web/console/dist` is not there, the table is empty, and the server says how to build it.
+//! Builds the web console into the program: a sorted table of path, content type, ETag, bytes and brotli bytes.
+//! If `web/console/dist` is missing, the table is empty, and the server explains how to build it.
 
 use std::{
     env,
@@ -12,15 +12,15 @@ use std::{
 use sha2::{Digest as _, Sha256};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or("cargo says where we are")?);
-    let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo says where to write")?);
+    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").ok_or("CARGO_MANIFEST_DIR is not set")?);
+    let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
     println!("cargo:rerun-if-changed=build.rs");
     let console = here.join("../../web/console");
     let mut table = String::from("pub(super) static BUILT: &[ConsoleFile] = &[\n");
     if console.is_dir() {
         let dist = console.join("dist");
-        // Cargo runs this again each time while a watched path is missing, and compiles the server with it. An empty folder is
-        // seen to fill. Where it cannot be made, the sources are read-only, and nobody builds the console there.
+        // While a watched path is missing, cargo runs this script and compiles the server every time. So create the folder.
+        // If that fails, the sources are read-only, and the console cannot be built there anyway.
         let _ = fs::create_dir_all(&dist);
         println!("cargo:rerun-if-changed={}", dist.display());
         let mut files = Vec::new();
@@ -35,7 +35,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The files below a folder, by their path in URLs. Packed forms belong to the file beside them; links lead elsewhere.
+/// Collects the files below a folder by their URL path. Skips compressed files, which belong to the file next to them, and
+/// links.
 fn collect(folder: &Path, prefix: &str, files: &mut Vec<(String, PathBuf)>) -> Result<(), Box<dyn Error>> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
     for entry in entries {
@@ -58,11 +59,14 @@ fn row(path: &str, file: &Path) -> Result<String, Box<dyn Error>> {
             let _ = write!(text, "{byte:02x}");
             text
         });
-    let mut packed = file.clone().into_os_string();
-    packed.push(".br");
-    let packed = PathBuf::from(packed);
-    let brotli =
-        if packed.is_file() { format!("Some(include_bytes!({packed:?}))") } else { "None".to_owned() };
+    let mut compressed = file.clone().into_os_string();
+    compressed.push(".br");
+    let compressed = PathBuf::from(compressed);
+    let brotli = if compressed.is_file() {
+        format!("Some(include_bytes!({compressed:?}))")
+    } else {
+        "None".to_owned()
+    };
     Ok(format!(
         "    ConsoleFile {{ path: {path:?}, kind: {:?}, etag: {etag:?}, bytes: include_bytes!({file:?}), brotli: {brotli} }},\n",
         kind_of(path)

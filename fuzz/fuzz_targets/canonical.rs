@@ -1,4 +1,4 @@
-//! Any text in its canonical form: see `toolyard_trust::check::canonical_form`. Seeds: `crates/trust/tests/data`.
+//! Any text in its canonical form: see `toolyard_trust::check::check_canonical_form`. Seeds: `crates/trust/tests/data`.
 
 #![no_main]
 
@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use toolyard_trust::check;
 
 fuzz_target!(|text: &str| {
-    if let Err(wrong) = check::canonical_form(text) {
+    if let Err(wrong) = check::check_canonical_form(text) {
         panic!("{wrong}");
     }
 });

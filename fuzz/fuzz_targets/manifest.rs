@@ -1,4 +1,4 @@
-//! Any bytes as a manifest: see `toolyard_trust::check::manifest`. Seeds: `crates/trust/tests/data`.
+//! Any bytes as a manifest: see `toolyard_trust::check::check_manifest`. Seeds: `crates/trust/tests/data`.
 
 #![no_main]
 
@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use toolyard_trust::check;
 
 fuzz_target!(|bytes: &[u8]| {
-    if let Err(wrong) = check::manifest(bytes) {
+    if let Err(wrong) = check::check_manifest(bytes) {
         panic!("{wrong}");
     }
 });

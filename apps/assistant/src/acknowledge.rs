@@ -1,4 +1,4 @@
-//! Says that it takes longer, before the user wonders. Pure: the time comes in, a sentence comes out.
+//! Tells the user that an answer takes longer. Pure: it gets the time and returns a sentence.
 
 use std::time::Duration;
 
@@ -6,58 +6,58 @@ use tokio::time::Instant;
 
 use crate::localization::{LocalizedMessage, SpokenLanguage};
 
-/// What was said so far to a user who waits.
+/// The notices for a user who waits for an answer.
 #[derive(Debug)]
 pub struct DelayNotice {
     after: Duration,
-    /// How soon a sentence is shown again, before the display drops it.
+    /// When a sentence is shown again: before the display clears it.
     again: Duration,
     due: Option<Instant>,
     app: Option<String>,
-    /// How often something was said; only the first time is worth speaking.
+    /// How often a sentence was shown; only the first one is spoken.
     said_count: usize,
-    /// Whether the user has words to read or hear, and so nothing to wonder about.
+    /// Whether the answer has started, so that no more notices are needed.
     is_over: bool,
 }
 
 impl DelayNotice {
-    /// Something was asked now. A sentence that was said is said `again` as long as there are no words.
+    /// A question was asked now. The sentence is repeated every `again` until the answer starts.
     pub fn new(after: Duration, again: Duration, now: Instant) -> Self {
         Self { after, again, due: Some(now + after), app: None, said_count: 0, is_over: false }
     }
 
-    /// An app is asked now.
+    /// A tool of an app is called.
     pub fn app_called(&mut self, app: &str, now: Instant) {
         if self.is_over || self.app.as_deref() == Some(app) {
             return;
         }
         self.app = Some(app.to_owned());
-        // Whoever waits for the first word already does not wait longer because of this.
+        // A user who is already waiting does not wait longer because of this.
         let due = now + self.after;
         self.due = Some(self.due.map_or(due, |before| before.min(due)));
     }
 
-    /// The user reads or hears something: there is nothing more to say.
+    /// The answer has started: no more notices.
     pub fn answer_started(&mut self) {
         (self.due, self.is_over) = (None, true);
     }
 
-    /// The app has answered; the model thinks on.
+    /// The app has responded; the model continues.
     pub fn app_answered(&mut self) {
         self.app = None;
     }
 
-    /// Something else is being said: not now.
+    /// Something else is being spoken: try again later.
     pub fn postpone(&mut self, now: Instant) {
         self.due = Some(now + self.again);
     }
 
-    /// When something is to be said.
+    /// When the next sentence is due.
     pub fn next_due(&self) -> Option<Instant> {
         self.due
     }
 
-    /// What is to be said now, and whether it is the first time.
+    /// The sentence for now, and whether it is the first one.
     pub fn next_sentence(&mut self, language: SpokenLanguage, now: Instant) -> (String, bool) {
         self.due = Some(now + self.again);
         self.said_count += 1;

@@ -1,26 +1,26 @@
-//! Asks the user before something is done that cannot be undone. One question at a time; silence is a no.
+//! Asks the user to approve calls that cannot be undone. One question at a time; silence means no.
 
 use std::{future::Future, time::Duration};
 
 use parking_lot::Mutex;
 use tokio::{sync::oneshot, time::timeout};
 
-/// What the user said.
+/// The user's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApprovalAnswer {
     /// Yes.
     Yes,
     /// No.
     No,
-    /// Nothing that could be understood, in time.
+    /// No answer that was understood, within the timeout.
     Silence,
 }
 
-/// The question that a user is asked, if any.
+/// The open question to a user, if any.
 #[derive(Debug, Default)]
 pub struct ApprovalPrompt {
     waiting: Mutex<Option<oneshot::Sender<bool>>>,
-    /// Held while a question is open: the next one waits for its turn.
+    /// Held while a question is open, so that the next one waits.
     one: tokio::sync::Mutex<()>,
 }
 
@@ -30,14 +30,14 @@ impl ApprovalPrompt {
         self.lock_waiting().as_ref().is_some_and(|waiting| !waiting.is_closed())
     }
 
-    /// The user has answered. Nothing happens where nothing was asked.
+    /// Records the user's answer. Does nothing if no question is open.
     pub fn answer(&self, yes: bool) {
         if let Some(waiting) = self.lock_waiting().take() {
             let _ = waiting.send(yes);
         }
     }
 
-    /// Puts a question and waits for its answer. `put` may take as long as it likes: whoever answers earlier is heard.
+    /// Asks a question and waits for the answer. `put` shows or speaks it; the user may answer before it has finished.
     pub async fn ask_user(&self, put: impl Future<Output = ()>, wait: Duration) -> ApprovalAnswer {
         let _turn = self.one.lock().await;
         let (sender, answer) = oneshot::channel();
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_stops_asking_is_not_answered() {
+    async fn a_dropped_question_is_closed() {
         let approvals = ApprovalPrompt::default();
         {
             let asking = approvals.ask_user(async {}, WAIT);

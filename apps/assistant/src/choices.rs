@@ -1,4 +1,4 @@
-//! What a user chose in the app's settings, and how these settings are registered.
+//! The user's choices in the app's settings, and the definitions of these settings.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
@@ -10,12 +10,12 @@ use crate::localization::{SpokenLanguage, primary_subtag};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HistoryRetention {
-    /// Not at all: every question stands by itself.
+    /// Not at all: every question is independent.
     Off,
     /// As long as the assistant is open, in memory.
     #[default]
     Session,
-    /// In the assistant's database, until the user says forget.
+    /// In the assistant's database, until the user says to forget it.
     Forever,
 }
 
@@ -23,28 +23,28 @@ pub enum HistoryRetention {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SpeechMode {
-    /// Where the glasses have a speaker.
+    /// If the glasses have a speaker.
     #[default]
     Auto,
-    /// Always: the platform finds a speaker, such as the phone's.
+    /// Always: the platform uses another speaker, such as the phone's.
     On,
     /// Never.
     Off,
 }
 
-/// What one user chose.
+/// The choices of one user.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UserChoices {
     /// How long a conversation is kept.
     pub keep: HistoryRetention,
     /// Whether answers are spoken.
     pub speak: SpeechMode,
-    /// The language to listen for, such as `de-DE`; any where it is missing.
+    /// The language to listen for, such as `de-DE`; `None` is any.
     pub language: Option<String>,
 }
 
 impl UserChoices {
-    /// Reads the settings. What is missing or makes no sense is as the operator wants it.
+    /// Reads the settings. Missing or invalid ones get the operator's defaults.
     pub fn from_settings(settings: &UserSettings, usual: HistoryRetention) -> Self {
         let language: Option<String> = settings.get("language");
         Self {
@@ -54,19 +54,19 @@ impl UserChoices {
         }
     }
 
-    /// The stream to listen to: `transcription:…`.
+    /// The language of the stream to subscribe to: `transcription:…`.
     pub fn transcription_stream(&self) -> &str {
         self.language.as_deref().unwrap_or("auto")
     }
 
-    /// The language to answer in: the chosen one, else the one that was heard.
+    /// The language to answer in: the chosen one, or else the one that was heard.
     pub fn answer_language(&self, heard: Option<&str>) -> (SpokenLanguage, String) {
         let tag = self.language.as_deref().or(heard).unwrap_or("en");
         (SpokenLanguage::from_tag(tag), primary_subtag(tag))
     }
 }
 
-/// A choice of three that older settings wrote as a toggle.
+/// A choice of three, which older settings stored as a boolean.
 struct SpeechSwitch(SpeechMode);
 
 impl<'de> Deserialize<'de> for SpeechSwitch {
@@ -79,7 +79,7 @@ impl<'de> Deserialize<'de> for SpeechSwitch {
     }
 }
 
-/// `de-DE`, as streams want it.
+/// Whether a tag has the form `de-DE`, as streams require it.
 fn is_tag(tag: &str) -> bool {
     tag.split_once('-').is_some_and(|(language, region)| {
         (2..=3).contains(&language.len())
@@ -89,7 +89,7 @@ fn is_tag(tag: &str) -> bool {
     })
 }
 
-/// The settings as they are registered with the app; `usual` is what a user gets who has not chosen.
+/// The definitions with which the settings are registered. `usual` is the default retention.
 pub fn setting_definitions(usual: HistoryRetention) -> Value {
     let options = |list: &[(&str, &str)]| -> Value {
         list.iter().map(|(value, label)| json!({ "value": value, "label": label })).collect()
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_chosen_is_the_usual() {
+    fn without_choices_the_defaults_apply() {
         let choices = UserChoices::from_settings(&UserSettings::default(), HistoryRetention::Off);
         assert_eq!(choices, UserChoices { keep: HistoryRetention::Off, ..UserChoices::default() });
         assert_eq!(choices.transcription_stream(), "auto");

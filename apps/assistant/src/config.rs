@@ -1,4 +1,4 @@
-//! What whoever runs the assistant can set, in a TOML file. Every setting has a default.
+//! The operator's configuration of the assistant, a TOML file. Every setting has a default.
 
 use std::{
     collections::BTreeMap,
@@ -21,17 +21,17 @@ pub struct AssistantConfig {
     pub server: String,
     /// The package name under which it is registered.
     pub package: String,
-    /// The file with the conversations that users want kept forever.
+    /// The file for conversations that users want to keep forever.
     pub data: PathBuf,
-    /// The model that answers, such as `openai/gpt-5-mini`. Where it is missing: the first that is found.
+    /// The model that answers, such as `openai/gpt-5-mini`. The default is the first that is found.
     pub model: Option<String>,
-    /// Endpoints of models by name, as in the server's configuration.
+    /// Model endpoints by name, as in the server's configuration.
     pub models: BTreeMap<String, ModelEndpointConfig>,
-    /// Whether the usual ports of this machine are asked for Ollama, llama-server, LM Studio and vLLM.
+    /// Whether to search the default ports of this machine for Ollama, llama-server, LM Studio and vLLM.
     pub local_servers: bool,
-    /// Added to what the model is told.
+    /// Text that is added to the system prompt.
     pub system: String,
-    /// Wake words by language. A list here takes the place of the defaults of that language.
+    /// Wake words by language. A list replaces the defaults of that language.
     pub wake: BTreeMap<String, Vec<String>>,
     /// How it listens.
     pub listening: ListeningSettings,
@@ -39,7 +39,7 @@ pub struct AssistantConfig {
     pub answer: AnswerSettings,
     /// What it remembers.
     pub history: HistoryLimits,
-    /// Whether words that are exactly an activation phrase run their tool without asking a model.
+    /// Whether a question that is exactly an activation phrase runs its tool without a model.
     pub phrases_without_model: bool,
 }
 
@@ -63,7 +63,7 @@ impl Default for AssistantConfig {
     }
 }
 
-/// A place where models are.
+/// A model endpoint.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelEndpointConfig {
@@ -72,7 +72,7 @@ pub struct ModelEndpointConfig {
     /// The environment variable that holds the key.
     #[serde(default)]
     pub key_env: Option<String>,
-    /// How its models call tools; where it is missing, the place is asked.
+    /// How its models call tools. The default is to ask the endpoint.
     #[serde(default)]
     pub calling: Option<CallingMode>,
 }
@@ -81,30 +81,30 @@ pub struct ModelEndpointConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AnswerSettings {
-    /// After so long without a word the user is told that it takes longer.
+    /// After this time without text the user is told that it takes longer.
     pub acknowledge_ms: u64,
-    /// How long a yes is waited for, in seconds.
+    /// Timeout for the user's approval, in seconds.
     pub approval_s: u64,
-    /// Longest call of a tool, in seconds.
+    /// Timeout of a tool call, in seconds.
     pub call_s: u64,
-    /// Longest answer, in seconds.
+    /// Timeout of an answer, in seconds.
     pub time_s: u64,
-    /// Questions to the model in one answer.
+    /// Most model requests per answer.
     pub steps: usize,
-    /// Tokens that the model reads and writes for one answer.
+    /// Most tokens that the model reads and writes for one answer.
     pub tokens: u64,
-    /// Tokens that the model writes at once.
+    /// Most tokens that the model writes per request.
     pub max_tokens: u32,
-    /// Tools that the model sees at once.
+    /// Most tools that the model is offered per request.
     pub tools: usize,
-    /// How long a page stays.
+    /// How long a page is shown.
     pub reading: ReadingTime,
 }
 
 impl Default for AnswerSettings {
     fn default() -> Self {
         Self {
-            // Less than the 300 ms after which people wonder, because the way to the glasses takes some of them.
+            // People notice a delay after about 300 ms, and the message takes some time to reach the glasses.
             acknowledge_ms: 250,
             approval_s: 15,
             call_s: 60,
@@ -121,20 +121,20 @@ impl Default for AnswerSettings {
 /// Why a configuration cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum AssistantConfigError {
-    /// The file is not there.
-    #[error("{} cannot be read: {error}", path.display())]
+    /// The file cannot be read.
+    #[error("cannot read {}: {error}", path.display())]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The cause.
         error: std::io::Error,
     },
-    /// It is not what it should be.
+    /// The file is not a valid configuration.
     #[error("{}: {error}", path.display())]
     Form {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Where and what.
+        /// The error with its position.
         error: Box<toml::de::Error>,
     },
 }
@@ -155,7 +155,7 @@ mod tests {
     use crate::choices::HistoryRetention;
 
     #[test]
-    fn what_is_missing_is_the_default_and_what_is_unknown_is_told() {
+    fn missing_settings_get_defaults_and_unknown_ones_are_refused() {
         let text = r#"
             model = "local/qwen3"
             phrases_without_model = true
@@ -184,12 +184,8 @@ mod tests {
     fn a_file_that_is_missing_or_wrong_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("assistant.toml");
-        assert!(
-            AssistantConfig::from_file(&path)
-                .unwrap_err()
-                .to_string()
-                .contains("assistant.toml cannot be read")
-        );
+        let missing = AssistantConfig::from_file(&path).unwrap_err().to_string();
+        assert!(missing.starts_with("cannot read") && missing.contains("assistant.toml"), "{missing}");
         std::fs::write(&path, "listen = 5").unwrap();
         assert!(AssistantConfig::from_file(&path).unwrap_err().to_string().contains("assistant.toml: "));
     }

@@ -1,4 +1,4 @@
-//! Where answers go: the port to a user's glasses, and what is known of them.
+//! The port to a user's glasses, and their capabilities.
 
 use std::time::Duration;
 
@@ -7,41 +7,41 @@ use toolyard_app_sdk::{Capabilities, Session};
 
 use crate::{choices::SpeechMode, page::ScreenSize};
 
-/// How long nothing is shown, before whatever is beneath comes back: the app in front keeps its picture.
+/// How long an empty view is shown to clear the display. The view of the app in front comes back after it.
 const BLINK: Duration = Duration::from_millis(1);
 
-/// A user's glasses. What cannot be shown or spoken is written to the log and is no error: the user has walked away.
+/// A user's glasses. Failures are logged and not returned: the user may have disconnected at any time.
 #[async_trait]
 pub trait Glasses: Send + Sync {
-    /// What they are now. Glasses can change while somebody is asked.
+    /// Their current capabilities. The user can change glasses during a question.
     fn device(&self) -> GlassesProfile;
-    /// Shows a text for that time.
+    /// Shows a text for the given time.
     async fn show_text(&self, text: &str, lasting: Duration);
-    /// Takes away what was shown.
+    /// Clears what was shown.
     async fn clear_display(&self);
-    /// Speaks a text, and returns when it was spoken.
+    /// Speaks a text, and returns when speech has finished.
     async fn speak_text(&self, text: &str);
     /// Stops speaking.
     async fn stop_speech(&self);
 }
 
-/// What is known of some glasses.
+/// The capabilities of glasses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GlassesProfile {
-    /// Their name, where the platform knows it.
+    /// Their model name, if known.
     pub model: Option<String>,
-    /// Whether something can be shown. Where nothing is known, it is tried.
+    /// Whether they have a display. Assumed if nothing is known.
     pub has_display: bool,
-    /// Whether something can be spoken.
+    /// Whether they have a speaker.
     pub has_speaker: bool,
-    /// How much text fits.
+    /// The size of the display in text.
     pub screen: ScreenSize,
-    /// What else they have, in words for a model.
+    /// All hardware parts, as text for the model.
     pub parts: Vec<&'static str>,
 }
 
 impl GlassesProfile {
-    /// Reads what the platform says.
+    /// Reads the capabilities of the platform.
     pub fn from_capabilities(glasses: Option<&Capabilities>) -> Self {
         let Some(known) = glasses else {
             return Self {
@@ -88,25 +88,25 @@ impl Glasses for Session {
 
     async fn show_text(&self, text: &str, lasting: Duration) {
         if let Err(error) = self.show_text_wall(text).for_duration(lasting).await {
-            tracing::debug!(session = %self.id(), %error, "not shown");
+            tracing::debug!(session = %self.id(), %error, "cannot show text");
         }
     }
 
     async fn clear_display(&self) {
         if let Err(error) = self.clear_view().for_duration(BLINK).await {
-            tracing::debug!(session = %self.id(), %error, "not cleared");
+            tracing::debug!(session = %self.id(), %error, "cannot clear display");
         }
     }
 
     async fn speak_text(&self, text: &str) {
         if let Err(error) = Self::speak(self, text).await {
-            tracing::debug!(session = %self.id(), %error, "not spoken");
+            tracing::debug!(session = %self.id(), %error, "cannot speak text");
         }
     }
 
     async fn stop_speech(&self) {
         if let Err(error) = self.stop_speaking().await {
-            tracing::debug!(session = %self.id(), %error, "not stopped");
+            tracing::debug!(session = %self.id(), %error, "cannot stop speech");
         }
     }
 }

@@ -1,17 +1,18 @@
-//! The voice assistant for smart glasses: it hears its name, asks a model, runs the user's tools, shows and speaks the answer.
+//! The voice assistant for smart glasses: it listens for its wake word, asks a model, runs the user's tools, and shows and
+//! speaks the answer.
 //!
 //! It is an app like any other: built on the public app SDK and the public REST API, with the `assistant` grant of the user.
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | one question, top to bottom | `turn` |
-//! | one open assistant | `session` |
-//! | whether something was said to it | [`addressed`] |
-//! | an answer as it comes: pages, voice, the last words | [`tell`], [`page`], [`voice`], [`acknowledge`] |
+//! | one question, from start to end | `turn` |
+//! | the session of one user | `session` |
+//! | wake words, and what counts as a question | [`listener`] |
+//! | showing and speaking an answer as it streams | [`presenter`], [`page`], [`voice`], [`acknowledge`] |
 //! | the user's tools | [`remote`] |
-//! | a yes before something is deleted | [`ask`] |
-//! | what was said before | [`history`] |
-//! | every sentence of its own, in every language | [`words`] |
+//! | approval before destructive calls | [`approval`] |
+//! | earlier conversations | [`history`] |
+//! | the assistant's own sentences, in every language | [`localization`] |
 //! | every setting | [`config`], [`choices`] |
 
 #![warn(missing_docs)]
@@ -54,10 +55,10 @@ use crate::{
     remote::platform::{PlatformClient, PlatformSetupError},
 };
 
-/// Longest wait for summaries when the assistant stops.
+/// How long to wait for summaries when the assistant stops.
 const STOP_WAIT: Duration = Duration::from_secs(10);
 
-/// Why an assistant cannot be made.
+/// Why an assistant cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// The package name.
@@ -80,16 +81,16 @@ pub enum SetupError {
     Tool(#[from] InvalidTool),
 }
 
-/// An environment that is asked by name.
+/// Looks up environment variables by name.
 pub type EnvironmentLookup = dyn Fn(&str) -> Option<String> + Send + Sync;
 
-/// Time, chance and the environment, passed in so that a test can move them.
+/// Time, randomness and the environment, passed in so that tests can control them.
 pub struct SystemPorts {
     /// The time of day.
     pub clock: Arc<dyn Clock>,
-    /// Unguessable numbers.
+    /// Random ids.
     pub ids: Arc<dyn IdGenerator>,
-    /// The environment, for keys of models.
+    /// The environment, for API keys of models.
     pub variables: Box<EnvironmentLookup>,
 }
 
@@ -100,7 +101,7 @@ impl SystemPorts {
     }
 }
 
-/// What all sessions share.
+/// The state that all sessions share.
 pub(crate) struct AssistantState {
     pub(crate) config: AssistantConfig,
     pub(crate) wake: Arc<WakeWords>,
@@ -111,7 +112,7 @@ pub(crate) struct AssistantState {
     pub(crate) tasks: TaskTracker,
 }
 
-/// The assistant. Cheap to clone; every clone is the same.
+/// The assistant. Cheap to clone; clones share their state.
 #[derive(Clone)]
 pub struct Assistant(Arc<AssistantState>);
 
@@ -122,7 +123,7 @@ impl fmt::Debug for Assistant {
 }
 
 impl Assistant {
-    /// An assistant with that configuration and the key from its registration.
+    /// An assistant with this configuration and the API key from its registration.
     pub fn new(config: AssistantConfig, key: &SecretText, world: SystemPorts) -> Result<Self, SetupError> {
         let package: PackageName = config.package.parse()?;
         let SystemPorts { clock, ids, variables } = world;
@@ -138,7 +139,7 @@ impl Assistant {
         Ok(Self(Arc::new(shared)))
     }
 
-    /// Adds the assistant to an app in the making.
+    /// Adds the assistant to an app server.
     pub fn add_to(&self, builder: AppServerBuilder) -> Result<AppServerBuilder, SetupError> {
         let (opened, closed) = (self.0.clone(), self.0.clone());
         let builder = builder.register_tool(self.forget_tool()?);
@@ -147,13 +148,13 @@ impl Assistant {
             let shared = closed.clone();
             async move {
                 if let Err(error) = shared.history.end_session(session.user()).await {
-                    tracing::error!(user = %session.user(), %error, "a conversation could not be dropped");
+                    tracing::error!(user = %session.user(), %error, "cannot delete session conversation");
                 }
             }
         }))
     }
 
-    /// The command as a tool as well: a model finds it whatever words the user takes.
+    /// The "forget" command as a tool, so that a model can call it whatever words the user chooses.
     fn forget_tool(&self) -> Result<Tool, InvalidTool> {
         let shared = self.0.clone();
         let forget = move |_: NoArguments, cx: ToolContext| {
@@ -177,16 +178,16 @@ impl Assistant {
         .build()
     }
 
-    /// Waits for what is still being written down.
+    /// Waits for pending summaries.
     pub async fn stop(&self) {
         self.0.tasks.close();
         if timeout(STOP_WAIT, self.0.tasks.wait()).await.is_err() {
-            tracing::warn!("a summary was not written in time");
+            tracing::warn!("summaries not finished in time");
         }
     }
 }
 
-/// The picture of the app, as an address that holds all of it.
+/// The app's icon as a data URL.
 fn icon_data_url() -> String {
     let svg = include_str!("../icon.svg").trim_end();
     let escaped = svg.replace('"', "'").replace('#', "%23").replace('<', "%3C").replace('>', "%3E");

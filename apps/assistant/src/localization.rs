@@ -1,11 +1,11 @@
-//! Every sentence that the assistant says by itself, in every language that it speaks. What a model writes is not here.
+//! The assistant's own sentences in every language that it supports. Text of the model is not here.
 
 use toolyard_agent::model::ModelErrorKind;
 
-/// A language in which the assistant has its own sentences. A model may answer in many more.
+/// A language of the assistant's own sentences. A model can answer in many more.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum SpokenLanguage {
-    /// English, also where the user's language is none of the others.
+    /// English, the default for languages that are not supported.
     #[default]
     English,
     /// German
@@ -17,7 +17,7 @@ pub enum SpokenLanguage {
 }
 
 impl SpokenLanguage {
-    /// All of them, in the order of the columns of every table here.
+    /// All languages, in the order of the table columns.
     pub const ALL: [Self; 4] = [Self::English, Self::German, Self::French, Self::Spanish];
 
     /// The language of a tag such as `de` or `de-AT`.
@@ -40,62 +40,62 @@ impl SpokenLanguage {
     }
 }
 
-/// The first part of a language tag, in small letters: `de` of `de-AT`.
+/// The primary subtag of a language tag, in lower case: `de` of `de-AT`.
 pub fn primary_subtag(tag: &str) -> String {
     tag.split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase()
 }
 
-/// A sentence.
+/// A sentence of the assistant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LocalizedMessage<'a> {
     /// It takes longer.
     OneMoment,
-    /// It takes longer because an app is asked.
+    /// It takes longer because a tool of an app is called.
     Asking(&'a str),
     /// The assistant waits for a question.
     Listening,
-    /// The question whether a tool may run. The tool, and the app that brings it.
+    /// The approval question for a tool call.
     MayI {
-        /// The tool, for people.
+        /// The tool's title.
         tool: &'a str,
-        /// The app, for people.
+        /// The app's name.
         app: &'a str,
-        /// What it would be called with, for people.
+        /// The arguments, for people.
         with: &'a str,
     },
-    /// The conversation is gone.
+    /// The conversation was deleted.
     Forgotten,
-    /// Follow-ups.
+    /// Suggested follow-ups.
     YouCanSay(&'a str),
-    /// An app does not answer.
+    /// An app does not respond.
     AppDown(&'a str),
-    /// A tool did not work, and says why.
+    /// A tool failed.
     ToolFailed {
-        /// The app, for people.
+        /// The app's name.
         app: &'a str,
-        /// What it says.
+        /// The reason.
         why: &'a str,
     },
-    /// A tool that these glasses cannot run: the tool, and what it needs.
+    /// A tool cannot run on these glasses.
     Needs {
-        /// The tool, for people.
+        /// The tool's title.
         tool: &'a str,
-        /// The parts, in the platform's words.
+        /// The platform's reason, which names the missing parts.
         parts: &'a str,
     },
-    /// There is trouble with the model.
+    /// The model failed.
     Model(ModelErrorKind),
-    /// The answer took longer than it may.
+    /// The answer timed out.
     TooLong,
-    /// The model has nothing to say.
+    /// The model returned no text.
     Nothing,
-    /// The platform does not answer.
+    /// The platform is not available.
     PlatformDown,
-    /// The app is not installed, or may not call tools.
+    /// The assistant is not installed for the user, or is not allowed to call tools.
     NotAllowed,
-    /// There are no tools: there are none, or the assistant may not use them.
+    /// The user has no tools, or the assistant is not allowed to use them.
     NoTools,
-    /// Something said that it would speak or show for itself, and did not work.
+    /// Done; an app has presented the result itself.
     Done,
 }
 
@@ -198,7 +198,7 @@ const NO_TOOLS: TranslationRow = [
 ];
 const DONE: TranslationRow = ["Done.", "Erledigt.", "C'est fait.", "Hecho."];
 
-/// Parts of glasses, as the platform calls them.
+/// Parts of glasses; the first column is the platform's wording.
 const PARTS: [TranslationRow; 8] = [
     ["a camera", "eine Kamera", "une caméra", "una cámara"],
     ["a display", "ein Display", "un écran", "una pantalla"],
@@ -212,7 +212,7 @@ const PARTS: [TranslationRow; 8] = [
 const AND: TranslationRow = [" and ", " und ", " et ", " y "];
 
 impl LocalizedMessage<'_> {
-    /// The sentence.
+    /// The sentence in a language.
     pub fn to_text(&self, language: SpokenLanguage) -> String {
         let column = language.table_column();
         let one = |row: &TranslationRow, inside: &str| row[column].replace("{}", inside);
@@ -245,7 +245,7 @@ impl LocalizedMessage<'_> {
     }
 }
 
-/// Fills the places of a sentence, the last one last: what is put in is not looked at again where that can be avoided.
+/// Fills the placeholders of a sentence in one pass, so that placeholders inside inserted values are not filled.
 fn fill_placeholders(row: &TranslationRow, column: usize, places: &[(&str, &str)]) -> String {
     let mut rest = row[column];
     let mut text = String::new();
@@ -259,7 +259,7 @@ fn fill_placeholders(row: &TranslationRow, column: usize, places: &[(&str, &str)
     text + rest
 }
 
-/// The sentence for trouble with a model. None of a vendor's own words: they are for the log.
+/// The sentence for a model error. The vendor's own text is only logged.
 fn model_trouble_row(trouble: ModelErrorKind) -> &'static TranslationRow {
     match trouble {
         ModelErrorKind::Unreachable | ModelErrorKind::Unavailable | ModelErrorKind::Broken => &MODEL_AWAY,
@@ -269,7 +269,7 @@ fn model_trouble_row(trouble: ModelErrorKind) -> &'static TranslationRow {
     }
 }
 
-/// The parts that a reason of the platform names, in the user's language: `needs a camera; Even Realities G1 has none`.
+/// The parts that are named in a reason such as `needs a camera; Even Realities G1 has none`, in the user's language.
 fn needed_parts(reason: &str, column: usize) -> String {
     let needs = reason.split(';').next().unwrap_or_default().trim().trim_start_matches("needs ");
     let mut parts: Vec<&str> =
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hidden_tool_is_told_with_its_reason_in_every_language() {
+    fn a_hidden_tool_is_explained_in_every_language() {
         let reason = "needs a camera and a speaker; Even Realities G1 has neither";
         let said = SpokenLanguage::ALL
             .map(|language| LocalizedMessage::Needs { tool: "Take photo", parts: reason }.to_text(language));
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_in_is_not_filled_again() {
+    fn placeholders_in_values_are_not_filled() {
         let asked = LocalizedMessage::MayI { tool: "{with}", app: "{tool}", with: " (all)" };
         assert_eq!(asked.to_text(SpokenLanguage::English), "{tool}: {with} (all)? Say yes or no.");
         assert_eq!(
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn no_sentence_is_left_with_an_open_place() {
+    fn no_sentence_has_an_unfilled_placeholder() {
         let all = [
             LocalizedMessage::OneMoment,
             LocalizedMessage::Asking("A"),

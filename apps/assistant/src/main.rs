@@ -20,22 +20,22 @@ use toolyard_protocol::secret::SecretText;
 #[derive(Debug, Parser)]
 #[command(version)]
 struct AssistantOptions {
-    /// A TOML file with settings; the flags below come before it
+    /// A TOML file with settings; the flags below override it
     #[arg(long, env = "ASSISTANT_CONFIG")]
     config: Option<PathBuf>,
-    /// Where to listen [default: 127.0.0.1:7011]
+    /// Address to listen on [default: 127.0.0.1:7011]
     #[arg(long, env = "ASSISTANT_LISTEN")]
     listen: Option<SocketAddr>,
-    /// The server that the assistant belongs to [default: http://127.0.0.1:8787]
+    /// URL of the Toolyard server [default: http://127.0.0.1:8787]
     #[arg(long, env = "ASSISTANT_SERVER")]
     server: Option<String>,
     /// The package name under which it is registered [default: com.toolyard.assistant]
     #[arg(long, env = "ASSISTANT_PACKAGE")]
     package: Option<String>,
-    /// The model that answers, such as ollama/qwen3; the first that is found where it is missing
+    /// The model that answers, such as ollama/qwen3 [default: the first that is found]
     #[arg(long, env = "ASSISTANT_MODEL")]
     model: Option<String>,
-    /// The file with conversations that users want kept [default: data/assistant.db]
+    /// The file for conversations that users want to keep [default: data/assistant.db]
     #[arg(long, env = "ASSISTANT_DATA")]
     data: Option<PathBuf>,
     /// The API key from the registration
@@ -47,10 +47,10 @@ struct AssistantOptions {
     /// Upload the definition of the assistant's own tool to the server before listening
     #[arg(long)]
     register: bool,
-    /// Print the body with which `POST /api/apps` registers the assistant, and end
+    /// Print the body of `POST /api/apps` that registers the assistant, and exit
     #[arg(long)]
     describe: bool,
-    /// What to log, such as info or toolyard_assistant=debug
+    /// Log filter, such as info or toolyard_assistant=debug
     #[arg(long, env = "ASSISTANT_LOG", default_value = "info")]
     log: String,
 }
@@ -88,7 +88,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// The file, with the flags over it.
+/// The configuration file, overridden by the flags.
 fn load_config(options: &AssistantOptions) -> Result<AssistantConfig, AssistantConfigError> {
     let mut config =
         options.config.as_deref().map(AssistantConfig::from_file).transpose()?.unwrap_or_default();

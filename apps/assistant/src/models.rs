@@ -1,4 +1,4 @@
-//! Which model answers: the configured one, else the first that is found. Found as the server finds it, by the same crate.
+//! Selects the model that answers: the configured one, or the first that is found. Uses the same search as the server.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -16,10 +16,10 @@ use toolyard_protocol::secret::SecretText;
 
 use crate::config::AssistantConfig;
 
-/// How long a server on this machine may take to say what it has.
+/// Timeout for a model server on this machine to list its models.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Why there are no models.
+/// Why the models cannot be set up.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {why}")]
 pub struct ModelSetupError {
@@ -27,18 +27,18 @@ pub struct ModelSetupError {
     why: String,
 }
 
-/// All models, and the one that answers.
+/// All models, and the name of the configured one.
 pub struct AssistantModels {
     models: ModelCatalog,
     name: Option<ModelName>,
     small: HashMap<String, SmallModel>,
     ids: Arc<dyn IdGenerator>,
-    /// How models call tools is known after somebody looked.
+    /// Set after the first search, which also finds out how models call tools.
     looked: OnceCell<()>,
 }
 
 impl AssistantModels {
-    /// The models of a configuration. Nothing is asked yet.
+    /// The models of a configuration. Sends no request.
     pub fn new(
         config: &AssistantConfig,
         variables: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
@@ -84,7 +84,7 @@ impl AssistantModels {
             Some(name) => self.models.get(name)?,
             None => match self.models.default() {
                 Ok(model) => model,
-                // Somebody may have started one meanwhile.
+                // A model server may have been started meanwhile.
                 Err(error) if error.kind == ModelErrorKind::Unknown => {
                     self.models.discover(LOOK).await;
                     self.models.default()?
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_wrong_is_named_with_its_place() {
+    async fn model_errors_name_the_setting() {
         let place = |model: ModelEndpointConfig| {
             minds(|config| drop(config.models.insert("x".to_owned(), model))).err().unwrap().to_string()
         };
@@ -144,11 +144,11 @@ mod tests {
         let key = ModelEndpointConfig { url, key_env: Some("NO_SUCH".to_owned()), calling: None };
         assert_eq!(place(key), "models.x: the variable NO_SUCH is not set");
         let name = minds(|config| config.model = Some("gpt".to_owned())).err().unwrap().to_string();
-        assert!(name.starts_with("model: a model is named place/model"), "{name}");
+        assert!(name.starts_with("model: a model is named provider/model"), "{name}");
     }
 
     #[tokio::test]
-    async fn without_any_model_it_says_so_when_it_is_asked() {
+    async fn without_any_model_selecting_one_fails() {
         let minds = minds(|_| {}).unwrap();
         assert_eq!(minds.select_model().await.unwrap_err().kind, ModelErrorKind::Unknown);
     }

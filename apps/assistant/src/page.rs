@@ -1,25 +1,25 @@
-//! Text in pages for small displays: by the lines that the device says it shows, and by its width.
+//! Splits text into pages for small displays, by their number of lines and their width.
 
 use std::time::Duration;
 
 use serde::Deserialize;
 use toolyard_app_sdk::Capabilities;
 
-/// Most pages of one answer; nobody reads more of them on glasses.
+/// Most pages of one answer. More is not readable on glasses.
 pub const MAX_PAGES: usize = 20;
-/// Lines of a display that does not say how many it has.
+/// Lines of a display that does not report them.
 const LINES: usize = 5;
-/// Columns of a display that does not say how wide it is.
+/// Columns of a display that does not report its width.
 const COLUMNS: usize = 30;
-/// Widths of a letter in pixels that make sense: it is about half as wide as a line is high.
+/// Smallest and largest plausible width of a letter, in pixels. A letter is about half as wide as a line is high.
 const LETTER: (u32, u32) = (16, 21);
 
-/// How much text fits.
+/// The size of a display in text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScreenSize {
-    /// Lines of a page.
+    /// Lines per page.
     pub lines: usize,
-    /// Letters of a line; wide ones count twice.
+    /// Letters per line; wide ones count twice.
     pub columns: usize,
 }
 
@@ -30,7 +30,7 @@ impl Default for ScreenSize {
 }
 
 impl ScreenSize {
-    /// The screen of some glasses.
+    /// The display size of glasses.
     pub fn from_capabilities(glasses: Option<&Capabilities>) -> Self {
         let Some(display) = glasses.and_then(|glasses| glasses.display.as_ref()) else {
             return Self::default();
@@ -43,7 +43,7 @@ impl ScreenSize {
         Self { lines, columns: columns.max(8) }
     }
 
-    /// The text in pages. Words stay whole where they fit into a line.
+    /// Splits a text into pages. Words are broken only if they do not fit on a line.
     pub fn split_pages(&self, text: &str) -> Vec<String> {
         let lines: Vec<String> = text.lines().flat_map(|line| self.wrap_text(line)).collect();
         let mut pages: Vec<String> = lines
@@ -82,7 +82,7 @@ impl ScreenSize {
         lines
     }
 
-    /// A word that is wider than a line, in pieces that are not. Scripts without spaces have such words only.
+    /// Splits a word that is wider than a line. In scripts without spaces, most words are.
     fn split_word<'a>(&self, word: &'a str) -> Vec<&'a str> {
         let (mut pieces, mut start, mut width) = (Vec::new(), 0, 0);
         for (at, letter) in word.char_indices() {
@@ -108,15 +108,15 @@ fn char_columns(letter: char) -> usize {
     if wide { 2 } else { 1 }
 }
 
-/// How long a page stays.
+/// How long a page is shown, in milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReadingTime {
-    /// Even an empty one.
+    /// The minimum.
     pub least_ms: u64,
-    /// For each letter.
+    /// The time per letter.
     pub letter_ms: u64,
-    /// Even a full one. The platform takes a picture of an app that is not in front away after 10 s.
+    /// The maximum. The platform clears the view of an app that is not in front after 10 s.
     pub most_ms: u64,
 }
 
@@ -127,7 +127,7 @@ impl Default for ReadingTime {
 }
 
 impl ReadingTime {
-    /// How long this page stays.
+    /// How long this page is shown.
     pub fn display_time(&self, page: &str) -> Duration {
         let letters = u64::try_from(page.chars().count()).unwrap_or(u64::MAX);
         let wanted = self.least_ms.saturating_add(self.letter_ms.saturating_mul(letters));
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_real_sizes_count() {
+    fn known_glasses_have_their_real_display_size() {
         assert_eq!(of("Even Realities G1"), ScreenSize { lines: 5, columns: 32 });
         assert_eq!(of("Vuzix Z100"), ScreenSize { lines: 7, columns: 30 });
         assert_eq!(ScreenSize::from_capabilities(None), ScreenSize::default());
@@ -175,14 +175,14 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_answer_ends() {
+    fn pages_are_limited() {
         let pages = ScreenSize { lines: 1, columns: 8 }.split_pages(&"word ".repeat(1_000));
         assert_eq!(pages.len(), MAX_PAGES);
         assert!(pages[MAX_PAGES - 1].ends_with(" ..."));
     }
 
     #[test]
-    fn a_page_stays_as_long_as_it_takes_to_read_it() {
+    fn a_page_is_shown_as_long_as_reading_takes() {
         let reading = ReadingTime::default();
         assert_eq!(reading.display_time(""), Duration::from_millis(2_500));
         assert_eq!(reading.display_time(&"x".repeat(50)), Duration::from_millis(5_500));

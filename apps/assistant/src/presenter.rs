@@ -1,5 +1,4 @@
-//! An answer as it comes: the first sentence at once, pages that turn by themselves, a voice beside them, and the decision with
-//! which words it ends.
+//! Presents an answer as it streams: shows the first sentence at once, turns pages, speaks, and decides how the answer ends.
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
@@ -25,75 +24,75 @@ use crate::{
     voice::{SentenceSplitter, strip_markdown},
 };
 
-/// Longest answer, in letters; a model that goes on is not heard.
+/// Longest answer, in bytes; the rest is ignored.
 pub const MAX_ANSWER: usize = 8_000;
-/// Most follow-ups that are offered.
+/// Most suggested follow-ups.
 pub const MAX_FOLLOW_UPS: usize = 3;
-/// Longest follow-up that is offered, in letters.
+/// Longest suggested follow-up, in letters.
 const MAX_FOLLOW_UP: usize = 80;
-/// A page stays a little longer than its time, so that the next one comes before it is gone.
+/// A page is shown a little longer than its time, so that the next one replaces it without a gap.
 const OVERLAP: Duration = Duration::from_secs(1);
-/// How long a sentence stays that says that it takes longer, unless it is shown again.
+/// How long a delay notice is shown.
 const ACKNOWLEDGED: Duration = Duration::from_secs(10);
-/// When it is shown again: before it is gone.
+/// When a delay notice is shown again: before it disappears.
 pub const ACKNOWLEDGED_AGAIN: Duration = ACKNOWLEDGED.saturating_sub(OVERLAP);
 
-/// Longest start of a voice, and what each letter takes at most.
+/// Longest wait for speech to start, and longest time per letter.
 const SPEECH: Duration = Duration::from_secs(4);
 const LETTER: Duration = Duration::from_millis(120);
 
 /// How an answer ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnswerEnding {
-    /// The model said it.
+    /// With the model's text.
     ModelText,
-    /// The assistant said it.
+    /// With a text of the assistant itself.
     OwnText(String),
-    /// An app shows or speaks it.
+    /// Without text: an app shows or speaks the answer.
     Silent,
 }
 
-/// Tells one answer.
+/// Presents one answer.
 pub struct AnswerPresenter {
-    /// To whom.
+    /// The user's glasses.
     pub glasses: Arc<dyn Glasses>,
-    /// What they are.
+    /// Their capabilities.
     pub device: GlassesProfile,
-    /// Whether it is spoken.
+    /// Whether the answer is spoken.
     pub speaks: bool,
-    /// For sentences.
+    /// The language of the assistant's own sentences.
     pub language: SpokenLanguage,
-    /// How long a page stays.
+    /// How long a page is shown.
     pub reading: ReadingTime,
-    /// When the user is told that it takes longer.
+    /// The delay notices.
     pub acknowledge: DelayNotice,
-    /// While something is asked, nothing else is said.
+    /// The open approval question. Nothing else is presented meanwhile.
     pub approvals: Arc<ApprovalPrompt>,
-    /// Where a tool leaves the whole answer.
+    /// Notes of the tools, such as a complete answer.
     pub notes: Arc<AnswerNotes>,
-    /// Ends the turn: there is nothing left to say.
-    pub enough: CancellationToken,
+    /// Cancels the turn when nothing is left to present.
+    pub cancel: CancellationToken,
 }
 
-/// What happened so far.
+/// The state of the answer.
 #[derive(Default)]
 struct AnswerProgress {
     text: String,
-    /// The words of the next step take the place of those before.
+    /// The text of the next step replaces the text so far.
     fresh: bool,
     open: HashSet<String>,
     apps: Vec<(String, String)>,
-    /// Of the calls of this step: whether the app answers itself.
+    /// For each call of this step: whether the app presents the answer itself.
     quiet: Vec<bool>,
     silent: bool,
     follow_ups: Vec<String>,
     last_result: Option<String>,
     failed: Option<String>,
-    /// The only tool of a step gave the whole answer, so the turn was ended.
+    /// The only tool of a step gave the complete answer, so the turn was cancelled.
     is_answered: bool,
 }
 
-/// What is on the display.
+/// The pages, and which one is shown.
 #[derive(Default)]
 struct DisplayedPages {
     pages: Vec<String>,
@@ -103,79 +102,85 @@ struct DisplayedPages {
 }
 
 impl AnswerPresenter {
-    /// Tells the answer to its end. `voice` gets the sentences, `ended` how it ended, `told` that nothing more will come.
+    /// Presents the answer to its end. `voice` gets the sentences, `ended` the ending, and `text_complete` becomes true when all text
+    /// has arrived.
     pub async fn present_answer(
         mut self,
         mut events: mpsc::Receiver<TurnEvent>,
         voice: mpsc::Sender<String>,
         ended: oneshot::Sender<AnswerEnding>,
-        told: &watch::Sender<bool>,
+        text_complete: &watch::Sender<bool>,
     ) {
-        let (mut heard, mut shown, mut sentences) =
+        let (mut progress, mut display, mut sentences) =
             (AnswerProgress::default(), DisplayedPages::default(), SentenceSplitter::default());
         let finish = loop {
-            let (slow, turn) = (self.acknowledge.next_due(), shown.page_due(&self.reading));
+            let (slow, turn) = (self.acknowledge.next_due(), display.page_due(&self.reading));
             tokio::select! {
                 biased;
                 event = events.recv() => match event {
                     Some(TurnEvent::Ends(finish)) => break finish,
                     None => break TurnEndReason::Cancelled,
                     Some(TurnEvent::Text(words)) => {
-                        if self.add_words(&mut heard, &mut shown, &words) {
+                        if self.add_words(&mut progress, &mut display, &words) {
                             let whole = sentences.push(&words);
-                            self.present_sentences(whole, &mut heard, &mut shown, &voice).await;
+                            self.present_sentences(whole, &mut progress, &mut display, &voice).await;
                         }
                     }
                     Some(event) => {
-                        // What stands before a call is a sentence, whether it has an end or not.
+                        // The text before a call counts as a sentence, even without a full stop.
                         if matches!(event, TurnEvent::Called { .. }) {
                             let before = sentences.finish().into_iter().collect();
-                            self.present_sentences(before, &mut heard, &mut shown, &voice).await;
+                            self.present_sentences(before, &mut progress, &mut display, &voice).await;
                         }
-                        self.handle_event(&mut heard, event);
+                        self.handle_event(&mut progress, event);
                     }
                 },
                 () = sleep_until_due(slow) => self.present_delay(&voice).await,
-                () = sleep_until_due(turn) => drop(self.turn_page(&mut shown).await),
+                () = sleep_until_due(turn) => drop(self.turn_page(&mut display).await),
             }
         };
-        let ending = self.decide_ending(&heard, &finish);
+        let ending = self.decide_ending(&progress, &finish);
         if ending != AnswerEnding::Silent {
             let last: Vec<String> = sentences.finish().into_iter().collect();
-            self.present_sentences(last, &mut heard, &mut shown, &voice).await;
-            self.present_ending(&ending, &mut heard, &mut shown, &voice).await;
+            self.present_sentences(last, &mut progress, &mut display, &voice).await;
+            self.present_ending(&ending, &mut progress, &mut display, &voice).await;
         }
         let is_silent = ending == AnswerEnding::Silent;
         let _ = ended.send(ending);
         drop(voice);
-        told.send_replace(true);
-        while !is_silent && let Some(due) = shown.page_due(&self.reading) {
+        text_complete.send_replace(true);
+        while !is_silent && let Some(due) = display.page_due(&self.reading) {
             sleep_until(due).await;
-            if !self.turn_page(&mut shown).await {
+            if !self.turn_page(&mut display).await {
                 break;
             }
         }
     }
 
-    /// Takes in words of the model; says whether they count.
-    fn add_words(&mut self, heard: &mut AnswerProgress, shown: &mut DisplayedPages, words: &str) -> bool {
-        if std::mem::take(&mut heard.fresh) && !heard.text.is_empty() {
-            heard.text.clear();
-            *shown = DisplayedPages::default();
+    /// Adds text of the model. Returns whether it is presented.
+    fn add_words(
+        &mut self,
+        progress: &mut AnswerProgress,
+        display: &mut DisplayedPages,
+        words: &str,
+    ) -> bool {
+        if std::mem::take(&mut progress.fresh) && !progress.text.is_empty() {
+            progress.text.clear();
+            *display = DisplayedPages::default();
         }
-        let counts = !heard.silent && heard.text.len() < MAX_ANSWER;
+        let counts = !progress.silent && progress.text.len() < MAX_ANSWER;
         if counts {
-            heard.text.push_str(words);
+            progress.text.push_str(words);
         }
         counts
     }
 
-    /// Speaks whole sentences, and shows the answer as far as it is there.
+    /// Speaks complete sentences, and shows the answer so far.
     async fn present_sentences(
         &mut self,
         whole: Vec<String>,
-        heard: &mut AnswerProgress,
-        shown: &mut DisplayedPages,
+        progress: &mut AnswerProgress,
+        display: &mut DisplayedPages,
         voice: &mpsc::Sender<String>,
     ) {
         if whole.is_empty() {
@@ -187,62 +192,62 @@ impl AnswerPresenter {
                 let _ = voice.send(sentence).await;
             }
         }
-        shown.pages = self.device.screen.split_pages(&strip_markdown(&heard.text));
-        self.show_page(shown).await;
+        display.pages = self.device.screen.split_pages(&strip_markdown(&progress.text));
+        self.show_page(display).await;
     }
 
-    /// What is not words.
-    fn handle_event(&mut self, heard: &mut AnswerProgress, event: TurnEvent) {
+    /// Handles an event that is not text.
+    fn handle_event(&mut self, progress: &mut AnswerProgress, event: TurnEvent) {
         match event {
             TurnEvent::StepBegins => {
-                heard.fresh = true;
-                heard.quiet.clear();
+                progress.fresh = true;
+                progress.quiet.clear();
             }
             TurnEvent::Called { call, tool: Some(tool) } => {
                 let app = tool.about.app.clone().unwrap_or_default();
                 if !self.approvals.is_waiting() {
                     self.acknowledge.app_called(&app, Instant::now());
                 }
-                heard.apps.push((call.id.clone(), app));
-                heard.open.insert(call.id);
+                progress.apps.push((call.id.clone(), app));
+                progress.open.insert(call.id);
             }
-            TurnEvent::CallEnds { id, end } if heard.open.remove(&id) => {
-                self.handle_call_end(heard, &id, &end);
-                if heard.open.is_empty() {
+            TurnEvent::CallEnds { id, end } if progress.open.remove(&id) => {
+                self.handle_call_end(progress, &id, &end);
+                if progress.open.is_empty() {
                     self.acknowledge.app_answered();
                 }
-                let all_quiet = heard.quiet.iter().all(|quiet| *quiet);
-                // Of this tool, not of one of a step before.
+                let all_quiet = progress.quiet.iter().all(|quiet| *quiet);
+                // Only if the text is from this tool, not from one of an earlier step.
                 let last_words = self.notes.last_words();
                 let all_said =
-                    heard.quiet.len() == 1 && last_words.is_some() && last_words == heard.last_result;
-                if heard.open.is_empty() && (all_quiet || all_said) {
-                    (heard.silent, heard.is_answered) = (all_quiet, all_said);
-                    self.enough.cancel();
+                    progress.quiet.len() == 1 && last_words.is_some() && last_words == progress.last_result;
+                if progress.open.is_empty() && (all_quiet || all_said) {
+                    (progress.silent, progress.is_answered) = (all_quiet, all_said);
+                    self.cancel.cancel();
                 }
             }
             _ => {}
         }
     }
 
-    fn handle_call_end(&self, heard: &mut AnswerProgress, id: &str, end: &CallEnd) {
+    fn handle_call_end(&self, progress: &mut AnswerProgress, id: &str, end: &CallEnd) {
         let app =
-            heard.apps.iter().find(|(call, _)| call == id).map(|(_, app)| app.clone()).unwrap_or_default();
+            progress.apps.iter().find(|(call, _)| call == id).map(|(_, app)| app.clone()).unwrap_or_default();
         match end {
             CallEnd::Done(result) => {
-                heard.quiet.push(result.extensions.suppress_voice_response);
-                heard.last_result = Some(result_words(result)).filter(|_| has_words(result));
+                progress.quiet.push(result.extensions.suppress_voice_response);
+                progress.last_result = Some(result_words(result)).filter(|_| has_words(result));
                 for follow_up in &result.extensions.suggested_follow_ups {
                     let short: String = follow_up.trim().chars().take(MAX_FOLLOW_UP).collect();
-                    let room = heard.follow_ups.len() < MAX_FOLLOW_UPS;
-                    if room && !short.is_empty() && !heard.follow_ups.contains(&short) {
-                        heard.follow_ups.push(short);
+                    let room = progress.follow_ups.len() < MAX_FOLLOW_UPS;
+                    if room && !short.is_empty() && !progress.follow_ups.contains(&short) {
+                        progress.follow_ups.push(short);
                     }
                 }
             }
             CallEnd::Failed(error) => {
-                heard.quiet.push(false);
-                heard.failed = Some(if is_app_down(error.code) {
+                progress.quiet.push(false);
+                progress.failed = Some(if is_app_down(error.code) {
                     LocalizedMessage::AppDown(&app).to_text(self.language)
                 } else {
                     LocalizedMessage::ToolFailed { app: &app, why: &error.for_model }.to_text(self.language)
@@ -251,14 +256,14 @@ impl AnswerPresenter {
         }
     }
 
-    /// With which words it ends.
-    fn decide_ending(&self, heard: &AnswerProgress, finish: &TurnEndReason) -> AnswerEnding {
-        if heard.silent {
+    /// Decides how the answer ends.
+    fn decide_ending(&self, progress: &AnswerProgress, finish: &TurnEndReason) -> AnswerEnding {
+        if progress.silent {
             return AnswerEnding::Silent;
         }
-        let has_text = !strip_markdown(&heard.text).is_empty() && !heard.fresh;
-        // Where there was more to do, the model has told what came of the rest.
-        if let Some(words) = self.notes.last_words().filter(|_| heard.is_answered || !has_text) {
+        let has_text = !strip_markdown(&progress.text).is_empty() && !progress.fresh;
+        // If there was more to do, the model's text covers the rest too.
+        if let Some(words) = self.notes.last_words().filter(|_| progress.is_answered || !has_text) {
             return AnswerEnding::OwnText(words);
         }
         let trouble = match finish {
@@ -272,52 +277,52 @@ impl AnswerPresenter {
         match trouble {
             Some(trouble) => AnswerEnding::OwnText(trouble.to_text(self.language)),
             None if has_text => AnswerEnding::ModelText,
-            // The model has nothing to add: what the tool said is the answer.
+            // The model added nothing, so the tool's text is the answer.
             None => AnswerEnding::OwnText(
-                heard
+                progress
                     .failed
                     .clone()
-                    .or_else(|| heard.last_result.clone())
+                    .or_else(|| progress.last_result.clone())
                     .unwrap_or_else(|| LocalizedMessage::Nothing.to_text(self.language)),
             ),
         }
     }
 
-    /// The last words: the assistant's own, what could be asked next, and a remark.
+    /// Presents the ending: the assistant's own text, suggested follow-ups, and a remark.
     async fn present_ending(
         &mut self,
         ending: &AnswerEnding,
-        heard: &mut AnswerProgress,
-        shown: &mut DisplayedPages,
+        progress: &mut AnswerProgress,
+        display: &mut DisplayedPages,
         voice: &mpsc::Sender<String>,
     ) {
         if let AnswerEnding::OwnText(words) = ending {
-            // What the model began to say stays where it broke off.
-            if heard.fresh || heard.is_answered {
-                heard.text.clear();
-                *shown = DisplayedPages::default();
+            // Text that the model did not finish stays.
+            if progress.fresh || progress.is_answered {
+                progress.text.clear();
+                *display = DisplayedPages::default();
             }
-            let gap = if heard.text.is_empty() { "" } else { "\n" };
-            heard.text.push_str(&format!("{gap}{words}"));
+            let gap = if progress.text.is_empty() { "" } else { "\n" };
+            progress.text.push_str(&format!("{gap}{words}"));
             let mut sentences = SentenceSplitter::default();
             let mut whole = sentences.push(words);
             whole.extend(sentences.finish());
-            self.present_sentences(whole, heard, shown, voice).await;
+            self.present_sentences(whole, progress, display, voice).await;
         }
-        let offer = (!heard.follow_ups.is_empty()).then(|| {
-            let quoted: Vec<String> = heard.follow_ups.iter().map(|text| format!("\"{text}\"")).collect();
+        let offer = (!progress.follow_ups.is_empty()).then(|| {
+            let quoted: Vec<String> = progress.follow_ups.iter().map(|text| format!("\"{text}\"")).collect();
             LocalizedMessage::YouCanSay(&quoted.join(", ")).to_text(self.language)
         });
         for words in offer.into_iter().chain(self.notes.take_remark()) {
-            shown.pages.extend(self.device.screen.split_pages(&words));
+            display.pages.extend(self.device.screen.split_pages(&words));
             if self.speaks && !self.device.has_display {
                 let _ = voice.send(words).await;
             }
         }
-        self.show_page(shown).await;
+        self.show_page(display).await;
     }
 
-    /// Tells the user that it takes longer. Spoken once.
+    /// Presents a delay notice. It is spoken only once.
     async fn present_delay(&mut self, voice: &mpsc::Sender<String>) {
         if self.approvals.is_waiting() {
             return self.acknowledge.postpone(Instant::now());
@@ -331,35 +336,37 @@ impl AnswerPresenter {
         }
     }
 
-    /// Shows the current page, if it is another one than before.
-    async fn show_page(&self, shown: &mut DisplayedPages) {
-        // It was read to its end before there was a next one.
-        let is_read =
-            shown.since.is_none() && shown.page.is_some() && shown.page.as_ref() == shown.pages.get(shown.at);
-        if is_read && shown.at + 1 < shown.pages.len() {
-            shown.at += 1;
+    /// Shows the current page, if it has changed.
+    async fn show_page(&self, display: &mut DisplayedPages) {
+        // The page was shown for its full time before the next one existed.
+        let is_read = display.since.is_none()
+            && display.page.is_some()
+            && display.page.as_ref() == display.pages.get(display.at);
+        if is_read && display.at + 1 < display.pages.len() {
+            display.at += 1;
         }
-        let Some(page) = shown.pages.get(shown.at).filter(|page| shown.page.as_ref() != Some(*page)).cloned()
+        let Some(page) =
+            display.pages.get(display.at).filter(|page| display.page.as_ref() != Some(*page)).cloned()
         else {
             return;
         };
         if self.device.has_display {
             self.glasses.show_text(&page, self.reading.display_time(&page) + OVERLAP).await;
         }
-        shown.since.get_or_insert_with(Instant::now);
-        shown.page = Some(page);
+        display.since.get_or_insert_with(Instant::now);
+        display.page = Some(page);
     }
 
-    /// Goes to the next page; says whether there was one.
-    async fn turn_page(&self, shown: &mut DisplayedPages) -> bool {
-        if shown.at + 1 >= shown.pages.len() || !self.device.has_display {
-            // Nothing to turn until more words come.
-            shown.since = None;
+    /// Turns to the next page. Returns whether there was one.
+    async fn turn_page(&self, display: &mut DisplayedPages) -> bool {
+        if display.at + 1 >= display.pages.len() || !self.device.has_display {
+            // No next page until more text arrives.
+            display.since = None;
             return false;
         }
-        shown.at += 1;
-        shown.since = None;
-        self.show_page(shown).await;
+        display.at += 1;
+        display.since = None;
+        self.show_page(display).await;
         true
     }
 }
@@ -375,7 +382,7 @@ fn has_words(result: &ToolResult) -> bool {
     !parts.content.is_empty() || parts.structured_content.is_some()
 }
 
-/// That time, or never.
+/// Sleeps until the time, or forever.
 async fn sleep_until_due(due: Option<Instant>) {
     match due {
         Some(due) => sleep_until(due).await,
@@ -383,7 +390,7 @@ async fn sleep_until_due(due: Option<Instant>) {
     }
 }
 
-/// Speaks sentences one after the other. A device that does not say when one is over is waited for as long as it would take.
+/// Speaks sentences one after the other. Waits at most the estimated time for devices that do not report the end of speech.
 pub async fn speak_sentences(glasses: &dyn Glasses, mut sentences: mpsc::Receiver<String>) {
     while let Some(sentence) = sentences.recv().await {
         let letters = u32::try_from(sentence.chars().count()).unwrap_or(u32::MAX);

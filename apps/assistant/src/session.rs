@@ -1,4 +1,4 @@
-//! One user who has the assistant open: what is heard goes to the listener, what it makes of it becomes an answer.
+//! The session of one user: feeds speech and button presses to the listener, and starts an answer for each question.
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
@@ -24,27 +24,27 @@ use crate::{
     turn::{StartedTurn, UserTurn},
 };
 
-/// How long it stays on the glasses that the assistant listens.
+/// How long "Listening" is shown.
 const LISTENING: Duration = Duration::from_secs(8);
-/// How long the next answer waits until the one before has written down what it did. It was told to stop.
+/// How long the next answer waits for a cancelled one to be stored.
 const STOP_WAIT: Duration = Duration::from_secs(2);
 
-/// An answer under way.
+/// A running answer.
 struct RunningAnswer {
-    /// Until all is told and written down.
+    /// Completes when the answer is fully presented and stored.
     all: Pin<Box<dyn Future<Output = ()> + Send>>,
-    /// Fires when all is written down.
+    /// Fires when the answer is stored.
     written: CancellationToken,
-    /// Whether nothing more will come.
-    told: watch::Receiver<bool>,
-    /// The same, where the listener knows it.
-    is_told: bool,
+    /// Whether all text has arrived.
+    text_complete: watch::Receiver<bool>,
+    /// Whether the listener has been informed of that.
+    listener_informed: bool,
     speaks: bool,
-    /// Whoever leaves ends it.
+    /// Cancels the answer when dropped.
     leave: DropGuard,
 }
 
-/// One open assistant.
+/// The state of one session.
 struct AssistantSession {
     shared: Arc<AssistantState>,
     session: Session,
@@ -53,11 +53,11 @@ struct AssistantSession {
     choices: UserChoices,
     answer: Option<RunningAnswer>,
     is_first: bool,
-    /// The language of what was heard last.
+    /// The language of the last speech.
     heard_in: Option<String>,
 }
 
-/// Attends to a user until the session is over.
+/// Runs a session to its end.
 pub(crate) async fn run_session(shared: Arc<AssistantState>, session: Session) -> Result<(), SessionError> {
     let choices = UserChoices::from_settings(&session.settings(), shared.config.history.keep);
     let mut speech = session.on_transcription(choices.transcription_stream())?;
@@ -78,7 +78,7 @@ pub(crate) async fn run_session(shared: Arc<AssistantState>, session: Session) -
     loop {
         let due = open.listener.next_tick();
         tokio::select! {
-            // In this order: whoever changes a setting and then speaks means the new one.
+            // In this order: a changed setting applies to what the user says next.
             biased;
             Ok(()) = settings.changed() => {
                 let changed = settings.borrow_and_update().clone();
@@ -86,8 +86,8 @@ pub(crate) async fn run_session(shared: Arc<AssistantState>, session: Session) -
                     speech = session.on_transcription(open.choices.transcription_stream())?;
                 }
             }
-            heard = speech.next() => match heard {
-                Some(heard) => open.handle_transcription(&heard).await,
+            transcription = speech.next() => match transcription {
+                Some(transcription) => open.handle_transcription(&transcription).await,
                 None => return Ok(()),
             },
             press = presses.next() => match press {
@@ -95,27 +95,27 @@ pub(crate) async fn run_session(shared: Arc<AssistantState>, session: Session) -
                 None => return Ok(()),
             },
             () = sleep_until_due(due) => {
-                let verdict = open.listener.tick(Instant::now());
-                open.handle_decision(verdict).await;
+                let decision = open.listener.tick(Instant::now());
+                open.handle_decision(decision).await;
             }
             is_over = answer_progress(&mut open.answer) => open.note_progress(is_over),
         }
     }
 }
 
-/// What happens to an answer: all was told (false), or it is over (true).
+/// Waits for the next event of an answer: all text has arrived (false), or it is over (true).
 async fn answer_progress(answer: &mut Option<RunningAnswer>) -> bool {
     let Some(answer) = answer else { return std::future::pending().await };
-    let is_known = answer.is_told;
-    let told = async {
+    let is_known = answer.listener_informed;
+    let text_complete = async {
         if is_known {
             std::future::pending::<()>().await;
         }
-        let _ = answer.told.wait_for(|told| *told).await;
+        let _ = answer.text_complete.wait_for(|text_complete| *text_complete).await;
     };
     tokio::select! {
         () = &mut answer.all => true,
-        () = told => false,
+        () = text_complete => false,
     }
 }
 
@@ -127,41 +127,41 @@ async fn sleep_until_due(due: Option<Instant>) {
 }
 
 impl AssistantSession {
-    async fn handle_transcription(&mut self, heard: &Transcription) {
-        let language = heard.detected_language.as_ref().or(heard.transcribe_language.as_ref());
+    async fn handle_transcription(&mut self, speech: &Transcription) {
+        let language = speech.detected_language.as_ref().or(speech.transcribe_language.as_ref());
         self.heard_in = language.cloned();
         if self.approvals.is_waiting() {
-            let said = self.shared.wake.text_after(&heard.text).unwrap_or(&heard.text);
-            match phrase_meaning(said, true).filter(|_| heard.is_final) {
-                Some(PhraseMeaning::Yes) if self.listener.is_same_speaker(heard.speaker_id.as_deref()) => {
+            let text = self.shared.wake.text_after(&speech.text).unwrap_or(&speech.text);
+            match phrase_meaning(text, true).filter(|_| speech.is_final) {
+                Some(PhraseMeaning::Yes) if self.listener.is_same_speaker(speech.speaker_id.as_deref()) => {
                     return self.approvals.answer(true);
                 }
-                // Whoever stands by may stop it, and not more.
+                // A bystander can refuse, but not approve.
                 Some(PhraseMeaning::Yes) => return,
                 Some(_) => return self.approvals.answer(false),
-                // Whoever asks something else has to say the wake word, as always while an answer is under way.
+                // Another question needs the wake word, as always during an answer.
                 None => {}
             }
         }
         let piece = SpeechPiece {
-            text: &heard.text,
-            is_final: heard.is_final,
-            utterance: heard.utterance_id.as_deref(),
-            speaker: heard.speaker_id.as_deref(),
+            text: &speech.text,
+            is_final: speech.is_final,
+            utterance: speech.utterance_id.as_deref(),
+            speaker: speech.speaker_id.as_deref(),
         };
-        let verdict = self.listener.on_speech(piece, Instant::now());
-        self.handle_decision(verdict).await;
+        let decision = self.listener.on_speech(piece, Instant::now());
+        self.handle_decision(decision).await;
     }
 
     async fn handle_press(&mut self, press: &ButtonPress) {
         if press.press_type == PressType::Short {
-            let verdict = self.listener.on_press(Instant::now());
-            self.handle_decision(verdict).await;
+            let decision = self.listener.on_press(Instant::now());
+            self.handle_decision(decision).await;
         }
     }
 
-    async fn handle_decision(&mut self, verdict: ListenerDecision) {
-        match verdict {
+    async fn handle_decision(&mut self, decision: ListenerDecision) {
+        match decision {
             ListenerDecision::Nothing => {}
             ListenerDecision::Listening => {
                 let (language, _) = self.choices.answer_language(self.heard_in.as_deref());
@@ -184,7 +184,7 @@ impl AssistantSession {
         }
     }
 
-    /// Begins an answer; the one before, if it is still under way, ends.
+    /// Starts an answer. A running one is cancelled.
     async fn begin_answer(&mut self, question: String) {
         self.stop_answer().await;
         let asker = UserTurn {
@@ -196,9 +196,9 @@ impl AssistantSession {
             time_zone: self.session.settings().system("userTimezone"),
             is_first: std::mem::take(&mut self.is_first),
         };
-        let StartedTurn { work, telling, enough, told, speaks } =
+        let StartedTurn { work, presenting, cancel, text_complete, speaks } =
             asker.start(question, self.heard_in.as_deref());
-        // Looked at after it has begun: where the session ends later, what it leaves behind is dropped later as well.
+        // Checked after the start: if the session ends later, its conversation is deleted later as well.
         if self.session.connection() == SessionConnection::Ended {
             return;
         }
@@ -210,11 +210,17 @@ impl AssistantSession {
         });
         let waits = written.clone();
         let all = Box::pin(async move {
-            telling.await;
+            presenting.await;
             waits.cancelled().await;
         });
-        self.answer =
-            Some(RunningAnswer { all, written, told, is_told: false, speaks, leave: enough.drop_guard() });
+        self.answer = Some(RunningAnswer {
+            all,
+            written,
+            text_complete,
+            listener_informed: false,
+            speaks,
+            leave: cancel.drop_guard(),
+        });
         self.listener.answer_started();
     }
 
@@ -232,14 +238,14 @@ impl AssistantSession {
             self.answer = None;
             self.listener.answer_ended(Instant::now());
         } else if let Some(answer) = &mut self.answer {
-            answer.is_told = true;
+            answer.listener_informed = true;
             if !answer.speaks {
                 self.listener.answer_readable();
             }
         }
     }
 
-    /// Takes new settings; says whether another stream has to be heard.
+    /// Applies new settings. Returns whether another speech stream is needed.
     async fn apply_settings(&mut self, settings: &UserSettings) -> bool {
         let chosen = UserChoices::from_settings(settings, self.shared.config.history.keep);
         let before = std::mem::replace(&mut self.choices, chosen);
@@ -252,7 +258,7 @@ impl AssistantSession {
     async fn apply_retention(&mut self) {
         let user = self.session.user();
         if let Err(error) = self.shared.history.apply_retention(user, self.choices.keep).await {
-            tracing::error!(%user, %error, "what a user does not want kept could not be dropped");
+            tracing::error!(%user, %error, "cannot delete conversation after retention change");
         }
     }
 }

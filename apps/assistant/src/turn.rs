@@ -1,4 +1,4 @@
-//! One question, from what was heard to the last page: the story of the assistant.
+//! One question, from the recognized speech to the last page.
 
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
@@ -37,55 +37,55 @@ use crate::{
     remote::{AnswerNotes, RemoteTools, list::UserTools, platform::ListingError},
 };
 
-/// Events and sentences that wait; then the model waits.
+/// Most queued events and sentences; if the queue is full, the model waits.
 const QUEUE: usize = 64;
-/// What a model reads in the place of an answer that the user did not want to hear.
+/// What a model reads in place of an answer that the user interrupted.
 const INTERRUPTED: &str = "(The user interrupted this answer.)";
 
-/// A user who asks.
+/// The turn of a user, before it is started.
 pub(crate) struct UserTurn {
     pub(crate) shared: Arc<AssistantState>,
     pub(crate) user: UserId,
     pub(crate) glasses: Arc<dyn Glasses>,
     pub(crate) choices: UserChoices,
     pub(crate) approvals: Arc<ApprovalPrompt>,
-    /// The user's time zone, where the platform knows it.
+    /// The user's time zone, if known.
     pub(crate) time_zone: Option<String>,
-    /// Whether nothing was asked before in this session.
+    /// Whether this is the first question of the session.
     pub(crate) is_first: bool,
 }
 
-/// A question on its way.
+/// A question that is being answered.
 struct TurnQuestion {
     text: String,
     language: SpokenLanguage,
     tag: String,
     tools: Arc<RemoteTools>,
     events: mpsc::Sender<TurnEvent>,
-    enough: CancellationToken,
+    cancel: CancellationToken,
     speaks: bool,
     retention: QuestionRetention,
 }
 
-/// What a question came to, as far as it is kept.
+/// A finished turn, with what is stored of it.
 struct FinishedTurn {
     before: PriorConversation,
     messages: Vec<ModelMessage>,
 }
 
-/// An answer in its two halves: what finds it, and what tells it. The first goes on to its end on a task of its own, so that
-/// what was done is remembered also where nobody listens any more; whoever drops the second fires `enough`.
+/// A started answer in two halves: `work` finds the answer, `presenting` presents it. `work` runs to its end on its own task, so
+/// that what was done is stored even if the user has left. Firing `cancel` cancels the answer.
 pub(crate) struct StartedTurn {
     pub(crate) work: Pin<Box<dyn Future<Output = ()> + Send>>,
-    pub(crate) telling: Pin<Box<dyn Future<Output = ()> + Send>>,
-    pub(crate) enough: CancellationToken,
-    /// Whether nothing more will come.
-    pub(crate) told: watch::Receiver<bool>,
+    pub(crate) presenting: Pin<Box<dyn Future<Output = ()> + Send>>,
+    pub(crate) cancel: CancellationToken,
+    /// Whether all text has arrived.
+    pub(crate) text_complete: watch::Receiver<bool>,
     pub(crate) speaks: bool,
 }
 
 impl UserTurn {
-    /// Begins to answer a question.
+    /// Starts to answer a question.
     pub(crate) fn start(self, text: String, heard_in: Option<&str>) -> StartedTurn {
         let (language, tag) = self.choices.answer_language(heard_in);
         let device = self.glasses.device();
@@ -94,7 +94,7 @@ impl UserTurn {
         let (events, coming) = mpsc::channel(QUEUE);
         let (sentences, spoken) = mpsc::channel(QUEUE);
         let (ended, ending) = oneshot::channel();
-        let (notes, enough) = (Arc::new(AnswerNotes::default()), CancellationToken::new());
+        let (notes, cancel) = (Arc::new(AnswerNotes::default()), CancellationToken::new());
         let tools = Arc::new(RemoteTools {
             platform: self.shared.platform.clone(),
             user: self.user.clone(),
@@ -108,7 +108,7 @@ impl UserTurn {
             notes: notes.clone(),
             listing: Mutex::new(None),
         });
-        let teller = AnswerPresenter {
+        let presenter = AnswerPresenter {
             glasses: self.glasses.clone(),
             device,
             speaks,
@@ -121,34 +121,26 @@ impl UserTurn {
             ),
             approvals: self.approvals.clone(),
             notes,
-            enough: enough.clone(),
+            cancel: cancel.clone(),
         };
-        // Now, while the session is open: the work may outlive it.
-        let asked = self.shared.history.retention_for(&self.user, self.choices.keep);
-        let question = TurnQuestion {
-            text,
-            language,
-            tag,
-            tools,
-            events,
-            enough: enough.clone(),
-            speaks,
-            retention: asked,
-        };
-        let (sender, told) = watch::channel(false);
+        // Read now, while the session is open: the work may outlive it.
+        let retention = self.shared.history.retention_for(&self.user, self.choices.keep);
+        let question =
+            TurnQuestion { text, language, tag, tools, events, cancel: cancel.clone(), speaks, retention };
+        let (sender, text_complete) = watch::channel(false);
         let glasses = self.glasses.clone();
-        let telling = async move {
+        let presenting = async move {
             join(
-                teller.present_answer(coming, sentences, ended, &sender),
+                presenter.present_answer(coming, sentences, ended, &sender),
                 speak_sentences(&*glasses, spoken),
             )
             .await;
         };
         let work = async move { self.answer_question(question, ending).await };
-        StartedTurn { work: Box::pin(work), telling: Box::pin(telling), enough, told, speaks }
+        StartedTurn { work: Box::pin(work), presenting: Box::pin(presenting), cancel, text_complete, speaks }
     }
 
-    /// From the question to everything that is to be said of it.
+    /// Answers a question and stores the exchange.
     async fn answer_question(&self, question: TurnQuestion, ending: oneshot::Receiver<AnswerEnding>) {
         if phrase_meaning(&question.text, false) == Some(PhraseMeaning::Forget) {
             return self.forget_conversation(&question).await;
@@ -164,32 +156,32 @@ impl UserTurn {
         let before = match self.shared.history.load_prior(&self.user, question.retention.clone()).await {
             Ok(before) => before,
             Err(error) => {
-                tracing::error!(user = %self.user, %error, "a conversation cannot be read");
+                tracing::error!(user = %self.user, %error, "cannot read conversation");
                 PriorConversation::empty()
             }
         };
         let text = question.text.clone();
         let exact =
             tools.find_by_phrase(&text, &question.tag).filter(|_| self.shared.config.phrases_without_model);
-        let came = match exact {
+        let finished = match exact {
             Some(tool) => self.run_phrase_tool(question, tool.clone(), before).await,
             None => self.ask_model(question, &tools, before).await,
         };
-        let Some(came) = came else { return };
+        let Some(finished) = finished else { return };
         let words = match ending.await {
             Ok(AnswerEnding::ModelText) => None,
             Ok(AnswerEnding::OwnText(words)) => Some(words),
             Ok(AnswerEnding::Silent) => Some(LocalizedMessage::Done.to_text(SpokenLanguage::English)),
-            // Nobody listened to the end. What was done counts all the same.
-            Err(_) if came.messages.iter().any(|message| matches!(message, ModelMessage::Tools(_))) => {
+            // The answer was interrupted. What the tools did is still remembered.
+            Err(_) if finished.messages.iter().any(|message| matches!(message, ModelMessage::Tools(_))) => {
                 Some(INTERRUPTED.to_owned())
             }
             Err(_) => return,
         };
-        self.remember_exchange(&text, came, words.as_deref()).await;
+        self.remember_exchange(&text, finished, words.as_deref()).await;
     }
 
-    /// The turn of the agent, with remote tools.
+    /// Runs the agent's turn with the user's tools.
     async fn ask_model(
         &self,
         question: TurnQuestion,
@@ -199,7 +191,7 @@ impl UserTurn {
         let model = match self.shared.models.select_model().await {
             Ok(model) => model,
             Err(error) => {
-                tracing::warn!(cause = error.cause, "no model: {}", error.text);
+                tracing::warn!(user = %self.user, cause = error.cause, error = %error.text, "no model available");
                 answer_directly(
                     &question.events,
                     LocalizedMessage::Model(error.kind).to_text(question.language),
@@ -235,18 +227,18 @@ impl UserTurn {
             tools: answering.tools,
             ..TurnLimits::default()
         };
-        let TurnQuestion { tools, events, enough, .. } = question;
-        let turn = Turn { model, tools, limits, always: Vec::new(), cancel: enough, events };
+        let TurnQuestion { tools, events, cancel, .. } = question;
+        let turn = Turn { model, tools, limits, always: Vec::new(), cancel, events };
         let ended = turn.run(request).await;
         if let TurnEndReason::Failed(error) = &ended.finish {
-            tracing::warn!(user = %self.user, cause = error.cause, "a turn failed: {}", error.text);
-            // What nobody answered is not worth remembering.
+            tracing::warn!(user = %self.user, cause = error.cause, error = %error.text, "turn failed");
+            // A question without an answer is not stored.
             return None;
         }
         Some(FinishedTurn { before, messages: ended.messages })
     }
 
-    /// Runs the one tool whose phrase was said, without a model.
+    /// Runs the one tool whose activation phrase was said, without a model.
     async fn run_phrase_tool(
         &self,
         question: TurnQuestion,
@@ -258,7 +250,7 @@ impl UserTurn {
             name: tool.spec.name.clone(),
             arguments: to_raw(&serde_json::json!({})),
         };
-        // As in a turn: what is called is one of what was listed.
+        // As in a turn, only tools of the listing can be called.
         let Ok(tools) = question.tools.freeze().await else {
             answer_directly(&question.events, LocalizedMessage::PlatformDown.to_text(question.language))
                 .await;
@@ -267,10 +259,10 @@ impl UserTurn {
         let tell = |event| question.events.send(event);
         let _ = tell(TurnEvent::StepBegins).await;
         let _ = tell(TurnEvent::Called { call: call.clone(), tool: Some(tool.clone()) }).await;
-        let outcome = tools.call(&tool, &call, NoticeSink::default(), question.enough.clone()).await;
+        let outcome = tools.call(&tool, &call, NoticeSink::default(), question.cancel.clone()).await;
         let end = match outcome {
             Ok(CallReply::Done(result)) => CallEnd::Done(Arc::new(result)),
-            // Over REST nothing waits.
+            // REST calls never wait for input.
             Ok(CallReply::AwaitingInput(_)) => {
                 CallEnd::Done(Arc::new(ToolResult::from_mcp(McpResult::empty())))
             }
@@ -281,22 +273,22 @@ impl UserTurn {
         Some(FinishedTurn { before, messages: Vec::new() })
     }
 
-    async fn remember_exchange(&self, question: &str, came: FinishedTurn, last_words: Option<&str>) {
-        let exchange = ConversationExchange::new(question, &came.messages, last_words);
-        let (user, before) = (self.user.clone(), came.before);
+    async fn remember_exchange(&self, question: &str, finished: FinishedTurn, last_words: Option<&str>) {
+        let exchange = ConversationExchange::new(question, &finished.messages, last_words);
+        let (user, before) = (self.user.clone(), finished.before);
         match self.shared.history.remember(&user, &before, &exchange).await {
             Ok(false) => {}
             Ok(true) => {
                 let shared = self.shared.clone();
-                // The user does not wait for it.
+                // In the background: the user does not wait for it.
                 self.shared.tasks.spawn(async move {
                     let model = shared.models.select_model().await.ok();
                     if let Err(error) = shared.history.trim(&user, &before, model).await {
-                        tracing::error!(%user, %error, "a conversation cannot be trimmed");
+                        tracing::error!(%user, %error, "cannot trim conversation");
                     }
                 });
             }
-            Err(error) => tracing::error!(%user, %error, "a conversation cannot be kept"),
+            Err(error) => tracing::error!(%user, %error, "cannot store conversation"),
         }
     }
 
@@ -304,7 +296,7 @@ impl UserTurn {
         let words = match self.shared.history.forget(&self.user).await {
             Ok(()) => LocalizedMessage::Forgotten,
             Err(error) => {
-                tracing::error!(user = %self.user, %error, "a conversation cannot be forgotten");
+                tracing::error!(user = %self.user, %error, "cannot delete conversation");
                 LocalizedMessage::PlatformDown
             }
         };
@@ -312,7 +304,7 @@ impl UserTurn {
     }
 
     async fn report_no_tools(&self, question: &TurnQuestion, error: &ListingError) {
-        tracing::warn!(user = %self.user, %error, "no tools");
+        tracing::warn!(user = %self.user, %error, "cannot list tools");
         let words = match error {
             ListingError::NotAllowed(_) => LocalizedMessage::NotAllowed,
             ListingError::Down(_) => LocalizedMessage::PlatformDown,
@@ -321,7 +313,7 @@ impl UserTurn {
     }
 }
 
-/// An answer of the assistant itself.
+/// Answers with a text of the assistant itself.
 async fn answer_directly(events: &mpsc::Sender<TurnEvent>, words: String) {
     let _ = events.send(TurnEvent::Text(words)).await;
     let _ = events.send(TurnEvent::Ends(TurnEndReason::Stop)).await;

@@ -1,17 +1,16 @@
-//! Words as they come from a model, in sentences that can be spoken and shown: each as soon as it is whole, without marks of
-//! Markdown.
+//! Splits the streamed text of a model into sentences that can be spoken and shown, without Markdown.
 
-/// Shorter ones are spoken with the next: `Dr.`, `1.`
+/// Shorter sentences are joined with the next: `Dr.`, `1.`
 const MIN_SENTENCE: usize = 8;
-/// Longer ones are cut at a space; what is spoken travels inside a URL.
+/// Longer sentences are split at a space, because spoken text is part of a URL.
 pub const MAX_SENTENCE: usize = 400;
 
-/// Collects words into sentences.
+/// Splits streamed text into sentences.
 #[derive(Debug, Default)]
 pub struct SentenceSplitter(String);
 
 impl SentenceSplitter {
-    /// More words; gives every sentence that is whole now.
+    /// Adds text. Returns the sentences that are now complete.
     pub fn push(&mut self, words: &str) -> Vec<String> {
         self.0.push_str(words);
         let mut whole = Vec::new();
@@ -25,14 +24,14 @@ impl SentenceSplitter {
         whole
     }
 
-    /// There are no more words: gives what is left.
+    /// Returns the rest at the end of the text.
     pub fn finish(&mut self) -> Option<String> {
         let rest = strip_markdown(&std::mem::take(&mut self.0));
         (!rest.is_empty()).then_some(rest)
     }
 }
 
-/// Where the first sentence ends, if it surely does.
+/// The end of the first sentence, if it is certain.
 fn sentence_end(text: &str) -> Option<usize> {
     let mut letters = 0;
     let mut space = None;
@@ -44,7 +43,7 @@ fn sentence_end(text: &str) -> Option<usize> {
         match character {
             '\n' if letters > MIN_SENTENCE => return Some(end),
             '。' | '！' | '？' => return Some(end),
-            // Not inside of 3.5, z.B. or example.com, and not before it is known what follows.
+            // Not inside 3.5, z.B. or example.com, and not before the next character is known.
             '.' | '!' | '?' | '…' if letters > MIN_SENTENCE && next.is_some_and(char::is_whitespace) => {
                 return Some(end);
             }
@@ -58,10 +57,10 @@ fn sentence_end(text: &str) -> Option<usize> {
     None
 }
 
-/// A text without marks: what a voice would read out, and what small displays cannot show.
+/// Removes Markdown, which a voice would read out and small displays cannot show.
 pub fn strip_markdown(text: &str) -> String {
     let lines = text.lines().map(|line| strip_inline_marks(strip_line_mark(line.trim())));
-    // A fence, a rule or the line below the head of a table.
+    // Drops fences, rules and the line below a table header.
     let lines =
         lines.filter(|line| line.is_empty() || line.chars().any(char::is_alphanumeric) || !is_rule(line));
     lines.collect::<Vec<_>>().join("\n").trim().to_owned()
@@ -71,7 +70,7 @@ fn is_rule(line: &str) -> bool {
     line.chars().all(|c| matches!(c, '-' | '=' | '_' | ' ' | ',' | ':' | '|'))
 }
 
-/// A line without the mark at its beginning: heading, quote, bullet.
+/// Removes the mark at the start of a line: heading, quote, bullet.
 fn strip_line_mark(line: &str) -> &str {
     let line = line.trim_start_matches(['#', '>']).trim_start();
     ["- [ ] ", "- [x] ", "- ", "* ", "+ ", "• "]
@@ -80,7 +79,7 @@ fn strip_line_mark(line: &str) -> &str {
         .unwrap_or(line)
 }
 
-/// A line without the marks inside of it: emphasis, code, links, bars of tables.
+/// Removes the marks inside a line: emphasis, code, links, table bars.
 fn strip_inline_marks(line: &str) -> String {
     let mut text = String::with_capacity(line.len());
     let mut rest = line;
@@ -116,7 +115,7 @@ fn strip_inline_marks(line: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace(" , ", ", ")
 }
 
-/// The words of a link whose opening bracket was read, and what follows it.
+/// The text of a link after its opening bracket, and the rest of the line.
 fn parse_link(text: &str) -> Option<(&str, &str)> {
     let (words, rest) = text.split_once("](")?;
     let (_, after) = rest.split_once(')')?;
@@ -164,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_not_read_out() {
+    fn markdown_is_removed() {
         for (text, said) in [
             ("**Bold** and _soft_ and `code`", "Bold and soft and code"),
             ("# Title\n- one\n- two", "Title\none\ntwo"),

@@ -1,4 +1,4 @@
-//! The list as something to read, and a prompt that begins a conversation about it.
+//! The list as a resource, and a prompt that starts a conversation about it.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -10,14 +10,14 @@ use toolyard_app_sdk::{
 
 use crate::{show::display_text, store::TodoStore};
 
-/// How to plan.
+/// Arguments of the prompt.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct PlanDay {
-    /// Which day to plan; today where nothing is said
+    /// Which day to plan; the default is today
     pub day: Option<String>,
 }
 
-/// What the user has to do, as a text.
+/// The user's open todos, as text.
 pub fn todo_list_resource(todos: &Arc<TodoStore>) -> Result<Resource, InvalidItem> {
     let todos = Arc::clone(todos);
     create_resource("todo://list", "todo-list", move |cx: ToolContext| {
@@ -25,12 +25,12 @@ pub fn todo_list_resource(todos: &Arc<TodoStore>) -> Result<Resource, InvalidIte
         async move { Ok::<_, Infallible>(text) }
     })
     .title("To-do list")
-    .description("What is still to be done, one item a line, each with its ID")
+    .description("The open to-do items, one per line, each with its ID")
     .mime_type("text/plain")
     .build()
 }
 
-/// Lets the assistant make a plan of what is to be done.
+/// Asks the assistant to make a plan for the open todos.
 pub fn plan_day_prompt(todos: &Arc<TodoStore>) -> Result<Prompt, InvalidItem> {
     let todos = Arc::clone(todos);
     create_prompt("plan_day", "Plan a day around the to-do list", move |plan: PlanDay, cx: ToolContext| {

@@ -1,8 +1,8 @@
 //! The sample app of the guide: a to-do list that an assistant can read and change.
 //!
-//! Read it to see how an app is written: [`store`] is the app's own business and knows nothing of tools, [`tools`] are
-//! typed functions, [`items`] the prompt and the resource, and [`add_to`] puts them together. Whoever has the app open sees the list on the glasses; everybody
-//! else gets a text that the assistant can speak.
+//! Read it to see how an app is written: [`store`] is the app's own logic and knows nothing about tools, [`tools`] are typed
+//! functions, [`items`] are the prompt and the resource, and [`add_to`] puts them together. Users who have the app open see
+//! the list on their glasses; others get a text that the assistant can speak.
 
 #![warn(missing_docs)]
 
@@ -17,7 +17,7 @@ use toolyard_app_sdk::{AppServerBuilder, InvalidItem, InvalidTool};
 
 use crate::{show::display_text, store::TodoStore};
 
-/// What cannot be built. The tests build all of it, so nobody ever sees this.
+/// Why the app cannot be built. Never happens in practice: the tests build all of it.
 #[derive(Debug, thiserror::Error)]
 pub enum TodoSetupError {
     /// A tool.
@@ -28,7 +28,7 @@ pub enum TodoSetupError {
     Item(#[from] InvalidItem),
 }
 
-/// Adds the to-do list to an app in the making.
+/// Adds the to-do list to an app server.
 pub fn add_to(builder: AppServerBuilder) -> Result<AppServerBuilder, TodoSetupError> {
     let todos = Arc::new(TodoStore::default());
     let tools = tools::todo_tools(&todos)?;

@@ -9,10 +9,10 @@ use toolyard_app_sdk::{AppServer, BuildError, LogLines, RegisterError};
 #[derive(Debug, Parser)]
 #[command(version)]
 struct TodoOptions {
-    /// Where to listen
+    /// Address to listen on
     #[arg(long, env = "TODO_LISTEN", default_value = "127.0.0.1:7010")]
     listen: SocketAddr,
-    /// The server that the app belongs to, such as http://127.0.0.1:8787; sessions connect only there
+    /// URL of the Toolyard server, such as http://127.0.0.1:8787; sessions connect only to it
     #[arg(long, env = "TODO_SERVER")]
     server: Option<String>,
     /// The package name under which the app is registered
@@ -27,7 +27,7 @@ struct TodoOptions {
     /// Upload the definitions of tools, prompt and resource to the server before listening
     #[arg(long, requires_all = ["server", "api_key"])]
     register: bool,
-    /// What to log, such as info or toolyard_app_sdk=debug
+    /// Log filter, such as info or toolyard_app_sdk=debug
     #[arg(long, env = "TODO_LOG", default_value = "info")]
     log: String,
 }

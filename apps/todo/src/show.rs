@@ -1,4 +1,4 @@
-//! The list in words, and where they go: to the glasses of whoever has the app open, else to the assistant.
+//! The list as text. It is shown on the glasses of users who have the app open, and otherwise returned to the assistant.
 
 use toolyard_app_sdk::{ToolContext, ToolReply};
 
@@ -7,12 +7,12 @@ use crate::store::Todo;
 /// Most todos in one text.
 pub const MAX_LISTED: usize = 50;
 
-/// What is shown on the glasses.
+/// The text for the glasses.
 pub fn display_text(todos: &[Todo]) -> String {
     if todos.is_empty() { "Nothing to do".to_owned() } else { todo_lines(todos) }
 }
 
-/// One line a todo, up to a bound.
+/// One line per todo, up to a limit.
 pub fn todo_lines(todos: &[Todo]) -> String {
     let mut lines: Vec<_> = todos.iter().take(MAX_LISTED).map(Todo::to_string).collect();
     if let Some(more) = todos.len().checked_sub(MAX_LISTED).filter(|more| *more > 0) {
@@ -21,7 +21,7 @@ pub fn todo_lines(todos: &[Todo]) -> String {
     lines.join("\n")
 }
 
-/// Shows the todos to a user who has the app open and can see them; then the assistant need not speak.
+/// Shows the todos if the user has the app open on glasses with a display; then the assistant need not speak.
 pub async fn reply_with_list(cx: &ToolContext, said: String, todos: &[Todo]) -> ToolReply {
     let session =
         cx.session().filter(|session| session.capabilities().is_none_or(|glasses| glasses.has_display));
@@ -39,7 +39,7 @@ mod tests {
     use crate::store::TodoState;
 
     #[test]
-    fn a_long_list_is_cut() {
+    fn a_long_list_is_truncated() {
         let todo = |id| Todo { id, item: "milk".to_owned(), due: None, state: TodoState::Open };
         let todos: Vec<_> = (1..=MAX_LISTED as u32 + 2).map(todo).collect();
         assert!(todo_lines(&todos).ends_with("\n50. milk\nand 2 more"));

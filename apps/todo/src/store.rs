@@ -1,4 +1,4 @@
-//! Everybody's todos, in memory: they are gone when the app stops.
+//! The todos of all users, in memory: they are lost when the app stops.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -19,13 +19,13 @@ pub const MAX_ITEM_BYTES: usize = 500;
 /// One thing to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Todo {
-    /// Short, so that people can say it; never given twice to one user.
+    /// A short number that people can say; never reused for the same user.
     pub id: u32,
-    /// What is to be done.
+    /// What to do.
     pub item: String,
-    /// Until when.
+    /// The due date.
     pub due: Option<Date>,
-    /// Whether it is.
+    /// Whether it is done.
     pub state: TodoState,
 }
 
@@ -51,23 +51,23 @@ impl fmt::Display for Todo {
     }
 }
 
-/// Why something could not be done to the list.
+/// Why a change to the list was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TodoError {
-    /// No words.
+    /// The text is empty.
     #[error("A todo needs a text.")]
     Empty,
-    /// Too many words.
-    #[error("This todo is too long: {0} bytes, and {MAX_ITEM_BYTES} fit.")]
+    /// The text is too long.
+    #[error("This todo is too long: {0} bytes; at most {MAX_ITEM_BYTES} are allowed.")]
     TooLong(usize),
     /// Too many todos.
-    #[error("The list is full: {MAX_TODOS} todos fit. Delete some of them first.")]
+    #[error("The list is full: at most {MAX_TODOS} todos are allowed. Delete some of them first.")]
     Full,
     /// Too many users.
-    #[error("This app has all the users that it can hold.")]
+    #[error("This app has reached its maximum number of users.")]
     TooManyUsers,
     /// No such todo.
-    #[error("There is no todo {0} on the list. Get the todos to see which there are.")]
+    #[error("There is no todo {0} on the list. Get the todos to see their IDs.")]
     NotFound(String),
 }
 
@@ -110,14 +110,14 @@ impl TodoStore {
         self.lock_lists().get(user).map(|list| list.todos.values().cloned().collect()).unwrap_or_default()
     }
 
-    /// What is still to be done.
+    /// The open todos of a user.
     pub fn open_todos(&self, user: &UserId) -> Vec<Todo> {
         let mut todos = self.all_todos(user);
         todos.retain(|todo| todo.state == TodoState::Open);
         todos
     }
 
-    /// Says that a todo is done, or is not.
+    /// Marks a todo as done or open.
     pub fn set_state(&self, user: &UserId, id: &str, state: TodoState) -> Result<Todo, TodoError> {
         self.change_todo(user, id, |list, number| {
             let todo = list.todos.get_mut(&number)?;
@@ -126,7 +126,7 @@ impl TodoStore {
         })
     }
 
-    /// Takes a todo off the list.
+    /// Deletes a todo.
     pub fn delete(&self, user: &UserId, id: &str) -> Result<Todo, TodoError> {
         self.change_todo(user, id, |list, number| list.todos.remove(&number))
     }
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn every_bound_is_kept() {
+    fn every_limit_is_enforced() {
         let (todos, ada) = (TodoStore::default(), user("ada"));
         assert_eq!(todos.add(&ada, " ", None), Err(TodoError::Empty));
         let long = "x".repeat(MAX_ITEM_BYTES + 1);
@@ -193,7 +193,10 @@ mod tests {
             todos.add(&ada, "milk", None).unwrap();
         }
         let full = todos.add(&ada, "milk", None).unwrap_err();
-        assert_eq!(full.to_string(), "The list is full: 1000 todos fit. Delete some of them first.");
+        assert_eq!(
+            full.to_string(),
+            "The list is full: at most 1000 todos are allowed. Delete some of them first."
+        );
         for n in 1..MAX_USERS {
             todos.add(&user(&format!("u{n}")), "milk", None).unwrap();
         }

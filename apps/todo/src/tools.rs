@@ -70,7 +70,7 @@ pub fn todo_tools(todos: &Arc<TodoStore>) -> Result<Vec<Tool>, InvalidTool> {
     tools.into_iter().map(|tool| tool.category(Category::Productivity).build()).collect()
 }
 
-/// A tool whose handler gets the todos. What the list refuses is an answer for the user, not a fault of the app.
+/// A tool whose handler gets the todos. A refusal of the list is a result for the user, not an error of the app.
 fn todo_tool<A, F, Fut>(todos: &Arc<TodoStore>, name: &str, description: &str, handler: F) -> ToolBuilder
 where
     A: serde::de::DeserializeOwned + JsonSchema + Send + 'static,

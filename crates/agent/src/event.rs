@@ -1,4 +1,4 @@
-//! What a turn tells while it runs. Doors translate it into whatever their clients speak.
+//! The events of a turn. Each door translates them into the protocol of its clients.
 
 use std::sync::Arc;
 
@@ -11,62 +11,62 @@ use crate::{
     tools::TurnTool,
 };
 
-/// Something that happened. Between [`TurnEvent::StepBegins`] and [`TurnEvent::StepEnds`] lies one question to the model and
-/// what came of it.
+/// An event of a turn. Everything between [`TurnEvent::StepBegins`] and [`TurnEvent::StepEnds`] belongs to one request
+/// to the model.
 #[derive(Debug, Clone)]
 pub enum TurnEvent {
-    /// The model is asked.
+    /// A request is sent to the model.
     StepBegins,
-    /// Words for the user.
+    /// Text for the user.
     Text(String),
-    /// Thoughts of the model.
+    /// Reasoning of the model.
     Reasoning(String),
-    /// A call begins to be written. Optional.
+    /// The model begins to write a call. Optional.
     CallBegins {
-        /// The call.
+        /// The call's id.
         id: String,
         /// The tool, as the model calls it.
         name: String,
-        /// The tool, where there is one of that name.
+        /// The tool, if there is one of that name.
         tool: Option<Arc<TurnTool>>,
     },
-    /// The next piece of its arguments.
+    /// The next part of the call's arguments.
     CallText {
-        /// The call.
+        /// The call's id.
         id: String,
-        /// Text of JSON, cut anywhere.
+        /// Part of the JSON text, cut anywhere.
         text: String,
     },
-    /// A call is whole. Every one of them gets its [`TurnEvent::CallEnds`], unless it is a client's: that is told last, when
-    /// nothing keeps the client from running it.
+    /// A call is complete. Every call gets a [`TurnEvent::CallEnds`], except a client's: it is sent last, when nothing
+    /// prevents the client from running it.
     Called {
         /// The call.
         call: ModelToolCall,
-        /// The tool, where there is one of that name.
+        /// The tool, if there is one of that name.
         tool: Option<Arc<TurnTool>>,
     },
-    /// How far a call is.
+    /// Progress of a call.
     Progress {
-        /// The call.
+        /// The call's id.
         id: String,
-        /// How far.
+        /// How far the call is.
         progress: CallProgress,
     },
-    /// A call came to its end.
+    /// A call ended.
     CallEnds {
-        /// The call.
+        /// The call's id.
         id: String,
-        /// Which.
+        /// How it ended.
         end: CallEnd,
     },
-    /// The step is over.
+    /// The step ended.
     StepEnds {
-        /// What it cost.
+        /// The tokens it used.
         usage: Option<ModelUsage>,
-        /// Whether another one follows.
+        /// Whether another step follows.
         continues: bool,
     },
-    /// The turn is over: always the last one.
+    /// The turn ended. Always the last event.
     Ends(TurnEndReason),
 }
 
@@ -75,33 +75,33 @@ pub enum TurnEvent {
 pub enum CallEnd {
     /// It ran.
     Done(Arc<ToolResult>),
-    /// It did not, or failed; so was the model told.
+    /// It did not run, or failed. The model receives the same error.
     Failed(Arc<ToolError>),
 }
 
-/// Why a turn is over.
+/// Why a turn ended.
 #[derive(Debug, Clone)]
 pub enum TurnEndReason {
-    /// The model has said everything.
+    /// The model finished.
     Stop,
-    /// The caller's client has to run what was called.
+    /// The caller's client must run the calls.
     ClientCalls,
-    /// The model had no room for more.
+    /// The model reached its token limit.
     Length,
-    /// The vendor held something back.
+    /// The vendor withheld content.
     Filtered,
-    /// One of the turn's bounds.
+    /// A limit of the turn was reached.
     Budget(TurnLimitKind),
-    /// Whoever asked went away.
+    /// The caller disconnected.
     Cancelled,
-    /// There was no answer.
+    /// The model returned an error.
     Failed(ModelError),
 }
 
-/// The bounds of a turn.
+/// The limits of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnLimitKind {
-    /// Questions to the model.
+    /// Requests to the model.
     Steps,
     /// Tokens.
     Tokens,

@@ -2,13 +2,13 @@
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | the turn, and its bounds | [`turn`] |
-//! | what it tells while it runs | [`event`] |
-//! | what can be called, and the port through which it is | [`tools`] |
-//! | what a conversation looks like to a model | [`message`] |
-//! | models: the port, and whoever speaks to vendors and local servers | [`model`] |
-//! | calling tools by text, for models that know no tools | [`prompted`] |
-//! | which tools a model gets to see | [`shortlist`] |
+//! | the turn, and its limits | [`turn`] |
+//! | the events that it sends while it runs | [`event`] |
+//! | the tools of a turn, and the port that runs them | [`tools`] |
+//! | a conversation as a model sees it | [`message`] |
+//! | models: the port, and the clients for vendors and local servers | [`model`] |
+//! | calling tools by text, for models without tool support | [`prompted`] |
+//! | choosing the tools that a model is offered | [`shortlist`] |
 //! | models of a few hundred million parameters | [`small`] |
 
 #![warn(missing_docs)]

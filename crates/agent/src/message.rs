@@ -1,81 +1,81 @@
-//! A conversation as models see it. Doors translate whatever their clients send into this, once.
+//! A conversation as models see it. Each door translates what its clients send into this form once.
 
 use std::sync::Arc;
 
 use serde_json::{Value, value::RawValue};
 
-/// One message. The system text stands beside the messages, not among them.
+/// One message. The system text is kept separately, not as a message.
 #[derive(Debug, Clone)]
 pub enum ModelMessage {
     /// From the user.
     User(Vec<UserPart>),
-    /// From the model: text, and what it called.
+    /// From the model: text and calls.
     Assistant(AssistantMessage),
-    /// What the calls of the message before came to, all of them.
+    /// The results of all calls of the previous message.
     Tools(Vec<ToolAnswer>),
 }
 
 impl ModelMessage {
-    /// A user's text.
+    /// A user message with this text.
     pub fn from_user_text(text: impl Into<String>) -> Self {
         Self::User(vec![UserPart::Text(text.into())])
     }
 }
 
-/// A part of what a user sends.
+/// A part of a user message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UserPart {
-    /// Words.
+    /// Text.
     Text(String),
     /// An image or another file.
     File {
         /// Such as `image/png`.
         media_type: String,
-        /// Where it is.
+        /// Its content.
         data: FileData,
     },
 }
 
-/// Where a file is.
+/// The content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileData {
-    /// The vendor fetches it.
+    /// A URL, which the vendor fetches.
     Url(String),
-    /// Here, base64.
+    /// Inline, as base64.
     Base64(Arc<str>),
 }
 
-/// What a model said in one step.
+/// What a model returned in one step.
 #[derive(Debug, Clone, Default)]
 pub struct AssistantMessage {
-    /// Words for the user.
+    /// Text for the user.
     pub text: String,
-    /// What it called.
+    /// The calls it made.
     pub calls: Vec<ModelToolCall>,
-    /// What the vendor wants back unchanged with this message, such as signed thoughts. Lives as long as the turn.
+    /// What the vendor wants back unchanged with this message, such as signed reasoning. Lives as long as the turn.
     pub vendor_state: Option<Arc<Value>>,
 }
 
-/// A call of a tool, as the model made it.
+/// A tool call as the model made it.
 #[derive(Debug, Clone)]
 pub struct ModelToolCall {
-    /// Ties the answer to it.
+    /// Links the result to the call.
     pub id: String,
     /// The name as the model saw it.
     pub name: String,
-    /// An object, unless the model got it wrong; raw.
+    /// The raw arguments. An object, unless the model made a mistake.
     pub arguments: Box<RawValue>,
 }
 
-/// What one call came to, as the model reads it.
+/// The result of one call, as the model reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolAnswer {
-    /// The call.
+    /// The call's id.
     pub id: String,
     /// The tool, as the model called it.
     pub name: String,
-    /// The result, or what went wrong.
+    /// The result, or the error.
     pub text: String,
-    /// Whether it went wrong.
+    /// Whether it is an error.
     pub is_error: bool,
 }

@@ -1,4 +1,4 @@
-//! The tools of a turn: what can be called, where it runs, and the port through which it is run.
+//! The tools of a turn: which there are, where they run, and the port that runs them.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -16,20 +16,20 @@ use crate::{
     shortlist::{ToolDocument, ToolIndex, ToolQuery, parameters_of, pick_tools, vectors::WordVectors},
 };
 
-/// Where a turn's tools come from and run. The server asks the catalog and the one executor; an app asks a server.
+/// Where a turn's tools come from. In the server it is the catalog and the executor, in an app it is a server.
 #[async_trait]
 pub trait ToolProvider: Send + Sync {
-    /// What can be called now. Asked once a step.
+    /// The tools that can be called now. Called once per step.
     async fn freeze(&self) -> Result<Box<dyn FrozenTools + '_>, ToolError>;
 }
 
 /// The tools of one step: what is offered to the model is what can be called.
 #[async_trait]
 pub trait FrozenTools: Send + Sync {
-    /// What is offered.
+    /// The tools on offer.
     fn view(&self) -> &Arc<ToolView>;
 
-    /// Runs a call of a tool that was offered. Ends soon after `cancel` fires.
+    /// Runs a call of an offered tool. Returns soon after `cancel` fires.
     async fn call(
         &self,
         tool: &TurnTool,
@@ -38,13 +38,13 @@ pub trait FrozenTools: Send + Sync {
         cancel: CancellationToken,
     ) -> CallOutcome;
 
-    /// Whether a call that the caller's own client runs can be handed to it as it is.
+    /// Whether the caller's client can run this call as it is.
     async fn check_client_call(&self, _tool: &TurnTool, _call: &ModelToolCall) -> Result<(), ToolError> {
         Ok(())
     }
 
-    /// Keeps the whole of a call's result that is too long for a model, for a tool to read on in: says with which words
-    /// the model gets there. None where nothing reads on.
+    /// Stores a result that is too long for a model, so that a tool can return the rest. Returns the text that tells
+    /// the model how to get it, or None if the rest cannot be read.
     fn store_full_result(&self, _call: &ModelToolCall, _result: &str, _read: usize) -> Option<String> {
         None
     }
@@ -55,7 +55,7 @@ pub trait FrozenTools: Send + Sync {
 pub enum ToolLocation {
     /// Behind the [`ToolProvider`].
     Here,
-    /// In the caller's own client, which gets the call and comes back with its result.
+    /// In the caller's client, which receives the call and sends the result with its next request.
     Client,
 }
 
@@ -66,27 +66,27 @@ pub struct TurnTool {
     pub spec: Arc<ToolSpec>,
     /// Where it runs.
     pub place: ToolLocation,
-    /// For people.
+    /// What people see of it.
     pub about: ToolDisplay,
-    /// Words after which an assistant may think of it, with their language where it is known.
+    /// Activation phrases, each with its language if known.
     pub phrases: Vec<(String, Option<String>)>,
 }
 
-/// What people see of a tool while it runs.
+/// What people see of a tool call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolDisplay {
-    /// `package:tool`; of a client's tool its bare name.
+    /// `package:tool`, or the bare name of a client tool.
     pub name: String,
-    /// For people.
+    /// The title for people.
     pub title: Option<String>,
-    /// The app that brings it.
+    /// The app that the tool belongs to.
     pub app: Option<String>,
-    /// Where the app's picture is.
+    /// The URL of the app's icon.
     pub icon: Option<String>,
 }
 
-/// Everything that can be called behind a [`ToolProvider`], in a fixed order, with the index to choose from it. Made once for as
-/// long as nothing changes.
+/// All tools of a [`ToolProvider`] in a fixed order, with an index for choosing among them. Built once and shared until
+/// something changes.
 #[derive(Debug, Default)]
 pub struct IndexedTools {
     tools: Vec<Arc<TurnTool>>,
@@ -96,7 +96,8 @@ pub struct IndexedTools {
 }
 
 impl IndexedTools {
-    /// These tools. Where two have one name, the first stays. With `vectors`, meaning counts when some are chosen.
+    /// Holds these tools. If two have the same name, the first wins. With `vectors`, meaning counts when tools are
+    /// chosen.
     pub fn new(tools: impl IntoIterator<Item = Arc<TurnTool>>, vectors: Option<Arc<WordVectors>>) -> Self {
         let mut own = Self { vectors, ..Self::default() };
         for tool in tools {
@@ -108,17 +109,17 @@ impl IndexedTools {
         own
     }
 
-    /// All of them.
+    /// All tools.
     pub fn tools(&self) -> &[Arc<TurnTool>] {
         &self.tools
     }
 
-    /// The place of the tool of that name.
+    /// The position of the tool of that name.
     pub fn position_of(&self, name: &str) -> Option<usize> {
         self.by_name.get(name).copied()
     }
 
-    /// The index, made when it is first needed: for many tools that is work, so it does not hold up a worker.
+    /// The index. It is built on first use, on a blocking thread, because many tools take time.
     pub async fn index(self: &Arc<Self>) -> &ToolIndex {
         let make = || async {
             let own = self.clone();
@@ -146,22 +147,22 @@ fn turn_tool_document(key: usize, tool: &TurnTool) -> ToolDocument<'_> {
     }
 }
 
-/// What can be called in one step, frozen: all or some of the own tools, and those of the client.
+/// The tools that can be called in one step: all or some of the provider's tools, and those of the client.
 #[derive(Debug, Default)]
 pub struct ToolView {
     own: Arc<IndexedTools>,
-    /// By place, where not all are allowed.
+    /// By position. None if all are allowed.
     allowed: Option<Vec<bool>>,
     client_tools: Vec<Arc<TurnTool>>,
 }
 
 impl ToolView {
-    /// All tools.
+    /// All tools of the provider.
     pub fn with_all(own: Arc<IndexedTools>) -> Self {
         Self { own, ..Self::default() }
     }
 
-    /// Those that are allowed, and the client's.
+    /// The allowed tools of the provider, and the client's tools.
     pub fn with_allowed(
         own: Arc<IndexedTools>,
         allowed: Option<Vec<bool>>,
@@ -170,7 +171,7 @@ impl ToolView {
         Self { own, allowed, client_tools: of_client }
     }
 
-    /// The tool that the model calls by that name.
+    /// The tool that the model calls by this name.
     pub fn find(&self, name: &str) -> Option<&Arc<TurnTool>> {
         let own = self
             .own
@@ -180,7 +181,7 @@ impl ToolView {
         own.or_else(|| self.client_tools.iter().find(|tool| tool.spec.name == name))
     }
 
-    /// The tools that a model gets to see: the client's, which came with the request, and the best of the others.
+    /// The tools to offer: the client's, which came with the request, and the best of the others.
     pub async fn pick_tools(
         &self,
         query: &ToolQuery<'_>,

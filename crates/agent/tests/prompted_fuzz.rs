@@ -1,4 +1,4 @@
-//! Random replies, made of the pieces that calls are made of. `PROPTEST_CASES` runs it longer.
+//! Random replies, made of the parts of calls. `PROPTEST_CASES` makes it run longer.
 
 #![cfg(test)]
 
@@ -9,10 +9,10 @@ use toolyard_agent::{model::ModelStopReason, prompted::check::check_reply};
 
 /// Cases without `PROPTEST_CASES`.
 const CASES: u32 = 2_000;
-/// What proptest would run if nobody asked for another number.
+/// The default of proptest.
 const UNASKED: u32 = 256;
 
-/// What calls, and texts about calls, are made of.
+/// Parts of calls, and of texts about calls.
 const PIECES: &[&str] = &[
     "<tool>",
     "</tool>",
@@ -162,7 +162,7 @@ fn seeds() -> Vec<String> {
     replies
 }
 
-/// A seed with something put in, and something taken out.
+/// A seed with random insertions and removals.
 fn mutated() -> impl Strategy<Value = String> {
     let seed = prop::sample::select(seeds());
     (seed, any::<prop::sample::Index>(), any::<prop::sample::Index>(), prop::sample::select(PIECES)).prop_map(
@@ -175,7 +175,7 @@ fn mutated() -> impl Strategy<Value = String> {
 }
 
 fn config() -> ProptestConfig {
-    // The default already has what the environment says.
+    // The default includes what the environment says.
     let default = ProptestConfig::default();
     let cases = if default.cases == UNASKED { CASES } else { default.cases };
     ProptestConfig { cases, failure_persistence: None, ..default }

@@ -1,4 +1,4 @@
-//! Puts an app together and checks all of it at the end.
+//! Builds an app, with all checks at the end.
 
 use std::{
     collections::HashSet,
@@ -21,33 +21,33 @@ use crate::{
     tool::{FallbackCall, FallbackHandler, Tool},
 };
 
-/// Where an app listens if it is not told otherwise; the port is the one that app developers know.
+/// Default address. App developers know the port from the platform's other SDKs.
 const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 7010);
 
 /// Why an app cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
-    /// The package name breaks its rule.
+    /// The package name is invalid.
     #[error(transparent)]
     Package(#[from] InvalidName),
     /// The server's URL cannot be used.
     #[error("the URL of the server cannot be used: {0}")]
     Server(#[from] UrlRefused),
-    /// Two tools have one name.
+    /// Two tools have the same name.
     #[error("the tool `{0}` is registered twice; give one of them another name")]
     DuplicateTool(String),
-    /// More tools than the platform takes.
+    /// More tools than the platform accepts.
     #[error("{0} tools are registered; an app can have {MAX_TOOLS}")]
     TooManyTools(usize),
-    /// Two prompts have one name, or two resources one URI.
+    /// Two prompts have the same name, or two resources the same URI.
     #[error("`{0}` is added twice; give one of the two another name or URI")]
     DuplicateItem(String),
-    /// More prompts or resources than the platform takes.
+    /// More prompts or resources than the platform accepts.
     #[error("{0} prompts or resources are added; an app can have {MAX_ITEMS} of each")]
     TooManyItems(usize),
 }
 
-/// An app in the making; [`build`](Self::build) ends it.
+/// Builds an [`AppServer`].
 #[must_use = "call `build`"]
 pub struct AppServerBuilder {
     package: String,
@@ -84,66 +84,65 @@ impl AppServerBuilder {
         }
     }
 
-    /// The key from the app's registration. Without it the app answers tools, but cannot connect or register.
+    /// Sets the API key from the app's registration. Without it the app answers tool calls, but cannot start sessions or register.
     pub fn api_key(mut self, key: impl Into<String>) -> Self {
         self.api_key = Some(SecretText::new(key));
         self
     }
 
-    /// The signing secret from the app's registration. With it every request must prove that it comes from the platform;
-    /// without it anybody who can reach the app can call its tools for any user.
+    /// Sets the signing secret from the app's registration. With it every request must be signed by the platform. Without it
+    /// anyone who can reach the app can call its tools for any user.
     pub fn signing_secret(mut self, secret: impl Into<String>) -> Self {
         self.signing_secret = Some(SecretText::new(secret));
         self
     }
 
-    /// The server that the app belongs to: `https://toolyard.example.com`. Sessions connect only there; an app that was
-    /// not told connects to this machine only.
+    /// Sets the server that the app belongs to: `https://toolyard.example.com`. Sessions connect only to it. Without it they
+    /// connect only to this machine.
     pub fn server(mut self, url: impl Into<String>) -> Self {
         self.server = Some(url.into());
         self
     }
 
-    /// Where [`AppServer::run`] listens; 127.0.0.1:7010 if it is not said.
+    /// Sets the address for [`AppServer::run`]. The default is 127.0.0.1:7010.
     pub fn listen(mut self, address: SocketAddr) -> Self {
         self.listen = address;
         self
     }
 
-    /// Another clock than the machine's.
+    /// Replaces the system clock.
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
         self.clock = Arc::new(clock);
         self
     }
 
-    /// Other bounds than the usual ones.
+    /// Replaces the default limits.
     pub fn limits(mut self, limits: AppLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Adds a tool. Two of one name are refused by [`build`](Self::build).
+    /// Adds a tool. [`build`](Self::build) refuses two with the same name.
     pub fn register_tool(mut self, tool: Tool) -> Self {
         self.tools.push(tool);
         self
     }
 
-    /// Adds a prompt. Two of one name are refused by [`build`](Self::build).
+    /// Adds a prompt. [`build`](Self::build) refuses two with the same name.
     pub fn prompt(mut self, prompt: Prompt) -> Self {
         self.prompts.push(prompt);
         self
     }
 
-    /// Adds a resource, or a template of resources. Two of one URI are refused by [`build`](Self::build); of two templates
-    /// that fit a URI, the one that was added first answers.
+    /// Adds a resource or a resource template. [`build`](Self::build) refuses two with the same URI. If two templates match a
+    /// URI, the one that was added first is used.
     pub fn resource(mut self, resource: Resource) -> Self {
         self.resources.push(resource);
         self
     }
 
-    /// Answers calls that no registered tool is for, as apps did before typed tools: `None` says that the tool is
-    /// unknown, and [`GIVE_APP_CONTROL_OF_TOOL_RESPONSE`](crate::GIVE_APP_CONTROL_OF_TOOL_RESPONSE) that the app shows
-    /// the answer itself.
+    /// Handles calls of tools that are not registered, as apps did before typed tools. `None` means that the tool is unknown;
+    /// [`GIVE_APP_CONTROL_OF_TOOL_RESPONSE`](crate::GIVE_APP_CONTROL_OF_TOOL_RESPONSE) means that the app shows the result itself.
     pub fn on_tool_call<F, Fut>(mut self, handler: F) -> Self
     where
         F: Fn(FallbackCall) -> Fut + Send + Sync + 'static,
@@ -153,8 +152,8 @@ impl AppServerBuilder {
         self
     }
 
-    /// Runs when a user opens the app. It may run as long as the session; a little after the session's end it is dropped.
-    /// It is not run again when a lost connection comes back.
+    /// Runs when a user opens the app. It may run as long as the session; shortly after the session's end it is dropped. It does
+    /// not run again after a reconnect.
     pub fn on_session<F, Fut>(mut self, hook: F) -> Self
     where
         F: Fn(Session) -> Fut + Send + Sync + 'static,
@@ -164,7 +163,7 @@ impl AppServerBuilder {
         self
     }
 
-    /// Runs once for each session that is over, however it ended.
+    /// Runs once at the end of each session, for any reason.
     pub fn on_stop<F, Fut>(mut self, hook: F) -> Self
     where
         F: Fn(Session, EndReason) -> Fut + Send + Sync + 'static,
@@ -174,7 +173,7 @@ impl AppServerBuilder {
         self
     }
 
-    /// Checks everything and makes the app.
+    /// Checks the settings and builds the app.
     pub fn build(self) -> Result<AppServer, BuildError> {
         let package = self.package.parse()?;
         let platform = PlatformServer::new(self.server.as_deref())?;
@@ -183,8 +182,8 @@ impl AppServerBuilder {
         check_items(self.resources.iter().map(Resource::uri))?;
         if self.signing_secret.is_none() {
             tracing::warn!(
-                app = %package,
-                "no signing secret: requests are not checked, so anybody who can reach this app can call its tools"
+                %package,
+                "no signing secret: requests are not verified, so anyone who can reach this app can call its tools"
             );
         }
         Ok(AppServer::new(AppShared {
@@ -249,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_work_is_refused() {
+    fn invalid_settings_are_refused() {
         let twice = AppServer::builder("com.example").register_tool(tool("a")).register_tool(tool("a"));
         assert_eq!(error(twice), BuildError::DuplicateTool("a".to_owned()));
         let many = (0..=MAX_TOOLS)
@@ -261,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn prompts_and_resources_have_a_name_each_and_a_bound() {
+    fn prompts_and_resources_have_unique_names_and_a_limit() {
         let prompt =
             create_prompt("a", "", |_: NoArguments, _| async { Ok::<_, &str>("go") }).build().unwrap();
         let resource =

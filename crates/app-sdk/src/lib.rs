@@ -1,12 +1,12 @@
-//! Write a mini-app in Rust.
+//! The SDK for Toolyard apps in Rust.
 //!
-//! An app brings tools, and may show and hear something while a user has it open. The platform talks to it over HTTP
-//! (`POST /tool`, `POST /webhook`) and, for sessions, over a socket that the app opens. This crate is the app's side of
-//! all that; you write functions.
+//! An app provides tools, and it can use the display, speech and microphone while a user has it open. The platform calls it over
+//! HTTP (`POST /tool`, `POST /webhook`) and, for sessions, over a WebSocket that the app opens. This crate implements the app's
+//! side of the protocol; you write functions.
 //!
 //! # A tool
 //!
-//! A function with a typed argument becomes a tool: the type's schema is what the model sees.
+//! A function with a typed argument becomes a tool. The model sees the schema of the type.
 //!
 //! ```
 //! use schemars::JsonSchema;
@@ -32,7 +32,7 @@
 //!
 //! #[tokio::main]
 //! async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//!     let greet = create_tool("greet", "Greets somebody by name.", greet)
+//!     let greet = create_tool("greet", "Greets a person by name.", greet)
 //!         .category(Category::Communication)
 //!         .activation_phrases(["say hello to"])
 //!         .build()?;
@@ -56,14 +56,14 @@
 //! | a schema written by hand | [`create_dynamic_tool`] |
 //! | a structured result with its schema | [`Json`] |
 //! | a result with follow-ups, or a silent one | [`ToolReply`] |
-//! | say how far the work is, notice that the caller has gone | [`ToolContext::progress`], [`ToolContext::cancelled`] |
+//! | report progress, detect that the call was cancelled | [`ToolContext::progress`], [`ToolContext::cancelled`] |
 //! | a prompt that a user picks | [`create_prompt`] |
-//! | something to read under a URI, or under many | [`create_resource`], [`create_resource_template`] |
-//! | one function for all tools, as older apps have it | [`AppServerBuilder::on_tool_call`] |
+//! | a resource under a URI or a URI template | [`create_resource`], [`create_resource_template`] |
+//! | one function for all tools, as in older apps | [`AppServerBuilder::on_tool_call`] |
 //! | upload the definitions | [`AppServer::register`] |
-//! | run until Ctrl-C, or until the service is stopped | [`AppServer::run_until_signal`] |
-//! | show, speak, hear | [`Session`] |
-//! | bounds | [`AppLimits`] |
+//! | run until Ctrl-C or SIGTERM | [`AppServer::run_until_signal`] |
+//! | display, speech, events | [`Session`] |
+//! | limits | [`AppLimits`] |
 //!
 //! # What callers get
 //!
@@ -72,26 +72,26 @@
 //! | gives a reply | 200 | |
 //! | gives [`ToolReply::failed`] | 200 | `EXECUTION_ERROR` |
 //! | gives an error, or panics | 500 | `HANDLER_ERROR` |
-//! | is not asked, because the arguments do not fit its type | 400 | `INVALID_ARGUMENTS` |
-//! | is not there | 404 | `TOOL_NOT_FOUND`; for prompts and resources `NOT_FOUND` |
-//! | has no room ([`AppLimits::calls`]) | 503 | `OVERLOADED` |
+//! | is not called, because the arguments do not match its type | 400 | `INVALID_ARGUMENTS` |
+//! | does not exist | 404 | `TOOL_NOT_FOUND`; for prompts and resources `NOT_FOUND` |
+//! | cannot run because of the call limit ([`AppLimits::calls`]) | 503 | `OVERLOADED` |
 //!
-//! A panic ends its call and nothing else. The text of a handler's error goes to the caller; what a panic says does not.
+//! A panic ends only its call. The caller gets the text of a handler's error, but not the message of a panic.
 //!
-//! Where the platform takes lines (`Accept: application/x-ndjson`) and the handler has told of progress before it was done,
-//! the answer has status 200 and comes in lines, the last of which says how it ended.
+//! If the platform accepts lines (`Accept: application/x-ndjson`) and the handler reports progress before it ends, the response
+//! has status 200 and consists of lines. The last line is the outcome.
 //!
 //! # Sessions
 //!
-//! A session begins with a webhook that names the user and a socket. The app connects there only if it is the server that
-//! it was configured with, because the first message carries its key. [`AppServerBuilder::on_session`] runs once for each
-//! session, [`AppServerBuilder::on_stop`] once at its end. A connection that breaks is made again after 1, 2 and 4 seconds;
+//! A session begins with a webhook that names the user and a WebSocket URL. The app connects only to its configured server,
+//! because the first message contains its API key. [`AppServerBuilder::on_session`] runs once for each
+//! session, [`AppServerBuilder::on_stop`] once at its end. A lost connection is reopened after 1, 2 and 4 seconds;
 //! meanwhile [`ToolContext::session`] is `None`, since nothing could be shown.
 //!
-//! # Who is calling?
+//! # Authentication
 //!
-//! With a signing secret, every `POST` must carry a fresh HMAC of the platform; anything else is answered with 401. Without
-//! one the app believes everybody, and says so in its log.
+//! With a signing secret, every `POST` must have a valid and recent HMAC signature of the platform; otherwise the app responds
+//! with 401. Without one the app accepts requests from anyone, and logs a warning.
 
 #![warn(missing_docs)]
 

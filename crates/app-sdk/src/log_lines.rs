@@ -1,16 +1,16 @@
-//! Where an app's log goes: the standard error, one line for each event whatever a value from outside contains.
+//! Log output to standard error, with exactly one line for each event.
 
 use std::io::{self, Write};
 
 use toolyard_protocol::log_text::escape_line;
 
-/// Writes log lines with control and invisible characters escaped, so that no value forges a line. For
+/// Writes log lines with control and invisible characters escaped, so that no logged value can forge a line. Use with
 /// `tracing_subscriber::fmt().with_writer(LogLines::stderr)`.
 #[derive(Debug)]
 pub struct LogLines(io::Stderr);
 
 impl LogLines {
-    /// Lines to the standard error.
+    /// Writes to standard error.
     pub fn stderr() -> Self {
         Self(io::stderr())
     }

@@ -1,4 +1,4 @@
-//! Uploads the app's tools, prompts and resources to its server. The whole set replaces the one before, or nothing changes.
+//! Uploads the app's tools, prompts and resources to its server. The upload replaces the previous set completely, or not at all.
 
 use bytes::Bytes;
 use http::{Request, StatusCode, header};
@@ -14,36 +14,36 @@ use crate::{
     server::AppServer,
 };
 
-/// Longest part of an unreadable answer that an error shows, in characters.
+/// How much of an unexpected response an error shows, in characters.
 const SHOWN_CHARS: usize = 200;
 
 /// Why the tools were not registered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegisterError {
-    /// The app was not told its server.
-    #[error("this app was not told which server it belongs to; set it with `AppServerBuilder::server`")]
+    /// No server is configured.
+    #[error("this app has no configured server; set it with `AppServerBuilder::server`")]
     NoServer,
-    /// The app has no key.
+    /// No API key is configured.
     #[error("this app has no API key; set the key from its registration with `AppServerBuilder::api_key`")]
     NoKey,
-    /// The server did not answer.
+    /// The server cannot be reached.
     #[error("the server cannot be reached: {0}")]
     NotReached(#[from] NetError),
     /// The server did not answer in time.
     #[error("the server did not answer within {REGISTER_WAIT:?}")]
     TooLate,
-    /// The server said no.
+    /// The server refused the definitions.
     #[error("the server refused the tools with status {status}: {message}{}", problem_lines(problems))]
     Refused {
-        /// The status.
+        /// The HTTP status.
         status: StatusCode,
-        /// What the server said.
+        /// The message of the server.
         message: String,
-        /// Each place that is wrong.
+        /// Every problem that was found.
         problems: Vec<Problem>,
     },
-    /// The server answered with something else.
-    #[error("the server took the tools but did not say which version they are; is it a Toolyard server? {0}")]
+    /// The response has no version.
+    #[error("the server accepted the tools but returned no version; is it a Toolyard server? {0}")]
     Unreadable(String),
 }
 
@@ -64,8 +64,8 @@ struct RegisterReply {
 }
 
 impl AppServer {
-    /// Uploads the definitions of all tools, prompts and resources, and gives back their version on the server. The app must have been
-    /// registered there before: that is where its key comes from.
+    /// Uploads the definitions of all tools, prompts and resources, and returns their version on the server. The app must already
+    /// be registered there: its API key comes from the registration.
     pub async fn register(&self) -> Result<u64, RegisterError> {
         let shared = self.shared();
         let server = shared.platform.server().ok_or(RegisterError::NoServer)?;
@@ -76,9 +76,9 @@ impl AppServer {
             .header(header::AUTHORIZATION, format!("Bearer {}:{}", self.package(), SecretText::expose(key)))
             .header(header::CONTENT_TYPE, "application/json")
             .body(Full::new(Bytes::from(to_raw(&set).get().to_owned())))
-            // A key that cannot stand in a header is no key.
+            // A key that is not valid in a header cannot be a key.
             .map_err(|_| RegisterError::NoKey)?;
-        // The server was configured by whoever runs the app, so it may be anywhere.
+        // The operator of the app configured this server, so any address is allowed.
         let client = HttpClient::new(Guard::unrestricted(), ClientSettings::default());
         let sending = async {
             let response = client.send(request).await?;
@@ -86,7 +86,7 @@ impl AppServer {
         };
         let (status, body) = timeout(REGISTER_WAIT, sending).await.map_err(|_| RegisterError::TooLate)??;
         let version = read_reply(status, &body)?;
-        tracing::info!(app = %self.package(), version, "tools registered");
+        tracing::info!(package = %self.package(), version, "tools registered");
         Ok(version)
     }
 }

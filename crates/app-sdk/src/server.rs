@@ -1,4 +1,4 @@
-//! The app as it runs: what every request and session shares, and its stop.
+//! The running app: its shared state, serving and shutdown.
 
 use std::{fmt, io, net::SocketAddr, panic::AssertUnwindSafe, sync::Arc};
 
@@ -29,14 +29,14 @@ pub(crate) type OnSession =
     Arc<dyn Fn(Session) -> BoxFuture<'static, Result<(), SessionError>> + Send + Sync>;
 pub(crate) type OnStop = Arc<dyn Fn(Session, EndReason) -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// An app that answers the platform. Cheap to clone; every clone is the same app.
+/// An app. Cheap to clone: every clone is the same app.
 ///
-/// [`run`](Self::run) listens and answers until it is told to stop. To put the app beside other routes, take its
-/// [`build_router`](Self::router) and call [`shutdown`](Self::shutdown) at the end.
+/// [`run`](Self::run) serves requests until it is stopped. To serve the app next to other routes, use its
+/// [`router`](Self::router) and call [`shutdown`](Self::shutdown) at the end.
 #[derive(Clone)]
 pub struct AppServer(Arc<AppShared>);
 
-/// What every request and session shares.
+/// State that all requests and sessions share.
 pub(crate) struct AppShared {
     pub(crate) package: PackageName,
     pub(crate) api_key: Option<SecretText>,
@@ -45,7 +45,7 @@ pub(crate) struct AppShared {
     pub(crate) listen: SocketAddr,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) limits: AppLimits,
-    /// In the order in which they were registered.
+    /// In the order of registration.
     pub(crate) tools: Vec<Tool>,
     pub(crate) prompts: Vec<Prompt>,
     pub(crate) resources: Vec<Resource>,
@@ -54,19 +54,19 @@ pub(crate) struct AppShared {
     pub(crate) on_stop: Option<OnStop>,
     pub(crate) sessions: Arc<SessionTable>,
     pub(crate) dialer: AppSocketDialer,
-    /// Room for sessions; each holds a permit.
+    /// Limits the sessions. Each holds a permit.
     pub(crate) session_room: Arc<Semaphore>,
-    /// Room for calls; each holds a permit.
+    /// Limits the calls. Each holds a permit.
     pub(crate) call_room: Arc<Semaphore>,
     pub(crate) tasks: TaskTracker,
-    /// No new sessions.
+    /// Cancelled at shutdown: no new sessions start.
     pub(crate) stopping: CancellationToken,
-    /// Parent of every call's own token.
+    /// Parent of the cancellation tokens of all calls.
     pub(crate) calls: CancellationToken,
 }
 
 impl AppServer {
-    /// An app with that package name (`com.example.todo`).
+    /// Builds an app with this package name (`com.example.todo`).
     pub fn builder(package: impl Into<String>) -> AppServerBuilder {
         AppServerBuilder::new(package.into())
     }
@@ -83,17 +83,17 @@ impl AppServer {
         &self.0.sessions
     }
 
-    /// The app's name.
+    /// The package name.
     pub fn package(&self) -> &PackageName {
         &self.0.package
     }
 
-    /// What the platform is told about each tool, in the order in which they were registered.
+    /// The definitions of all tools, in the order of registration.
     pub fn definitions(&self) -> impl Iterator<Item = &ToolDefinition> {
         self.0.tools.iter().map(Tool::definition)
     }
 
-    /// What the platform is told about prompts and resources.
+    /// The definitions of prompts and resources.
     pub(crate) fn item_definitions(&self) -> AppItems {
         let list = |of: &mut dyn Iterator<Item = &RawValue>| of.map(RawValue::to_owned).collect();
         let resources = |templates: bool| {
@@ -111,28 +111,27 @@ impl AppServer {
         self.0.sessions.find_connected(user)
     }
 
-    /// Every route of the app, to serve it beside others.
+    /// The routes of the app, to serve them next to others.
     pub fn router(&self) -> Router {
         http::build_router(self.clone())
     }
 
-    /// Listens on the configured address and answers until `shutdown` is cancelled.
+    /// Listens on the configured address and serves requests until `shutdown` is cancelled.
     pub async fn run(&self, shutdown: CancellationToken) -> io::Result<()> {
         let listener = TcpListener::bind(self.0.listen).await?;
         self.serve(listener, shutdown).await
     }
 
-    /// Listens on the configured address and answers until Ctrl-C, or on Unix until the signal with which services are
-    /// stopped.
+    /// Listens on the configured address and serves requests until Ctrl-C or, on Unix, SIGTERM.
     pub async fn run_until_signal(&self) -> io::Result<()> {
         let stop = CancellationToken::new();
         let running = self.run(stop.clone());
         tokio::pin!(running);
         tokio::select! {
-            // Before it listens: whoever sees that it does may stop it.
+            // Installed before the app listens: a signal may follow immediately.
             biased;
             () = wait_for_stop_signal() => {
-                tracing::info!(app = %self.0.package, "stopping");
+                tracing::info!(package = %self.0.package, "app stopping");
                 stop.cancel();
                 running.await
             }
@@ -140,11 +139,11 @@ impl AppServer {
         }
     }
 
-    /// Answers on a listener until `shutdown` is cancelled. Then calls under way may finish, sessions are closed so that
-    /// the platform starts the app again when it is back, and all of it is bounded by [`AppLimits::drain_wait`].
+    /// Serves requests on a listener until `shutdown` is cancelled. Then running calls may finish, and sessions are closed in a
+    /// way that lets the platform start the app again later. [`AppLimits::drain_wait`] limits how long this takes.
     pub async fn serve(&self, listener: TcpListener, shutdown: CancellationToken) -> io::Result<()> {
         let address = listener.local_addr()?;
-        tracing::info!(app = %self.0.package, tools = self.0.tools.len(), "listening on http://{address}");
+        tracing::info!(package = %self.0.package, tools = self.0.tools.len(), %address, "app listening");
         let serving =
             axum::serve(listener, self.router()).with_graceful_shutdown(shutdown.clone().cancelled_owned());
         let overdue = async {
@@ -154,7 +153,7 @@ impl AppServer {
         let served = tokio::select! {
             served = async { serving.await } => served,
             () = overdue => {
-                tracing::warn!("calls under way did not finish in time; they are cancelled");
+                tracing::warn!("running calls did not finish in time, cancelling them");
                 Ok(())
             }
         };
@@ -162,19 +161,19 @@ impl AppServer {
         served
     }
 
-    /// Cancels the calls and closes the sessions that are left, and waits for them within a bound. For apps that serve
-    /// the [`build_router`](Self::router) themselves; after it no session starts any more.
+    /// Cancels the remaining calls, closes the remaining sessions and waits for them within a limit. For apps that serve the
+    /// [`router`](Self::router) themselves. No session starts afterwards.
     pub async fn shutdown(&self) {
         self.0.stopping.cancel();
         self.0.calls.cancel();
         self.0.sessions.end_all();
         self.0.tasks.close();
         if timeout(self.0.limits.drain_wait, self.0.tasks.wait()).await.is_err() {
-            tracing::warn!(tasks = self.0.tasks.len(), "some work did not end in time and is left behind");
+            tracing::warn!(tasks = self.0.tasks.len(), "tasks did not end in time");
         }
     }
 
-    /// Runs the app's hook for a new session.
+    /// Runs the app's `on_session` hook for a new session.
     pub(crate) fn spawn_on_session(&self, session: Session) {
         let Some(hook) = self.0.on_session.clone() else { return };
         let grace = self.0.limits.cancel_grace;
@@ -189,14 +188,14 @@ impl AppServer {
                 ended = running => match ended {
                     Ok(Ok(())) => {}
                     Ok(Err(error)) => tracing::warn!(session = %id, %error, "on_session failed"),
-                    Err(_) => tracing::error!(session = %id, "on_session panicked; the session goes on"),
+                    Err(_) => tracing::error!(session = %id, "on_session panicked, the session continues"),
                 },
-                () = over => tracing::debug!(session = %id, "on_session was dropped after the end of its session"),
+                () = over => tracing::debug!(session = %id, "on_session dropped after the end of its session"),
             }
         });
     }
 
-    /// Runs the app's hook for a session that is over.
+    /// Runs the app's `on_stop` hook for a session that has ended.
     pub(crate) async fn run_on_stop(&self, session: Session, reason: EndReason) {
         let Some(hook) = self.0.on_stop.clone() else { return };
         let id = session.id().clone();
@@ -224,7 +223,7 @@ async fn wait_for_stop_signal() {
     wait_for_ctrl_c().await;
 }
 
-/// Ctrl-C; never, where it cannot be heard.
+/// Waits for Ctrl-C, forever if the signal is not available.
 async fn wait_for_ctrl_c() {
     if signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;

@@ -1,4 +1,4 @@
-//! The command line: the flags that every command takes, and the list of commands.
+//! The command line: the global flags and the list of commands.
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -23,20 +23,20 @@ Examples:
   toolyard serve                                        start a server on 127.0.0.1:8787
   toolyard apps add --package com.example.todo --url http://127.0.0.1:7010 --kind tools-only
   toolyard apps install com.example.todo --user ada@example.com
-  toolyard glasses --user ada@example.com               a pair of glasses in the terminal
+  toolyard glasses --user ada@example.com               simulate glasses in the terminal
   toolyard tools ls --user ada@example.com
   toolyard tools call com.example.todo:add_todo todo_item=milk --user ada@example.com
-  toolyard calls --follow                               calls as they end
-  toolyard chat --user ada@example.com                  talk to a model that has these tools
-  toolyard chat --local --files ~/notes                 the same without a server
+  toolyard calls --follow                               print calls as they finish
+  toolyard chat --user ada@example.com                  chat with a model that can call these tools
+  toolyard chat --local --files ~/notes                 the same, without a server
   toolyard upstreams add files --for-all -- npx -y @modelcontextprotocol/server-filesystem /srv/files
-  toolyard upstreams import ~/.cursor/mcp.json          the MCP servers of another client
-  toolyard plugin new hello                             begin a plugin: tools in JavaScript
-  toolyard mcp --user ada@example.com                   all tools, for a client that speaks MCP over stdio
+  toolyard upstreams import ~/.cursor/mcp.json          add the MCP servers of another client
+  toolyard plugin new hello                             create a plugin: tools in JavaScript
+  toolyard mcp --user ada@example.com                   serve all tools to an MCP client over stdio
 
-Every command but `mcp` takes --json and then writes JSON to stdout. Exit codes: 0 it worked, 1 it failed, 2 it was called wrongly.";
+With --json, every command except `mcp` writes JSON to stdout. Exit codes: 0 success, 1 failure, 2 usage error.";
 
-/// Apps bring tools; any assistant calls them, for each user, on whatever device that user wears.
+/// A tool platform for AI assistants: apps bring tools, and any assistant can call them for a user, on any device
 #[derive(Debug, Parser)]
 #[command(name = "toolyard", version, after_help = EXAMPLES, arg_required_else_help = true)]
 pub(crate) struct Cli {
@@ -46,45 +46,45 @@ pub(crate) struct Cli {
     pub(crate) command: CliCommand,
 }
 
-/// What every command takes.
+/// The flags that every command takes.
 #[derive(Debug, Args)]
 pub(crate) struct GlobalArgs {
     /// Write JSON to stdout, errors included
-    #[arg(long, global = true, help_heading = "Everywhere")]
+    #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) json: bool,
-    /// The server to talk to
+    /// URL of the server
     #[arg(
         long,
         global = true,
         value_name = "URL",
         env = "TOOLYARD_URL",
         default_value = "http://127.0.0.1:8787",
-        help_heading = "Everywhere"
+        help_heading = "Global options"
     )]
     pub(crate) server: String,
-    /// A token, or `package:key` of an app; not needed where the server is in dev mode
+    /// A token, or `package:key` of an app; not needed if the server is in dev mode
     #[arg(
         long,
         global = true,
         env = "TOOLYARD_TOKEN",
         hide_env_values = true,
         value_parser = StringValueParser::new().map(SecretText::new),
-        help_heading = "Everywhere"
+        help_heading = "Global options"
     )]
     pub(crate) token: Option<SecretText>,
-    /// The user for whom this is done, usually an e-mail address
-    #[arg(long, global = true, env = "TOOLYARD_USER", help_heading = "Everywhere")]
+    /// The user to act for, usually an email address
+    #[arg(long, global = true, env = "TOOLYARD_USER", help_heading = "Global options")]
     pub(crate) user: Option<UserId>,
 }
 
 impl Cli {
-    /// Parses the arguments of this process. Ends it with a usage error where they do not fit, as JSON if `--json` is among
-    /// them, and after `--help` and `--version`.
+    /// Parses the arguments of this process. Exits after `--help` and `--version`, and with a usage error if the arguments
+    /// are invalid. The error is JSON if `--json` is among them.
     pub(crate) fn parse_arguments() -> Result<Self, ExitCode> {
         let arguments: Vec<OsString> = std::env::args_os().collect();
         match Self::try_parse_from(&arguments) {
             Ok(mut cli) => {
-                // A client of MCP reads messages from stdout, and chokes on everything else: errors are words on stderr.
+                // An MCP client expects only messages on stdout, so errors go to stderr as text.
                 cli.globals.json &= !matches!(cli.command, CliCommand::Mcp(_));
                 Ok(cli)
             }
@@ -96,20 +96,20 @@ impl Cli {
     }
 }
 
-/// Whether errors are for programs. Looked up by hand, because the arguments could not be parsed; `mcp` never writes JSON
-/// errors, as its stdout carries messages.
+/// Whether errors must be JSON. Searched by hand, because the arguments could not be parsed. `mcp` never writes JSON
+/// errors: its stdout carries messages.
 fn wants_json(arguments: &[OsString]) -> bool {
     let mut before_values = arguments.iter().skip(1).take_while(|argument| *argument != "--");
     let is_mcp = before_values.clone().find(|argument| !argument.to_string_lossy().starts_with('-'));
     before_values.any(|argument| argument == "--json") && is_mcp.is_none_or(|command| command != "mcp")
 }
 
-/// What clap says, without its colours and its usage line, which `--help` repeats.
+/// The error text of clap, without colours and without the usage line, which `--help` repeats.
 fn usage_error(error: &clap::Error) -> CliError {
     let text = error.render().to_string();
     let message = text.split("\n\nUsage:").next().unwrap_or_default();
     let message = message.strip_prefix("error: ").unwrap_or(message).trim();
-    CliError::usage(message, "`--help` after the command shows its arguments")
+    CliError::usage(message, "run the command with `--help` to see its arguments")
 }
 
 /// Every command.
@@ -117,48 +117,48 @@ fn usage_error(error: &clap::Error) -> CliError {
 pub(crate) enum CliCommand {
     /// Run a server
     Serve(serve::ServeArgs),
-    /// Register, install and change apps
+    /// Register, install and manage apps
     #[command(subcommand)]
     Apps(apps::AppsCommand),
     /// List and call tools
     #[command(subcommand)]
     Tools(tools::ToolsCommand),
-    /// List calls, show one, or follow calls as they end
+    /// List calls, show one call, or follow calls as they finish
     Calls(Box<calls::CallsArgs>),
     /// Add, list and check MCP servers as sources of tools
     #[command(subcommand)]
     Upstreams(upstreams::UpstreamsCommand),
-    /// Write, pack, sign, try and look at plugins
+    /// Create, pack, sign, run, inspect, publish and install plugins
     #[command(subcommand)]
     Plugin(plugin::PluginCommand),
-    /// Make and show keys that sign plugins
+    /// Create and show the keys that sign plugins
     #[command(subcommand)]
     Keys(keys::KeysCommand),
-    /// Talk to a model that has the user's tools
+    /// Chat with a model that can call the user's tools
     Chat(Box<chat::ChatArgs>),
-    /// List the models that can be asked, and what was looked for and not found
+    /// List the available models, and what was searched for and not found
     Models(models::ModelsArgs),
-    /// Be the MCP server of a client on this machine, over stdin and stdout
+    /// Serve the user's tools to an MCP client on this machine, over stdin and stdout
     Mcp(Box<mcp::McpArgs>),
-    /// Turn tools of older forms into MCP definitions
+    /// Convert tools in an older format to MCP definitions
     Migrate(migrate::MigrateArgs),
     /// Register apps from a database export of the older platform
     Import(import::AppImportArgs),
-    /// A pair of glasses in the terminal: see what apps show, type what you would say
+    /// Simulate glasses in the terminal: see what apps show, and type what you would say
     Glasses(glasses::GlassesArgs),
-    /// Make a token, which works without a running server; list and revoke tokens
+    /// Create tokens (works without a running server), list and revoke them
     #[command(subcommand)]
     Token(token::TokenCommand),
-    /// Check configuration, files, server and apps, and say what to do
+    /// Check configuration, files, server and apps, and suggest fixes
     Doctor(doctor::DoctorArgs),
-    /// Measure how well tools are chosen, on a set of your own
+    /// Measure how well tools are chosen, on your own data
     #[command(subcommand)]
     Eval(eval::EvalCommand),
-    /// Print the completions of a shell
+    /// Print shell completions
     Completions(completions::CompletionsArgs),
-    /// Print the manual page, or write the pages of all commands
+    /// Print the manual page, or write one page per command
     Man(man::ManArgs),
-    /// Print the schema of the configuration, or the OpenAPI document
+    /// Print the JSON Schema of the configuration, or the OpenAPI document
     Schema(schema::SchemaArgs),
 }
 
@@ -175,12 +175,12 @@ impl CommandContext {
         Self { output: CliOutput::new(globals.json), globals }
     }
 
-    /// The server that was named.
+    /// URL of the server.
     pub(crate) fn server_url(&self) -> &str {
         &self.globals.server
     }
 
-    /// The token; an empty one, as an unset variable of a script leaves it, is none.
+    /// The token. An empty one counts as none: scripts pass it when a variable is unset.
     pub(crate) fn token(&self) -> Option<&SecretText> {
         self.globals.token.as_ref().filter(|token| !token.expose().is_empty())
     }
@@ -189,7 +189,7 @@ impl CommandContext {
         self.globals.user.as_ref()
     }
 
-    /// A client of the server that was named.
+    /// A client of the server.
     pub(crate) fn client(&self) -> Result<ApiClient, CliError> {
         self.client_for(self.server_url())
     }

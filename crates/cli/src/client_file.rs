@@ -1,4 +1,4 @@
-//! The files in which MCP clients keep their servers, as the client SDK reads them, with the errors of this program.
+//! Files in which MCP clients keep their servers. The client SDK reads them; errors become those of this program.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub(crate) fn read_client_file(path: &Path) -> Result<Vec<FileEntry>, CliError> 
         }
     })?;
     for entry in &mut entries {
-        // It may quote the file, and goes to a terminal.
+        // The reason may quote the file, and is printed to a terminal.
         if let EntryOutcome::Rejected(why) = &mut entry.outcome {
             *why = text::sanitize_line(why);
         }
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_file_says_cannot_move_the_cursor() {
+    fn control_characters_of_a_file_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mcp.json");
         std::fs::write(&path, r#"{"mcpServers":{"a":{"type":"\u001b[2J"}}}"#).unwrap();

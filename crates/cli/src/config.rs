@@ -1,5 +1,4 @@
-//! The configuration of a server, for the commands that look at one on this machine: file, environment, flags, in
-//! rising strength.
+//! The configuration of a server on this machine: file, then environment, then flags. Later sources win.
 
 use std::path::PathBuf;
 
@@ -8,19 +7,19 @@ use toolyard_server::config::{Config, ConfigSources, load_config};
 
 use crate::error::CliError;
 
-/// Name of the database in the data folder.
+/// File name of the database in the data folder.
 pub(crate) const DATABASE: &str = "toolyard.db";
 
 /// Where the configuration comes from.
 #[derive(Debug, Args)]
 pub(crate) struct ConfigArgs {
-    /// The configuration file; without it `toolyard.toml` in this folder, if it is there
+    /// The configuration file [default: `toolyard.toml` in the current folder, if it exists]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// The folder of the database and the root key
+    /// The folder for the database and the root key
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
-    /// Any other setting, such as `models.local.url=…`; `toolyard schema config` prints them all
+    /// Any other setting, such as `models.local.url=…`; can be repeated. `toolyard schema config` prints all settings
     #[arg(long = "set", value_name = "SECTION.KEY=VALUE", value_parser = parse_override)]
     pub(crate) settings: Vec<ConfigOverride>,
 }
@@ -43,13 +42,13 @@ fn parse_override(text: &str) -> Result<ConfigOverride, String> {
     Ok(ConfigOverride { section: section.to_owned(), key: key.to_owned(), value: value.trim().to_owned() })
 }
 
-/// A text in the form that the configuration never takes for anything else.
+/// A text as a TOML string, so that the configuration cannot read it as a number or a list.
 pub(crate) fn quote_toml(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
 impl ConfigArgs {
-    /// Reads and checks. `flags` are the strongest: section, key, value.
+    /// Reads and checks the configuration. `flags` (section, key, value) override everything else.
     pub(crate) fn load_config(
         &self,
         mut flags: Vec<(&'static str, &'static str, String)>,
@@ -67,8 +66,8 @@ impl ConfigArgs {
     }
 }
 
-/// The one place where the environment is read as a whole; the variables of single flags are clap's. A variable that
-/// is not UTF-8 is none of ours.
+/// The one place that reads the whole environment; clap reads the variables of single flags. Variables that are not UTF-8
+/// are skipped: none of ours is.
 pub(crate) fn env_variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -97,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_setting_is_refused() {
+    fn an_invalid_setting_is_refused() {
         for text in ["", "a", "a.b", "a=b", ".b=c", "a.=c"] {
             assert!(parse_override(text).is_err(), "{text}");
         }

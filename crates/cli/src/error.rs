@@ -1,4 +1,4 @@
-//! What can go wrong, what to do next, and how the process ends.
+//! Errors of commands: the message, the next step for the user, and the exit code.
 
 use std::{io, path::PathBuf, time::Duration};
 
@@ -8,20 +8,20 @@ use toolyard_server::{config::ConfigLoadError, serve::ServerStartError};
 
 use crate::client::ServerRefusal;
 
-/// Everything that ends a command.
+/// An error that ends a command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
     #[error("cannot start: {0}")]
     Runtime(io::Error),
-    #[error("`{server}` is no address of a server: {error}")]
+    #[error("`{server}` is not a valid server URL: {error}")]
     BadServer { server: String, error: UrlRefused },
     #[error("cannot reach the server at {server}: {error}")]
     Unreachable { server: String, error: NetError },
-    #[error("the server at {server} did not answer: {error}")]
+    #[error("the server at {server} did not respond: {error}")]
     NoResponse { server: String, error: NetError },
-    #[error("the server at {server} did not answer within {wait:?}")]
+    #[error("the server at {server} did not respond within {wait:?}")]
     TimedOut { server: String, wait: Duration },
-    #[error("the answer of {server} cannot be read: {why}; is that a Toolyard server?")]
+    #[error("invalid response from {server}: {why}; is that a Toolyard server?")]
     InvalidResponse { server: String, why: String },
     #[error("{0}")]
     Refused(Box<ServerRefusal>),
@@ -31,13 +31,13 @@ pub(crate) enum CliError {
     Unwritable { file: PathBuf, error: io::Error },
     #[error("{} is larger than {limit} bytes", .file.display())]
     TooLarge { file: PathBuf, limit: usize },
-    #[error("{what} cannot be used")]
+    #[error("{what} is not valid")]
     Problems { what: String, problems: Vec<Problem> },
     #[error("cannot read {url}: {why}")]
     Fetch { url: String, why: String },
     #[error(transparent)]
     Config(ConfigLoadError),
-    #[error("the log cannot be started: {0}")]
+    #[error("cannot start logging: {0}")]
     Log(String),
     #[error("the server cannot start: {0}")]
     Start(ServerStartError),
@@ -49,13 +49,13 @@ pub(crate) enum CliError {
     DeviceRefused(String),
     #[error("the server closed the connection: {0}")]
     DeviceClosed(String),
-    #[error("the connection to the server was lost again and again: {0}")]
+    #[error("the connection to the server keeps failing: {0}")]
     ConnectionLost(String),
-    #[error("stopped before the drain was over")]
+    #[error("stopped before open calls had finished")]
     Interrupted,
-    #[error("stopped before the answer was through")]
+    #[error("stopped before the answer was complete")]
     Stopped,
-    #[error("there is no model to ask")]
+    #[error("no model is available")]
     NoModel,
     #[error("the answer failed: {0}")]
     AnswerFailed(String),
@@ -68,12 +68,12 @@ pub(crate) enum CliError {
 }
 
 impl CliError {
-    /// Called wrongly; says what was wrong and what to write instead.
+    /// A usage error: what was wrong, and what to write instead.
     pub(crate) fn usage(message: impl Into<String>, next: impl Into<String>) -> Self {
         Self::Usage { message: message.into(), next: next.into() }
     }
 
-    /// A short code that scripts can act on. What the server said keeps the server's code.
+    /// A short code that scripts can act on. Errors of the server keep the server's code.
     pub(crate) fn code(&self) -> &str {
         match self {
             Self::Refused(refused) => &refused.code,
@@ -100,43 +100,43 @@ impl CliError {
         }
     }
 
-    /// What to do now.
+    /// The next step for the user.
     pub(crate) fn next_step(&self) -> Option<String> {
-        let said = |text: &str| Some(text.to_owned());
+        let hint = |text: &str| Some(text.to_owned());
         match self {
             Self::Refused(refused) => refused.next_step().map(str::to_owned),
             Self::Usage { next, .. } => Some(next.clone()),
-            Self::Unreachable { .. } => said(
+            Self::Unreachable { .. } => hint(
                 "start a server with `toolyard serve`, or name another one with --server or TOOLYARD_URL",
             ),
             Self::BadServer { .. } => {
-                said("write it like http://127.0.0.1:8787, in --server or TOOLYARD_URL")
+                hint("write it like http://127.0.0.1:8787, in --server or TOOLYARD_URL")
             }
             Self::NoResponse { .. } | Self::TimedOut { .. } | Self::ConnectionLost(_) => {
-                said("look at the server's log, then try again")
+                hint("check the server's log, then try again")
             }
-            Self::InvalidResponse { .. } => said("check --server and TOOLYARD_URL"),
+            Self::InvalidResponse { .. } => hint("check --server and TOOLYARD_URL"),
             Self::Problems { .. } => {
-                said("nothing was changed; repair what is listed and run the command again")
+                hint("nothing was changed; fix the listed problems and run the command again")
             }
-            Self::Fetch { .. } => said(
+            Self::Fetch { .. } => hint(
                 "save the file and register the app with `toolyard apps add --package NAME --url URL --tools FILE`",
             ),
-            Self::Config(_) => said("`toolyard schema config` prints every setting with its meaning"),
+            Self::Config(_) => hint("`toolyard schema config` prints every setting with its description"),
             Self::Start(ServerStartError::Listen { .. }) => {
-                said("choose another address with --listen, or stop what listens there")
+                hint("choose another address with --listen, or stop the program that listens there")
             }
-            Self::Start(_) => said("`toolyard doctor` checks configuration and files"),
+            Self::Start(_) => hint("`toolyard doctor` checks the configuration and the files"),
             Self::DeviceClosed(_) => {
-                said("a user has one device at a time; run the command again to take it back")
+                hint("a user can have one device at a time; run the command again to connect this one")
             }
             Self::DeviceRefused(_) => {
-                said("name the user with --user (dev mode), or pass a token: `toolyard token user NAME`")
+                hint("set the user with --user (dev mode), or pass a token: `toolyard token user NAME`")
             }
-            Self::NoModel => said(
-                "`toolyard models` says what was looked for and how to add it; `--local` looks from here",
+            Self::NoModel => hint(
+                "`toolyard models` shows what was searched for and how to add a model; --local searches this machine",
             ),
-            Self::AnswerFailed(_) => said("try again, or ask another model: `toolyard models` lists them"),
+            Self::AnswerFailed(_) => hint("try again, or choose another model: `toolyard models` lists them"),
             Self::Runtime(_)
             | Self::Unreadable { .. }
             | Self::Unwritable { .. }
@@ -151,7 +151,7 @@ impl CliError {
         }
     }
 
-    /// Every place that is wrong, where a document was refused.
+    /// Every problem of a rejected document.
     pub(crate) fn problems(&self) -> &[Problem] {
         match self {
             Self::Refused(refused) => &refused.problems,
@@ -160,7 +160,7 @@ impl CliError {
         }
     }
 
-    /// 2 where the command was called or set up wrongly, 130 after a second signal as shells have it, else 1.
+    /// 2 for usage and configuration errors, 130 after a signal as shells do, otherwise 1.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Usage { .. } | Self::BadServer { .. } | Self::Config(_) => 2,
@@ -169,7 +169,7 @@ impl CliError {
         }
     }
 
-    /// Whether somebody closed our output, as `head` does. That is no failure worth a word.
+    /// Whether the reader closed our output, as `head` does. That is not reported as an error.
     pub(crate) fn is_closed_output(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }

@@ -1,4 +1,4 @@
-//! Files that were named, and questions to whoever sits at the terminal.
+//! Input: text files, and confirmations at the terminal.
 
 use std::{
     io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _},
@@ -10,27 +10,27 @@ use crate::{error::CliError, text};
 /// Longest answer that is read, in bytes; the rest of the line does not matter.
 const MAX_ANSWER_BYTES: u64 = 64;
 
-/// A whole file of at most so many bytes.
+/// Reads a text file of at most `limit` bytes.
 pub(crate) fn read_text_file(path: &Path, limit: usize) -> Result<String, CliError> {
     let unreadable = |error| CliError::Unreadable { file: path.to_owned(), error };
     let file = std::fs::File::open(path).map_err(unreadable)?;
     let mut text = String::new();
-    // One byte more than allowed tells a file that is too large from one that just fits.
+    // One byte more than allowed distinguishes a file that is too large from one that just fits.
     file.take(limit as u64 + 1).read_to_string(&mut text).map_err(unreadable)?;
     if text.len() > limit { Err(CliError::TooLarge { file: path.to_owned(), limit }) } else { Ok(text) }
 }
 
-/// Asks before something is lost. Without a terminal there is nobody to ask, so `--yes` is needed.
+/// Asks before something is lost. Without a terminal, `--yes` is required.
 pub(crate) fn ask_confirmation(question: &str) -> Result<(), CliError> {
     if !io::stdin().is_terminal() {
-        let message = format!("there is no terminal to ask: {question}");
-        return Err(CliError::usage(message, "add --yes if you are sure"));
+        let message = format!("confirmation required, and stdin is not a terminal: {question}");
+        return Err(CliError::usage(message, "add --yes to confirm"));
     }
     let mut stderr = io::stderr().lock();
     // Names in the question may come from a server or a file.
     write!(stderr, "{} [y/N] ", text::sanitize_block(question))?;
     stderr.flush()?;
-    // Whoever is stopped while nobody answers must still be able to say so.
+    // Unlocked before the wait, so that a signal handler can still print to stderr.
     drop(stderr);
     let mut answer = String::new();
     io::stdin().lock().take(MAX_ANSWER_BYTES).read_line(&mut answer)?;
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_over_the_bound_is_refused() {
+    fn a_file_over_the_limit_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");
         std::fs::write(&path, "12345").unwrap();

@@ -7,13 +7,13 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt as _};
 /// One line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum BoundedLine {
-    /// Without its end. What is not UTF-8 is replaced.
+    /// Without its line ending. Invalid UTF-8 is replaced.
     Text(String),
-    /// Longer than the bound; skipped.
+    /// Longer than the limit; skipped.
     TooLong,
 }
 
-/// Reads line by line and never keeps more than the bound.
+/// Reads line by line and never buffers more than the limit.
 pub(crate) struct BoundedLines<R> {
     from: R,
     limit: usize,
@@ -26,7 +26,7 @@ impl<R: AsyncBufRead + Unpin> BoundedLines<R> {
         Self { from, limit, begun: Vec::new(), too_long: false }
     }
 
-    /// The next line, none at the end. Nothing is lost when the future is dropped.
+    /// The next line, or `None` at the end. Cancel-safe: nothing is lost if the future is dropped.
     pub(crate) async fn next(&mut self) -> io::Result<Option<BoundedLine>> {
         loop {
             let available = self.from.fill_buf().await?;
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_over_the_bound_is_skipped_and_the_next_one_is_read() {
+    async fn a_line_over_the_limit_is_skipped_and_the_next_one_read() {
         let text = |text: &str| BoundedLine::Text(text.to_owned());
         for buffer in [1, 3, 100] {
             assert_eq!(

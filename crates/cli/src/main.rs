@@ -1,8 +1,8 @@
-//! The `toolyard` command: runs a server, and talks to one.
+//! The `toolyard` command: runs a server, or sends requests to one.
 //!
-//! Thin: the server is a library, and everything else is a request to its API. One file a command under `commands`,
-//! each with its flags, its output and what it does. What is deliberately absent: state of its own, retries, and any
-//! way around the API (only `serve`, what runs without a server, `token` and `doctor` look at the files of one).
+//! It is thin: the server is a library, and everything else is a request to its API. Each command is one file under
+//! `commands`, with its flags, its output and its code. Deliberately absent: state of its own, retries, and any way
+//! around the API. Only `serve`, the commands that need no server, `token` and `doctor` open a server's files.
 
 mod cli;
 mod client;
@@ -24,13 +24,13 @@ use std::process::ExitCode;
 
 use crate::{cli::Cli, commands::CommandOutcome, error::CliError, output::CliOutput};
 
-// A call is many small allocations on one thread that are freed on another; mimalloc is made for that, and with it the
-// server needs less CPU for each call than with the system's allocator.
+// A call makes many small allocations on one thread that are freed on another. mimalloc is built for that: the server
+// needs less CPU per call than with the system allocator.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // Before anything else, so that a worker starts quickly. It is no command for people: the server starts it.
+    // First, so that a worker starts quickly. This is not a command for people: the server starts its workers.
     if std::env::args_os().nth(1).is_some_and(|argument| argument == toolyard_server::WORKER_ARGUMENT) {
         toolyard_server::serve_worker();
     }
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
         Err(error) => return output.report_error(&CliError::Runtime(error)),
     };
     let ended = runtime.block_on(commands::run_command(cli));
-    // A read of the terminal cannot be called off; the process must not wait for the next line.
+    // A read from the terminal cannot be cancelled; the process must not wait for the next line.
     runtime.shutdown_background();
     match ended {
         Ok(CommandOutcome::Success) => ExitCode::SUCCESS,

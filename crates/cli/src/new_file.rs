@@ -1,4 +1,4 @@
-//! Files that commands make.
+//! Files that commands write.
 
 use std::{
     fs::OpenOptions,
@@ -11,13 +11,13 @@ use crate::error::CliError;
 /// Who may read a new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileAccess {
-    /// Whoever the system lets.
+    /// As the umask allows.
     SystemDefault,
-    /// Its owner only.
+    /// Only its owner.
     OwnerOnly,
 }
 
-/// Makes a file that was not there. One that is there stays as it is.
+/// Creates a file. Fails if it exists.
 pub(crate) fn create_file(path: &Path, text: &str, readers: FileAccess) -> Result<(), CliError> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -32,13 +32,13 @@ pub(crate) fn create_file(path: &Path, text: &str, readers: FileAccess) -> Resul
     file.write_all(text.as_bytes()).map_err(|error| write_error(path, error))
 }
 
-/// Puts a text into a file, whole or not at all.
+/// Writes a file atomically, replacing an existing one.
 pub(crate) fn replace_file(path: &Path, text: &str) -> Result<(), CliError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let failed = |error| write_error(path, error);
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
     file.write_all(text.as_bytes()).map_err(failed)?;
-    // Temporary files are their owner's alone; a manifest is for everybody, as the file before it was.
+    // Temporary files are private to their owner. The result keeps the mode of the old file, or is readable by all.
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
@@ -49,11 +49,11 @@ pub(crate) fn replace_file(path: &Path, text: &str) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Refuses to write over something.
+/// The error if the path exists.
 pub(crate) fn already_exists(path: &Path) -> CliError {
     CliError::usage(
-        format!("{} is there already, and stays as it is", path.display()),
-        "name another one, or move it away",
+        format!("{} already exists and was not changed", path.display()),
+        "choose another name, or move it away",
     )
 }
 
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_is_there_is_not_made_again() {
+    fn an_existing_file_is_not_overwritten() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");
         create_file(&path, "one", FileAccess::OwnerOnly).unwrap();
@@ -82,7 +82,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_is_secret_is_its_owners_alone() {
+    fn a_secret_file_is_readable_only_by_its_owner() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;

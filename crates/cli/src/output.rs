@@ -1,4 +1,4 @@
-//! The one place that writes, the screen of a chat aside: results to stdout, everything else to stderr.
+//! The one place that prints, except for the chat screen: results to stdout, everything else to stderr.
 
 use std::{
     io::{self, Write as _},
@@ -10,19 +10,19 @@ use toolyard_protocol::Problem;
 
 use crate::{error::CliError, text};
 
-/// A result: JSON for programs, text for people.
+/// The result of a command: JSON for programs, text for people.
 pub(crate) trait RenderText: Serialize {
-    /// For people, without a newline at the end.
+    /// The text for people, without a final newline.
     fn render_text(&self) -> String;
 }
 
-/// Where results go, and in which form.
+/// Prints results, as text or as JSON.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CliOutput {
     json: bool,
 }
 
-/// An error for programs.
+/// An error as JSON.
 #[derive(Serialize)]
 struct ErrorBody<'a> {
     error: ErrorParts<'a>,
@@ -43,18 +43,18 @@ impl CliOutput {
         Self { json }
     }
 
-    /// Whether programs read it.
+    /// Whether results are printed as JSON.
     pub(crate) fn is_json(self) -> bool {
         self.json
     }
 
-    /// Writes a result, and a newline.
+    /// Prints a result and a newline.
     pub(crate) fn print_result<T: RenderText>(self, result: &T) -> Result<(), CliError> {
         if self.json { self.print_line(&json_line(result)) } else { self.print_line(&result.render_text()) }
     }
 
-    /// Writes a line of the result, or some. Texts of servers, apps and files are in it, so what could steer a terminal is
-    /// made harmless here, whoever made the line.
+    /// Prints one or more lines of a result. They contain text from servers, apps and files, so control characters are
+    /// always removed here.
     pub(crate) fn print_line(self, line: &str) -> Result<(), CliError> {
         let line = if self.json { text::sanitize_json(line) } else { text::sanitize_block(line) };
         let mut stdout = io::stdout().lock();
@@ -62,12 +62,12 @@ impl CliOutput {
         Ok(stdout.flush()?)
     }
 
-    /// Says something beside the result. If nobody can hear it, nothing is lost.
+    /// Prints a note to stderr. Errors are ignored: a note is not part of the result.
     pub(crate) fn print_note(self, note: &str) {
         let _ = writeln!(io::stderr().lock(), "{}", text::sanitize_block(note));
     }
 
-    /// Says what went wrong and what to do.
+    /// Prints an error with its problems and the next step.
     pub(crate) fn report_error(self, error: &CliError) -> ExitCode {
         if error.is_closed_output() {
             return ExitCode::SUCCESS;

@@ -1,4 +1,4 @@
-//! Opens sockets of the server, with TLS where its address says so.
+//! Opens WebSockets to the server, with TLS if its URL is https.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use toolyard_net::{DialedStream, Guard, NetError, NotSent, OutsideUrl};
 
 use crate::{cli::CommandContext, client::header_value, error::CliError};
 
-/// How long the server may take to let us in.
+/// Timeout for connecting, including the WebSocket handshake.
 const WAIT: Duration = Duration::from_secs(10);
 
 pub(crate) type ServerSocket = WebSocketStream<DialedStream>;
@@ -26,13 +26,13 @@ pub(crate) enum DialError {
     Refused { status: StatusCode, body: Vec<u8> },
 }
 
-/// Which socket.
+/// A WebSocket endpoint of the server.
 pub(crate) struct SocketEndpoint {
-    /// Its path below the server's address.
+    /// Its path below the server's URL.
     pub(crate) path: &'static str,
-    /// What is spoken there, where it has to be said.
+    /// The subprotocol, if it has one.
     pub(crate) protocol: Option<&'static str>,
-    /// Largest message that is taken, in bytes.
+    /// Largest message that is accepted, in bytes.
     pub(crate) max_message: usize,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct ServerDialer {
 impl ServerDialer {
     pub(crate) fn new(cx: &CommandContext, door: &SocketEndpoint) -> Result<Self, CliError> {
         let bad = |error| CliError::BadServer { server: cx.server_url().to_owned(), error };
-        // The user named this server, so it may be anywhere.
+        // The user chose this server, so any address is allowed.
         let guard = Guard::unrestricted();
         let server = OutsideUrl::parse(cx.server_url(), &guard).map_err(bad)?;
         let dial = server.join(door.path);
@@ -76,7 +76,7 @@ impl ServerDialer {
         })
     }
 
-    /// One try.
+    /// Connects once, without retries.
     pub(crate) async fn dial(&self) -> Result<ServerSocket, DialError> {
         let late = |_| DialError::NotReached(NotSent::ConnectTimeout(WAIT).into());
         timeout(WAIT, self.open_socket()).await.map_err(late)?
@@ -100,7 +100,7 @@ impl ServerDialer {
         }
     }
 
-    /// A server that was not reached, as everybody tells it.
+    /// The error for a server that could not be reached.
     pub(crate) fn connection_error(&self, error: NetError) -> CliError {
         let server = self.server.clone();
         match error {

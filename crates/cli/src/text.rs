@@ -1,27 +1,27 @@
-//! Text for a terminal. What servers, apps and files say is not trusted: control characters could move the cursor or
-//! worse, so they never reach the terminal.
+//! Text for a terminal. Text from servers, apps and files is not trusted: control characters could move the cursor or
+//! worse, so they are removed.
 
 use std::fmt::Write as _;
 
 use toolyard_protocol::Problem;
 
-/// One line: every control character is a space.
+/// One line: every control character becomes a space.
 pub(crate) fn sanitize_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// Some lines: line ends and tabs stay, every other control character is a space.
+/// Several lines: newlines and tabs stay, every other control character becomes a space.
 pub(crate) fn sanitize_block(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { ' ' } else { c }).collect()
 }
 
-/// JSON on one line: JSON itself lets some control characters stand in texts as they are, which a terminal would obey. They
-/// are escaped, and mean the same.
+/// JSON on one line. JSON allows some control characters unescaped in strings, and a terminal would obey them. They are
+/// escaped, which does not change the value.
 pub(crate) fn sanitize_json(line: &str) -> String {
     let mut safe = String::with_capacity(line.len());
     for c in line.chars() {
         match c {
-            // Between tokens only: inside of texts JSON escapes them.
+            // Only between tokens: inside strings JSON escapes them.
             '\0'..='\u{1f}' => safe.push(' '),
             c if c.is_control() => drop(write!(safe, "\\u{:04x}", u32::from(c))),
             c => safe.push(c),
@@ -30,13 +30,13 @@ pub(crate) fn sanitize_json(line: &str) -> String {
     safe
 }
 
-/// The first line of a text, cut to a length.
+/// The first line of a text, truncated to `most` characters.
 pub(crate) fn first_line(text: &str, most: usize) -> String {
     let first = sanitize_line(text.trim_start().lines().next().unwrap_or_default());
     truncate_text(&first, most)
 }
 
-/// A text of at most so many characters.
+/// Truncates a text to `most` characters.
 pub(crate) fn truncate_text(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
@@ -44,7 +44,7 @@ pub(crate) fn truncate_text(text: &str, most: usize) -> String {
     text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// A problem; one of the whole document has no path to show.
+/// A problem with its path, if it has one.
 pub(crate) fn format_problem(problem: &Problem) -> String {
     if problem.path.is_empty() {
         sanitize_line(&problem.message)
@@ -53,7 +53,7 @@ pub(crate) fn format_problem(problem: &Problem) -> String {
     }
 }
 
-/// A command as a shell would take it.
+/// A command line, quoted for a shell.
 pub(crate) fn shell_quote<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"_-./:=@%+,".contains(&b);
     let word = |word: &str| match !word.is_empty() && word.bytes().all(plain) {
@@ -63,7 +63,7 @@ pub(crate) fn shell_quote<'a>(words: impl IntoIterator<Item = &'a str>) -> Strin
     words.into_iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// Columns, each as wide as its widest cell. Cells are made safe here.
+/// A table in which each column is as wide as its widest cell. Cells are sanitized here.
 pub(crate) fn format_table<const N: usize>(rows: &[[String; N]]) -> String {
     let rows: Vec<[String; N]> =
         rows.iter().map(|row| row.each_ref().map(|cell| sanitize_line(cell))).collect();
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_reaches_the_terminal_that_moves_its_cursor() {
+    fn control_characters_never_reach_the_terminal() {
         assert_eq!(sanitize_line("a\u{1b}[2Jb\nc\u{9b}d"), "a [2Jb c d");
         assert_eq!(sanitize_block("a\u{7}b\n\tc\r"), "a b\n\tc ");
         assert_eq!(format_table(&[["\u{1b}x".to_owned()]]), " x");
@@ -109,13 +109,13 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_shown_as_a_shell_takes_them() {
+    fn commands_are_quoted_for_a_shell() {
         let words = ["npx", "-y", "@a/b@1", "two words", "it's", "", "$(rm)"];
         assert_eq!(shell_quote(words), r"npx -y @a/b@1 'two words' 'it'\''s' '' '$(rm)'");
     }
 
     #[test]
-    fn long_texts_are_cut() {
+    fn long_texts_are_truncated() {
         assert_eq!(first_line("  one two\nthree", 80), "one two");
         assert_eq!(first_line("one two", 4), "one…");
         assert_eq!(truncate_text("one", 3), "one");

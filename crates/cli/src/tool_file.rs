@@ -1,5 +1,5 @@
-//! A file with tools, in whichever of three forms: MCP definitions, the list of an older console, or a
-//! `tpa_config.json`. What comes out is MCP definitions, checked for shape; definitions stay byte for byte.
+//! Reads a file with tools, in one of three formats: MCP definitions, the tool list of an older console, or a
+//! `tpa_config.json`. The result is validated MCP definitions. Files that already have definitions stay byte for byte.
 
 use std::path::Path;
 
@@ -15,27 +15,27 @@ use toolyard_protocol::{
 
 use crate::{error::CliError, input};
 
-/// Largest file, as large as the largest set that a server takes by default.
+/// Largest file, in bytes: as large as the largest tool set that a server accepts by default.
 pub(crate) const MAX_TOOL_FILE_BYTES: usize = 8 * 1024 * 1024;
 
-/// Which form the file had.
+/// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ToolFileFormat {
     /// MCP definitions.
     Definitions,
-    /// The list of an older console.
+    /// The tool list of an older console.
     Console,
-    /// `tpa_config.json`, later `app_config.json`.
+    /// `tpa_config.json`, later renamed to `app_config.json`.
     TpaConfig,
 }
 
 impl ToolFileFormat {
-    /// For people.
+    /// The format's name for people.
     pub(crate) const fn label(self) -> &'static str {
         match self {
             Self::Definitions => "MCP tool definitions",
-            Self::Console => "a tool list of the older console",
+            Self::Console => "a tool list of an older console",
             Self::TpaConfig => "a tpa_config.json",
         }
     }
@@ -47,9 +47,9 @@ pub(crate) struct ToolFile {
     pub(crate) form: ToolFileFormat,
     /// MCP definitions.
     pub(crate) tools: Vec<Box<RawValue>>,
-    /// Prompts, resources and templates beside them.
+    /// Prompts, resources and resource templates in the same file.
     pub(crate) items: AppItems,
-    /// What else the file says of the app; empty for a bare list.
+    /// The other fields of the file, which describe the app; empty for a bare list.
     pub(crate) about: Map<String, Value>,
 }
 
@@ -61,7 +61,7 @@ impl ToolFile {
             .map_err(|problems| CliError::Problems { what: path.display().to_string(), problems })
     }
 
-    /// Reads a text and names every problem at once.
+    /// Parses a text. Reports every problem at once.
     pub(crate) fn parse(text: &str) -> Result<Self, Vec<Problem>> {
         let document: Value = serde_json::from_str(text)
             .map_err(|error| vec![Problem::new("", format!("not JSON: {error}"))])?;
@@ -93,7 +93,7 @@ impl ToolFile {
     }
 }
 
-/// One schema is enough: then a tool without one is a definition with a fault, not a tool of the older form.
+/// One schema is enough: a tool without one is then an incomplete definition, not a tool in an older format.
 fn are_definitions(list: &[Value]) -> bool {
     list.iter().any(|tool| tool.get("inputSchema").is_some())
 }
@@ -106,7 +106,7 @@ fn tools_problem(error: serde_json::Error) -> Vec<Problem> {
     vec![Problem::new("tools", error.to_string())]
 }
 
-/// The lists beside the tools, where the file is an object that has some.
+/// The prompts, resources and templates, if the file is an object that has them.
 fn read_items(text: &str, about: &Map<String, Value>) -> Result<AppItems, Vec<Problem>> {
     if about.is_empty() {
         return Ok(AppItems::default());

@@ -1,34 +1,34 @@
-//! What a line means that somebody typed: words, or behind a slash an order. What can be ordered is each command's own.
+//! Parses lines that the user types: text, or a slash command. Which commands exist is up to the caller.
 
-/// What somebody wants.
+/// A parsed line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum TypedLine<T> {
-    /// These words are for somebody.
+    /// Text, such as a chat message.
     PlainText(String),
-    /// The command shall do this.
+    /// A slash command.
     Command(T),
-    /// To know what can be typed.
+    /// `/help`
     Help,
-    /// To leave.
+    /// `/quit` or `/exit`
     Quit,
-    /// Nothing.
+    /// An empty line.
     Empty,
 }
 
-/// What a command makes of the word behind a slash.
+/// What the word after a slash turned out to be.
 pub(crate) enum ParsedCommand<T> {
-    /// An order.
+    /// A command.
     Command(T),
-    /// No order: a slash stands at the beginning of other things too.
+    /// Not a command: other text can start with a slash too.
     PlainText,
-    /// An order that it does not know.
+    /// An unknown command.
     Unknown,
 }
 
-/// Reads a line. `order` gets the word behind the slash and the rest of the line; an error says what is wrong with that.
+/// Parses a line. `parse_command` gets the word after the slash and the rest of the line; its error is shown to the user.
 pub(crate) fn parse_typed_line<T>(
     line: &str,
-    order: impl FnOnce(&str, &str) -> Result<ParsedCommand<T>, String>,
+    parse_command: impl FnOnce(&str, &str) -> Result<ParsedCommand<T>, String>,
 ) -> Result<TypedLine<T>, String> {
     let line = line.trim();
     let Some(given) = line.strip_prefix('/') else {
@@ -38,12 +38,10 @@ pub(crate) fn parse_typed_line<T>(
     match (word, rest.trim()) {
         ("help", _) => Ok(TypedLine::Help),
         ("quit" | "exit", "") => Ok(TypedLine::Quit),
-        (word, rest) => match order(word, rest)? {
+        (word, rest) => match parse_command(word, rest)? {
             ParsedCommand::Command(order) => Ok(TypedLine::Command(order)),
             ParsedCommand::PlainText => Ok(TypedLine::PlainText(line.to_owned())),
-            ParsedCommand::Unknown => {
-                Err(format!("`/{given}` is nothing that can be done here; /help lists what can"))
-            }
+            ParsedCommand::Unknown => Err(format!("unknown command `/{given}`; /help lists the commands")),
         },
     }
 }
@@ -62,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_words_or_an_order() {
+    fn a_line_is_text_or_a_command() {
         for (line, wanted) in [
             ("  say this ", TypedLine::PlainText("say this".to_owned())),
             ("/do \t that thing ", TypedLine::Command("that thing".to_owned())),
@@ -77,8 +75,8 @@ mod tests {
         }
         assert_eq!(typed("/wrong").unwrap_err(), "wrong");
         for unknown in ["/fly away", "/quit now"] {
-            let told = format!("`{unknown}` is nothing that can be done here; /help lists what can");
-            assert_eq!(typed(unknown).unwrap_err(), told);
+            let expected = format!("unknown command `{unknown}`; /help lists the commands");
+            assert_eq!(typed(unknown).unwrap_err(), expected);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The server is killed (SIGKILL) at every step, started again on the same data, and asked what it remembers.
+//! Kills the server (SIGKILL) at every step, restarts it on the same data, and checks what it remembers.
 
 #![cfg(test)]
 
@@ -19,7 +19,7 @@ use toolyard_testkit::{AppBehavior, FakeApp, OnWebhook};
 
 const PACKAGE: &str = "com.example.echo";
 
-/// A server in a process of its own.
+/// A server in its own process.
 struct Server {
     child: Child,
     url: String,
@@ -46,7 +46,7 @@ impl Server {
         self.child.wait().unwrap();
     }
 
-    /// The answer, or none where the server died under the request.
+    /// The response, or `None` if the server died during the request.
     async fn send(
         &self,
         method: Method,
@@ -193,7 +193,7 @@ async fn whenever_it_is_killed_each_key_runs_at_most_once() {
             })
             .collect();
         if answers_before_the_kill == 0 {
-            // Polled once, so that the requests are on their way.
+            // Polled once, so that the requests are sent.
             let _ = futures_util::poll!(calls.next());
         }
         for _ in 0..answers_before_the_kill {
@@ -223,7 +223,7 @@ async fn whenever_it_is_killed_each_key_runs_at_most_once() {
 }
 
 #[tokio::test]
-async fn an_update_of_tools_is_there_whole_or_not_at_all() {
+async fn an_update_of_tools_is_atomic() {
     let folder = tempfile::tempdir().unwrap();
     let app = FakeApp::start(PACKAGE).await;
     let server = Server::start(folder.path());

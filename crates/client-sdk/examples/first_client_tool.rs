@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 use toolyard_client_sdk::{ChatError, Client, ToolContext, create_tool};
 
-/// What the model has to say when it calls the tool. These words are for the model.
+/// The arguments of the tool. The model reads these comments.
 #[derive(Deserialize, JsonSchema)]
 struct Shelf {
     /// The thing to look for, such as "milk"
@@ -28,7 +28,7 @@ pub(crate) fn shopkeeper(server: &str, user: &str) -> Result<Client, Box<dyn std
         create_tool("stock", "How many of a thing are left.", |shelf: Shelf, _: ToolContext| async move {
             match shelf.item.as_str() {
                 "milk" => Ok(json!({ "item": "milk", "left": 3 })),
-                // The model reads this, and can say so or try another word.
+                // The model reads this error, and can report it or try another word.
                 other => Err(format!("there is no shelf for {other}")),
             }
         });

@@ -1,5 +1,5 @@
-//! Five things that a program can do about each call before it runs: ask its user, watch, forbid, run it some other way, and
-//! show that something is going on.
+//! Five things that a program can do with each call before it runs: ask the user, log it, deny it, run it in another way, and
+//! show progress.
 //!
 //! `cargo run -p toolyard-client-sdk --example on_tool_call -- http://127.0.0.1:8787 ada@example.com`
 
@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use toolyard_client_sdk::{CallRun, ChatQuestion, Client, ToolContext, ToolError, create_dynamic_tool};
 
-/// A confirmation dialog: nothing runs that the user did not agree to. The time that the user takes counts as the tool's, so
-/// [`ClientBuilder::tool_timeout`](toolyard_client_sdk::ClientBuilder::tool_timeout) should be generous.
+/// A confirmation dialog: a call runs only if the user agrees. The time that the user takes counts towards
+/// [`ClientBuilder::tool_timeout`](toolyard_client_sdk::ClientBuilder::tool_timeout), so it should be generous.
 async fn confirmed(run: CallRun) -> Result<Value, ToolError> {
     let mut err = std::io::stderr();
     let _ = write!(err, "Run {}({})? [y/N] ", run.call().tool, run.call().input);
@@ -19,15 +19,16 @@ async fn confirmed(run: CallRun) -> Result<Value, ToolError> {
     match read.is_ok() && line.trim().eq_ignore_ascii_case("y") {
         true => run.run().await,
         // The model reads this, and can act on it.
-        false => Err(ToolError::new("the user said no")),
+        false => Err(ToolError::new("the user denied the call")),
     }
 }
 
-/// Logging: which tool, for how long, with which outcome. What was said stays out of it.
+/// Logging: which tool, how long it took, and whether it succeeded. Arguments and results are not logged.
 async fn logged(run: CallRun) -> Result<Value, ToolError> {
     let begun = tokio::time::Instant::now();
     let outcome = run.run().await;
-    tracing::info!(tool = run.call().tool, ok = outcome.is_ok(), took = ?begun.elapsed(), "a tool was called");
+    let duration_ms = begun.elapsed().as_millis();
+    tracing::info!(tool = run.call().tool, ok = outcome.is_ok(), duration_ms, "tool called");
     outcome
 }
 
@@ -49,7 +50,7 @@ async fn dispatched(run: CallRun) -> Result<Value, ToolError> {
     }
 }
 
-/// Progress: what is told here comes out of the chat as [`Event::Progress`](toolyard_client_sdk::Event::Progress).
+/// Progress: these reports become [`ChatEvent::Progress`](toolyard_client_sdk::ChatEvent::Progress) events of the chat.
 async fn shown(run: CallRun) -> Result<Value, ToolError> {
     run.context().progress(0.0, Some(1.0), format!("running {}", run.call().tool));
     let outcome = run.run().await;

@@ -1,4 +1,4 @@
-//! Talk to a server: chat as a stream of events, tools that run in this program, and plugins with hooks.
+//! A client for a Toolyard server: chat as a stream of events, tools that run in this program, and plugins with hooks.
 //!
 //! ```no_run
 //! use schemars::JsonSchema;
@@ -27,14 +27,14 @@
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | a server, and what is asked | [`Client`], [`ChatQuestion`] |
-//! | what is told | [`ChatStream`], [`ChatEvent`], [`ChatAnswer`] |
-//! | a tool that runs here | [`tool`] |
+//! | a server, and what you send to it | [`Client`], [`ChatQuestion`] |
+//! | what comes back | [`ChatStream`], [`ChatEvent`], [`ChatAnswer`] |
+//! | a tool that runs in this program | [`tool`] |
 //! | plugins: tools and hooks together | [`plugin`] |
-//! | plugins that ship: files, pages, SQLite, MCP servers | [`plugins`] |
-//! | what is sent and stored | [`message`] |
-//! | the way to a server | [`wire`] |
-//! | the stream itself | [`stream`] |
+//! | built-in plugins: files, pages, SQLite, MCP servers | [`plugins`] |
+//! | messages, as they are sent and stored | [`message`] |
+//! | the transport to a server | [`wire`] |
+//! | parsing the response stream | [`stream`] |
 
 #![warn(missing_docs)]
 
@@ -59,10 +59,10 @@ pub use toolyard_protocol::chat::{
     ui::{NoticeData, ToolData},
 };
 
-/// The examples of the guide are compiled.
+/// The guide, included so that its examples are compiled.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/client-sdk.md")]
-struct Guide;
+struct ClientGuide;
 
-/// The target of everything that this crate traces.
+/// The `tracing` target of this crate.
 pub const TRACE_TARGET: &str = "toolyard_client";

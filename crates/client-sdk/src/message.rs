@@ -1,77 +1,77 @@
-//! Messages of a conversation in the form in which they are sent: that of AI SDK 5 and later. They can be stored as JSON and
-//! sent again; what this crate does not know of a message stays in it.
+//! Messages of a conversation as they are sent, in the format of AI SDK 5 and later. You can store them as JSON and send them
+//! again. Fields that this crate does not know are preserved.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::SerializeMap as _};
 use serde_json::{Map, Value, json};
 
 use crate::tool::ToolCall;
 
-/// Who speaks.
+/// Who wrote a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MessageRole {
     /// The user.
     User,
-    /// The model, and what its calls came to.
+    /// The model, including its tool calls and their results.
     Assistant,
-    /// Whoever wrote the program.
+    /// The developer of the program.
     System,
-    /// What a call came to, in the form of OpenAI's clients. This crate reads it and makes none.
+    /// The result of a call, as OpenAI clients send it. This crate reads such messages and never creates them.
     Tool,
 }
 
 /// One message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
-    /// Its id. An answer that goes on keeps it.
+    /// The message id. A continued answer keeps it.
     pub id: Option<String>,
-    /// Who speaks.
+    /// Who wrote it.
     pub role: MessageRole,
-    /// What is said, in order.
+    /// The content, in order.
     pub parts: Vec<MessagePart>,
-    /// Its other members, such as `metadata`.
+    /// All other fields, such as `metadata`.
     pub more: Map<String, Value>,
 }
 
 /// A part of a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MessagePart {
-    /// Words.
+    /// Text.
     Text(String),
-    /// Thoughts. The server does not show them to a model again.
+    /// Reasoning of the model. The server does not send it to a model again.
     Reasoning(String),
-    /// The model was asked anew.
+    /// A new step began: the model was called again.
     Step,
-    /// An image or another file, by URL; data URLs too.
+    /// An image or another file, by URL. Data URLs are allowed.
     File {
-        /// Such as `image/png`.
+        /// The media type, such as `image/png`.
         media_type: String,
-        /// Where it is.
+        /// Where the file is.
         url: String,
     },
-    /// A call, with what it came to.
+    /// A tool call with its state.
     Call(CallPart),
-    /// Anything else, as it came.
+    /// Anything else, unchanged.
     Other(Value),
 }
 
-/// A call, with what it came to.
+/// A tool call with its state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallPart {
     /// The call.
     pub call: ToolCall,
-    /// What it came to.
+    /// Its state.
     pub end: CallPartState,
 }
 
-/// What a call came to.
+/// The state of a tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallPartState {
-    /// Nothing yet.
+    /// No result yet.
     Open,
-    /// A result.
+    /// It returned this result.
     Done(Value),
-    /// It failed. The model reads a client's failure as `{"error": …}`.
+    /// It failed. The model reads the failure of a client tool as `{"error": …}`.
     Failed(String),
 }
 
@@ -80,41 +80,41 @@ impl Message {
         Self { id: None, role, parts: vec![MessagePart::Text(text.into())], more: Map::new() }
     }
 
-    /// The user says this.
+    /// A text message of the user.
     pub fn user(text: impl Into<String>) -> Self {
         Self::with_text(MessageRole::User, text)
     }
 
-    /// The model has said this.
+    /// A text message of the model.
     pub fn assistant(text: impl Into<String>) -> Self {
         Self::with_text(MessageRole::Assistant, text)
     }
 
-    /// How the model shall behave. `system` of the client or the question does the same.
+    /// Instructions for the model. `system` of the client or the question does the same.
     pub fn system(text: impl Into<String>) -> Self {
         Self::with_text(MessageRole::System, text)
     }
 
-    /// With this id.
+    /// Sets the id.
     #[must_use]
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
         self
     }
 
-    /// With one more part.
+    /// Appends a part.
     #[must_use]
     pub fn with_part(mut self, part: MessagePart) -> Self {
         self.parts.push(part);
         self
     }
 
-    /// Its words, each text on a line of its own.
+    /// The text of the message, each text part on its own line.
     pub fn text(&self) -> String {
         join_texts(&self.parts)
     }
 
-    /// The ids of its calls, in whichever form they are.
+    /// The ids of its calls, including calls in a format that is kept as it came.
     pub(crate) fn call_ids(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
             MessagePart::Call(part) => Some(part.call.id.as_str()),
@@ -124,7 +124,7 @@ impl Message {
     }
 }
 
-/// The words of parts.
+/// The text parts, joined by line breaks.
 pub(crate) fn join_texts(parts: &[MessagePart]) -> String {
     let texts = parts.iter().filter_map(|part| match part {
         MessagePart::Text(text) => Some(text.as_str()),
@@ -150,7 +150,7 @@ impl Serialize for Message {
 }
 
 impl<'de> Deserialize<'de> for Message {
-    /// Also the older form, with `content` in place of `parts`.
+    /// Also accepts the older format, with `content` in place of `parts`.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut fields = Map::deserialize(deserializer)?;
         let role = fields.remove("role").ok_or_else(|| D::Error::missing_field("role"))?;
@@ -165,14 +165,14 @@ impl<'de> Deserialize<'de> for Message {
             (_, Some(Value::String(text))) if text.is_empty() => Vec::new(),
             (_, Some(Value::String(text))) => vec![json!({ "type": "text", "text": text })],
             (None | Some(Value::Array(_)), None | Some(Value::Null)) => Vec::new(),
-            _ => return Err(D::Error::custom("expected `parts`, a list, or `content`, a text")),
+            _ => return Err(D::Error::custom("expected `parts` (a list) or `content` (a string)")),
         };
         Ok(Self { id, role, parts: parts.into_iter().map(MessagePart::from_value).collect(), more: fields })
     }
 }
 
 impl MessagePart {
-    /// A part as a type, where nothing of it would be lost.
+    /// Parses a part. A part that would lose fields is kept as it is.
     fn from_value(value: Value) -> Self {
         let Some(fields) = value.as_object() else { return Self::Other(value) };
         let text = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -220,7 +220,7 @@ impl CallPart {
     fn to_value(&self) -> Value {
         let ToolCall { id, tool, input, of_server } = &self.call;
         let mut part = match tool.as_str() {
-            // `tool-invocation` is a form of its own, and no tool of that name.
+            // `tool-invocation` is a format of its own, not a tool of that name.
             "invocation" => {
                 json!({ "type": "dynamic-tool", "toolName": tool, "toolCallId": id, "input": input })
             }
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_of_the_client_is_told_the_model_as_an_error() {
+    fn the_model_reads_a_failure_of_a_client_tool_as_an_error() {
         let part = |tool: &str, of_server| {
             let call = ToolCall { of_server, ..ToolCall::new("c", tool, json!({})) };
             serde_json::to_value(MessagePart::Call(CallPart {

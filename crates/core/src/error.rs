@@ -10,22 +10,23 @@ use toolyard_protocol::{
 /// A failed call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolError {
-    /// From the table.
+    /// The error code, from the table in `docs/errors.md`.
     pub code: ErrorCode,
-    /// What was wrong and what to do; a model or a person may read it.
+    /// What was wrong and what to do. Models and people read it.
     pub for_model: String,
-    /// What the operator needs to know beyond that. Never leaves the server.
+    /// Details for the operator's log. Never leaves the server.
     pub cause: Option<String>,
-    /// Whether the same call may simply be made again.
+    /// Whether the same call may be retried.
     pub retryable: bool,
-    /// When to try again, where that is known.
+    /// When to retry, if known.
     pub retry_after: Option<Duration>,
-    /// What the caller would have to declare that it can do, in MCP form, where that is what is missing.
+    /// The client capability that the caller would have to declare, in MCP form, if that is what is missing.
     pub missing_capability: Option<Arc<str>>,
 }
 
 impl ToolError {
-    /// An error whose code decides on retry; codes that depend on the case start as not retryable.
+    /// Creates an error. The code decides whether it is retryable; codes that depend on the case start as not
+    /// retryable.
     pub fn new(code: ErrorCode, for_model: impl Into<String>) -> Self {
         let retryable = code.retry_rule() == RetryRule::Yes;
         Self {
@@ -38,14 +39,14 @@ impl ToolError {
         }
     }
 
-    /// With what the operator needs to know.
+    /// Adds the cause for the log.
     #[must_use]
     pub fn with_cause(mut self, cause: impl fmt::Display) -> Self {
         self.cause = Some(cause.to_string());
         self
     }
 
-    /// Retryable in this case. The table must allow it.
+    /// Sets whether it is retryable in this case, if the table allows it.
     #[must_use]
     pub fn retryable_if(mut self, condition: bool) -> Self {
         self.retryable = match self.code.retry_rule() {
@@ -58,14 +59,14 @@ impl ToolError {
         self
     }
 
-    /// With the time after which it is worth trying again.
+    /// Sets when to retry.
     #[must_use]
     pub fn retry_after(mut self, wait: Duration) -> Self {
         self.retry_after = Some(wait);
         self
     }
 
-    /// As callers see it.
+    /// The error as callers receive it.
     pub fn to_wire(&self) -> WireError {
         WireError { code: self.code, message: self.for_model.clone(), retryable: self.retryable }
     }
@@ -81,7 +82,7 @@ impl fmt::Display for ToolError {
 impl std::error::Error for ToolError {}
 
 impl From<crate::ports::StoreError> for ToolError {
-    /// The tool did not run, so the caller may try again.
+    /// The tool did not run, so the caller may retry.
     fn from(error: crate::ports::StoreError) -> Self {
         Self::new(ErrorCode::Overloaded, "The platform cannot read its store right now; try again.")
             .with_cause(error)

@@ -1,17 +1,17 @@
-//! The middle of Toolyard: what a user can see, and the one way to run it.
+//! The core of Toolyard: what a user can see, and the one way to run it.
 //!
 //! | look for | in |
 //! | --- | --- |
 //! | the life of a call, top to bottom | [`executor::Executor::call`] and `run` inside it |
 //! | who sees which tools, and why not | [`catalog`] |
-//! | arguments against schemas, in words a model can act on | [`schema`] |
-//! | allow, ask, deny | [`policy`] |
-//! | results that are too long for a model | [`kept`] |
+//! | argument validation, with errors that a model can act on | [`schema`] |
+//! | allow or deny, rate limits | [`policy`] |
+//! | results that are too long for a model | [`long_results`] |
 //! | tools of one program, without a server | [`service`] |
-//! | what core needs from the world | [`ports`] |
-//! | every bound | [`limits`] |
+//! | the traits that core needs from outside | [`ports`] |
+//! | every limit of a call | [`limits`] |
 //!
-//! No HTTP, no SQL, no JavaScript. Sources, sessions, stores and doors meet here and know nothing of each other.
+//! No HTTP, no SQL, no JavaScript. Sources, sessions, stores and doors use core, and do not know each other.
 
 #![warn(missing_docs)]
 

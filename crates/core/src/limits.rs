@@ -1,43 +1,42 @@
-//! Every bound of a call, with its default. The server's configuration fills this in.
+//! The limits of a call, with their defaults. The server's configuration sets them.
 
 use std::time::Duration;
 
 use crate::schema::pool::WORK_TIMEOUT;
 
-/// Longest error message that is recorded of a call, in bytes: a few paragraphs, so that a stack trace does not fill the
-/// ledger.
+/// Longest recorded error message, in bytes: a few paragraphs, so that a stack trace does not fill the ledger.
 pub const MAX_ERROR_MESSAGE_BYTES: usize = 2_000;
 
-/// Bounds of calls. All of them are settings of the server, under `[calls]`.
+/// Limits of calls. All of them are server settings, under `[calls]`.
 #[derive(Debug, Clone)]
 pub struct CallLimits {
-    /// Longest call, wake included, where the app asks for nothing else.
+    /// Default timeout of a call, including the wake.
     pub call_timeout: Duration,
-    /// Longest call that an app may ask for.
+    /// Longest call timeout that an app may request.
     pub max_call_timeout: Duration,
-    /// Longest wake, where the app asks for nothing else.
+    /// Default timeout of a wake.
     pub wake_timeout: Duration,
-    /// Longest wake that an app may ask for.
+    /// Longest wake timeout that an app may request.
     pub max_wake_timeout: Duration,
-    /// Calls under way at once on this node.
+    /// Calls in flight at once on this node.
     pub in_flight_node: usize,
-    /// Calls under way at once to one app.
+    /// Calls in flight at once to one app.
     pub in_flight_app: usize,
-    /// Calls under way at once for one user.
+    /// Calls in flight at once for one user.
     pub in_flight_user: usize,
-    /// How long an outcome under a caller's key is kept.
+    /// How long an outcome under an idempotency key is stored.
     pub key_lifetime: Duration,
-    /// Largest outcome that is kept under a key, in bytes.
+    /// Largest outcome that is stored under a key, in bytes.
     pub key_outcome_bytes: usize,
-    /// Keys of one user at once.
+    /// Idempotency keys of one user at once.
     pub user_keys: usize,
-    /// All outcomes that are kept under keys of one user, in bytes.
+    /// Total size of the outcomes stored under the keys of one user, in bytes.
     pub user_key_bytes: usize,
-    /// Largest result of a tool, in bytes, wherever it comes from.
+    /// Largest result of a tool, in bytes, from any source.
     pub result_bytes: usize,
-    /// Longest check of arguments or of a result against a schema. A tool whose check takes longer is not offered any more.
+    /// Longest validation of arguments or a result. A tool whose validation takes longer is no longer offered.
     pub check_timeout: Duration,
-    /// How much of the error message of a failed call is recorded, in bytes; 0 records none.
+    /// How many bytes of the error message of a failed call are recorded; 0 records none.
     pub error_message_bytes: usize,
 }
 
@@ -63,12 +62,12 @@ impl Default for CallLimits {
 }
 
 impl CallLimits {
-    /// The longest call of an app that asks for `wish` milliseconds.
+    /// The call timeout of an app that requests `wish` milliseconds.
     pub fn call_timeout_for(&self, wish: Option<u64>) -> Duration {
         wish.map_or(self.call_timeout, |ms| Duration::from_millis(ms.max(1)).min(self.max_call_timeout))
     }
 
-    /// The longest wake of an app that asks for `wish` milliseconds.
+    /// The wake timeout of an app that requests `wish` milliseconds.
     pub fn wake_timeout_for(&self, wish: Option<u64>) -> Duration {
         wish.map_or(self.wake_timeout, |ms| Duration::from_millis(ms.max(1)).min(self.max_wake_timeout))
     }

@@ -1,4 +1,5 @@
-//! Results that are too long for a model wait here, so that it can read on. In memory, for a short time, each for its user.
+//! Results that are too long for a model are kept here, so that it can read the rest. In memory, for a short time, per
+//! owner.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -11,21 +12,21 @@ use toolyard_protocol::{ToolName, UserId};
 
 use crate::{executor::CallOwner, ports::IdGenerator};
 
-/// How long a result waits, in seconds.
+/// How long a result is kept, in seconds.
 pub const RESULT_LIFETIME_S: i64 = 600;
-/// All results of one user, in bytes; the oldest go first.
+/// Total size of the results of one user, in bytes; the oldest are evicted first.
 pub const USER_BYTES: usize = 16 * 1024 * 1024;
-/// All results of all users, in bytes.
+/// Total size of the results of all users, in bytes.
 pub const ALL_BYTES: usize = 256 * 1024 * 1024;
 
-/// The results that wait.
+/// The long results that are currently kept.
 #[derive(Debug, Default)]
 pub struct LongResults(Mutex<LongResultTable>);
 
 #[derive(Debug, Default)]
 struct LongResultTable {
     by_handle: HashMap<Arc<str>, LongResultEntry>,
-    /// In the order in which they came, so in the order in which they go.
+    /// In insertion order, which is also expiry order.
     order: VecDeque<Arc<str>>,
     bytes_by_user: HashMap<UserId, usize>,
     bytes: usize,
@@ -39,17 +40,17 @@ struct LongResultEntry {
     until: Timestamp,
 }
 
-/// A result as its owner finds it.
+/// A long result, as its owner reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LongResult {
-    /// Which tool made it. A caller that can no longer see that tool must not read its result.
+    /// The tool that returned it. A caller that can no longer see the tool must not read its result.
     pub tool: ToolName,
-    /// All of it.
+    /// The full text.
     pub text: Arc<str>,
 }
 
 impl LongResults {
-    /// Keeps a text that a tool made, and gives the handle under which its owner finds it. None where it is too long even for this place.
+    /// Keeps a tool's text and returns the handle for its owner. None if it is longer than a user's limit.
     pub fn insert(
         &self,
         owner: &CallOwner,
@@ -62,39 +63,42 @@ impl LongResults {
         if text.len() > USER_BYTES {
             return None;
         }
-        let mut kept = self.0.lock();
-        kept.remove_expired(now);
-        while kept.bytes_by_user.get(user).copied().unwrap_or(0) + text.len() > USER_BYTES {
-            let oldest =
-                kept.order.iter().find(|handle| kept.by_handle[*handle].owner.user == *user).cloned()?;
-            kept.remove(&oldest);
+        let mut results = self.0.lock();
+        results.remove_expired(now);
+        while results.bytes_by_user.get(user).copied().unwrap_or(0) + text.len() > USER_BYTES {
+            let oldest = results
+                .order
+                .iter()
+                .find(|handle| results.by_handle[*handle].owner.user == *user)
+                .cloned()?;
+            results.remove(&oldest);
         }
-        while kept.bytes + text.len() > ALL_BYTES {
-            let oldest = kept.order.front().cloned()?;
-            kept.remove(&oldest);
+        while results.bytes + text.len() > ALL_BYTES {
+            let oldest = results.order.front().cloned()?;
+            results.remove(&oldest);
         }
         let mut name = [0; 12];
         ids.fill_random(&mut name);
         let handle: Arc<str> = hex::encode(name).into();
         let until = Timestamp::from_second(now.as_second().saturating_add(RESULT_LIFETIME_S))
             .unwrap_or(Timestamp::MAX);
-        let waiting = LongResultEntry { owner: owner.clone(), tool: tool.clone(), text: text.into(), until };
-        kept.by_handle.insert(handle.clone(), waiting);
-        kept.order.push_back(handle.clone());
-        *kept.bytes_by_user.entry(user.clone()).or_default() += text.len();
-        kept.bytes += text.len();
+        let entry = LongResultEntry { owner: owner.clone(), tool: tool.clone(), text: text.into(), until };
+        results.by_handle.insert(handle.clone(), entry);
+        results.order.push_back(handle.clone());
+        *results.bytes_by_user.entry(user.clone()).or_default() += text.len();
+        results.bytes += text.len();
         Some(handle)
     }
 
-    /// The result under a handle of this owner. Another's is not there.
+    /// The result under a handle of this owner. Results of other owners are not found.
     pub fn get(&self, owner: &CallOwner, handle: &str, now: Timestamp) -> Option<LongResult> {
-        let kept = self.0.lock();
-        let waiting = kept.by_handle.get(handle)?;
-        let found = || LongResult { tool: waiting.tool.clone(), text: waiting.text.clone() };
-        (waiting.owner == *owner && waiting.until > now).then(found)
+        let results = self.0.lock();
+        let entry = results.by_handle.get(handle)?;
+        let found = || LongResult { tool: entry.tool.clone(), text: entry.text.clone() };
+        (entry.owner == *owner && entry.until > now).then(found)
     }
 
-    /// Drops what waited long enough. Called now and then.
+    /// Removes expired results. Called periodically.
     pub fn remove_expired(&self, now: Timestamp) {
         self.0.lock().remove_expired(now);
     }
@@ -111,12 +115,12 @@ impl LongResultTable {
 
     fn remove(&mut self, handle: &Arc<str>) {
         self.order.retain(|one| one != handle);
-        let Some(gone) = self.by_handle.remove(handle) else { return };
-        self.bytes -= gone.text.len();
-        if let Some(bytes) = self.bytes_by_user.get_mut(&gone.owner.user) {
-            *bytes -= gone.text.len();
+        let Some(removed) = self.by_handle.remove(handle) else { return };
+        self.bytes -= removed.text.len();
+        if let Some(bytes) = self.bytes_by_user.get_mut(&removed.owner.user) {
+            *bytes -= removed.text.len();
             if *bytes == 0 {
-                self.bytes_by_user.remove(&gone.owner.user);
+                self.bytes_by_user.remove(&removed.owner.user);
             }
         }
     }
@@ -140,18 +144,18 @@ mod tests {
     }
 
     #[test]
-    fn a_result_waits_for_its_user_for_a_while() {
-        let kept = LongResults::default();
-        let handle = kept.insert(&user("ada"), &tool(), "long", at(0), &SystemIds).unwrap();
+    fn a_result_is_kept_for_its_owner_until_it_expires() {
+        let results = LongResults::default();
+        let handle = results.insert(&user("ada"), &tool(), "long", at(0), &SystemIds).unwrap();
         let found = LongResult { tool: tool(), text: "long".into() };
-        assert_eq!(kept.get(&user("ada"), &handle, at(RESULT_LIFETIME_S - 1)), Some(found));
-        assert_eq!(kept.get(&user("bob"), &handle, at(0)), None);
+        assert_eq!(results.get(&user("ada"), &handle, at(RESULT_LIFETIME_S - 1)), Some(found));
+        assert_eq!(results.get(&user("bob"), &handle, at(0)), None);
         let app = CallOwner { caller: Caller::App("com.other".parse().unwrap()), ..user("ada") };
-        assert_eq!(kept.get(&app, &handle, at(0)), None, "an app of the same user");
-        assert_eq!(kept.get(&user("ada"), "other", at(0)), None);
-        assert_eq!(kept.get(&user("ada"), &handle, at(RESULT_LIFETIME_S)), None);
-        kept.remove_expired(at(RESULT_LIFETIME_S));
-        let left = kept.0.lock();
+        assert_eq!(results.get(&app, &handle, at(0)), None, "an app of the same user");
+        assert_eq!(results.get(&user("ada"), "other", at(0)), None);
+        assert_eq!(results.get(&user("ada"), &handle, at(RESULT_LIFETIME_S)), None);
+        results.remove_expired(at(RESULT_LIFETIME_S));
+        let left = results.0.lock();
         assert!(
             left.by_handle.is_empty()
                 && left.order.is_empty()
@@ -161,18 +165,20 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_go_where_there_is_no_room() {
-        let kept = LongResults::default();
+    fn the_oldest_results_are_evicted_first() {
+        let results = LongResults::default();
         let half = "x".repeat(USER_BYTES / 2);
         let [first, second, third] = [0, 1, 2]
-            .map(|second| kept.insert(&user("ada"), &tool(), &half, at(second), &SystemIds).unwrap());
-        let there = [first, second, third].map(|handle| kept.get(&user("ada"), &handle, at(3)).is_some());
+            .map(|second| results.insert(&user("ada"), &tool(), &half, at(second), &SystemIds).unwrap());
+        let there = [first, second, third].map(|handle| results.get(&user("ada"), &handle, at(3)).is_some());
         assert_eq!(there, [false, true, true]);
-        assert!(kept.insert(&user("ada"), &tool(), &"x".repeat(USER_BYTES + 1), at(3), &SystemIds).is_none());
+        assert!(
+            results.insert(&user("ada"), &tool(), &"x".repeat(USER_BYTES + 1), at(3), &SystemIds).is_none()
+        );
         let others: Vec<_> = (0..32)
-            .map(|n| kept.insert(&user(&format!("u{n}")), &tool(), &half, at(3), &SystemIds).unwrap())
+            .map(|n| results.insert(&user(&format!("u{n}")), &tool(), &half, at(3), &SystemIds).unwrap())
             .collect();
-        assert!(kept.0.lock().bytes <= ALL_BYTES);
-        assert!(kept.get(&user("u31"), &others[31], at(3)).is_some());
+        assert!(results.0.lock().bytes <= ALL_BYTES);
+        assert!(results.get(&user("u31"), &others[31], at(3)).is_some());
     }
 }

@@ -1,7 +1,8 @@
-//! May this call run? Decided on the real arguments, after they are known to be well formed.
+//! Whether a call may run: the operator's deny list, and rate limits.
 
 use std::{collections::HashSet, num::NonZeroU32, time::Duration};
 
+use async_trait::async_trait;
 use governor::{
     DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Quota, RateLimiter,
     clock::{Clock as _, DefaultClock},
@@ -10,7 +11,7 @@ use toolyard_protocol::{PackageName, ToolName, UserId};
 
 use crate::ports::CallRateLimiter;
 
-/// What policy says to a call.
+/// The decision of the policy on a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PolicyDecision {
     /// Run it.
@@ -19,7 +20,7 @@ pub enum PolicyDecision {
     Deny,
 }
 
-/// What the operator does not allow at all, whoever asks.
+/// Tools that the operator denies for every caller.
 #[derive(Debug, Clone, Default)]
 pub struct ToolPolicy {
     tools: HashSet<ToolName>,
@@ -27,7 +28,7 @@ pub struct ToolPolicy {
 }
 
 impl ToolPolicy {
-    /// A policy that denies these tools: `package:tool`, or `package:*` for all of an app.
+    /// A policy that denies these tools: `package:tool`, or `package:*` for all tools of an app.
     pub fn from_deny_list<'a>(patterns: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
         let mut policy = Self::default();
         for pattern in patterns {
@@ -39,7 +40,7 @@ impl ToolPolicy {
         Ok(policy)
     }
 
-    /// Decides on one call.
+    /// Decides about one tool.
     pub fn decide(&self, tool: &ToolName) -> PolicyDecision {
         let denied = self.packages.contains(tool.package()) || self.tools.contains(tool);
         if denied { PolicyDecision::Deny } else { PolicyDecision::Allow }
@@ -50,10 +51,10 @@ fn name_error_text(error: toolyard_protocol::InvalidName) -> String {
     error.to_string()
 }
 
-/// Calls a second, and how many at once.
+/// A rate with a burst.
 #[derive(Debug, Clone, Copy)]
 pub struct RateLimit {
-    /// Calls a second in the long run.
+    /// Sustained calls per second.
     pub per_second: NonZeroU32,
     /// Calls at once after a pause.
     pub burst: NonZeroU32,
@@ -65,18 +66,18 @@ impl RateLimit {
     }
 }
 
-/// The three rates.
+/// The rate limits of calls.
 #[derive(Debug, Clone, Copy)]
 pub struct RateLimits {
-    /// Of one user.
+    /// For each user.
     pub user: RateLimit,
-    /// Of one tool, over all users.
+    /// For each tool, over all users.
     pub tool: RateLimit,
-    /// Of everything on this node.
+    /// For this node in total.
     pub all: RateLimit,
 }
 
-/// Rate limits of this process.
+/// Rate limits inside this process.
 pub struct LocalLimiter {
     user: DefaultKeyedRateLimiter<UserId>,
     tool: DefaultKeyedRateLimiter<ToolName>,
@@ -85,7 +86,7 @@ pub struct LocalLimiter {
 }
 
 impl LocalLimiter {
-    /// Limits with these rates.
+    /// Creates limits with these rates.
     pub fn new(rates: RateLimits) -> Self {
         Self {
             user: RateLimiter::keyed(rates.user.to_quota()),
@@ -95,7 +96,7 @@ impl LocalLimiter {
         }
     }
 
-    /// Forgets users and tools that are as good as new. Called now and then, so that memory stays bounded.
+    /// Evicts users and tools whose limits are fully refilled. Called periodically, so that memory stays bounded.
     pub fn evict_idle(&self) {
         self.user.retain_recent();
         self.user.shrink_to_fit();
@@ -103,8 +104,9 @@ impl LocalLimiter {
     }
 }
 
+#[async_trait]
 impl CallRateLimiter for LocalLimiter {
-    fn check_call(&self, user: &UserId, tool: &ToolName) -> Result<(), Duration> {
+    async fn check_call(&self, user: &UserId, tool: &ToolName) -> Result<(), Duration> {
         let wait = |not_until: governor::NotUntil<_>| not_until.wait_time_from(self.clock.now());
         self.user.check_key(user).map_err(wait)?;
         self.tool.check_key(tool).map_err(wait)?;
@@ -112,25 +114,25 @@ impl CallRateLimiter for LocalLimiter {
     }
 }
 
-/// A rate limit of this process for each caller, by name.
+/// A rate limit inside this process for each caller, by name.
 pub struct CallerLimiter {
     callers: DefaultKeyedRateLimiter<String>,
     clock: DefaultClock,
 }
 
 impl CallerLimiter {
-    /// A limit with this rate.
+    /// Creates a limit with this rate.
     pub fn new(rate: RateLimit) -> Self {
         Self { callers: RateLimiter::keyed(rate.to_quota()), clock: DefaultClock::default() }
     }
 
-    /// Counts a request of this caller, or says how long to wait.
+    /// Counts a request of this caller, or returns how long to wait.
     pub fn check(&self, caller: &str) -> Result<(), Duration> {
         let wait = |not_until: governor::NotUntil<_>| not_until.wait_time_from(self.clock.now());
         self.callers.check_key(&caller.to_owned()).map_err(wait)
     }
 
-    /// Forgets callers that are as good as new, so that memory stays bounded.
+    /// Evicts callers whose limits are fully refilled, so that memory stays bounded.
     pub fn evict_idle(&self) {
         self.callers.retain_recent();
         self.callers.shrink_to_fit();
@@ -158,8 +160,8 @@ mod tests {
         assert!(limiter.check("ada").unwrap_err() <= Duration::from_secs(1));
     }
 
-    #[test]
-    fn each_rate_holds_and_says_how_long_to_wait() {
+    #[tokio::test]
+    async fn each_rate_holds_and_says_how_long_to_wait() {
         let rate = |burst| RateLimit { per_second: NonZeroU32::MIN, burst: NonZeroU32::new(burst).unwrap() };
         let limiter = |user, tool, all| {
             LocalLimiter::new(RateLimits { user: rate(user), tool: rate(tool), all: rate(all) })
@@ -168,13 +170,13 @@ mod tests {
         let (x, y) = ("com.a:x".parse().unwrap(), "com.a:y".parse().unwrap());
 
         let by_user = limiter(1, 100, 100);
-        assert!(by_user.check_call(&ada, &x).is_ok() && by_user.check_call(&bob, &x).is_ok());
-        assert!(by_user.check_call(&ada, &y).unwrap_err() <= Duration::from_secs(1));
+        assert!(by_user.check_call(&ada, &x).await.is_ok() && by_user.check_call(&bob, &x).await.is_ok());
+        assert!(by_user.check_call(&ada, &y).await.unwrap_err() <= Duration::from_secs(1));
         let by_tool = limiter(100, 1, 100);
-        assert!(by_tool.check_call(&ada, &x).is_ok() && by_tool.check_call(&bob, &y).is_ok());
-        assert!(by_tool.check_call(&bob, &x).is_err());
+        assert!(by_tool.check_call(&ada, &x).await.is_ok() && by_tool.check_call(&bob, &y).await.is_ok());
+        assert!(by_tool.check_call(&bob, &x).await.is_err());
         let by_all = limiter(100, 100, 1);
-        assert!(by_all.check_call(&ada, &x).is_ok());
-        assert!(by_all.check_call(&bob, &y).is_err());
+        assert!(by_all.check_call(&ada, &x).await.is_ok());
+        assert!(by_all.check_call(&bob, &y).await.is_err());
     }
 }

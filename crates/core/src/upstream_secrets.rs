@@ -1,4 +1,4 @@
-//! Secret values of upstreams: sealed where they are stored, and never shown.
+//! Secret values of upstreams: stored sealed, and never shown.
 
 use std::collections::BTreeMap;
 
@@ -7,27 +7,28 @@ use toolyard_protocol::{raw::to_raw, upstream::UpstreamDetails};
 
 use crate::ports::{SecretSealer, UpstreamRecord};
 
-/// What stands in place of a value that is sealed.
+/// The placeholder for a sealed value.
 pub const HIDDEN: &str = "(sealed)";
 
-/// Sealed values that cannot be opened, or a placeholder without a value.
+/// Sealed values that cannot be opened, or a placeholder without a stored value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct UnusableSecrets(pub String);
 
-/// The values of an upstream that are secret, unless they name the environment.
+/// The secret values of an upstream. Values that refer to environment variables are not secret.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SecretValues {
-    /// Of headers, by name.
+    /// Header values, by name.
     pub headers: BTreeMap<String, String>,
-    /// Of variables, by name.
+    /// Environment variables, by name.
     pub env: BTreeMap<String, String>,
-    /// The OAuth client's.
+    /// The OAuth client secret.
     pub client_secret: Option<String>,
 }
 
-/// Takes the secret values out of what an operator says, and seals them. Values that name the environment stay readable.
+/// Takes the secret values out of an upstream's details and seals them. Values that refer to environment variables stay
+/// readable.
 pub fn seal_secrets(mut details: UpstreamDetails, secrets: &dyn SecretSealer) -> (UpstreamDetails, Vec<u8>) {
     let mut values = SecretValues::default();
     let hide = |from: &mut BTreeMap<String, String>, to: &mut BTreeMap<String, String>| {
@@ -46,21 +47,21 @@ pub fn seal_secrets(mut details: UpstreamDetails, secrets: &dyn SecretSealer) ->
     (details, sealed)
 }
 
-/// Puts the values that were sealed before in the place of the words that stand for them.
+/// Replaces placeholders with the values that were sealed before.
 pub fn restore_secrets(
     mut details: UpstreamDetails,
     before: Option<&UpstreamRecord>,
     secrets: &dyn SecretSealer,
 ) -> Result<UpstreamDetails, UnusableSecrets> {
     let values = match before {
-        // What is replaced altogether need not be opened: so one whose seal is lost can be mended.
+        // If all values are replaced nothing has to be opened, so an upstream whose seal is lost can be repaired.
         Some(before) if has_placeholder(&details) => open_secrets(before, secrets)?,
         _ => SecretValues::default(),
     };
     let restore = |now: &mut BTreeMap<String, String>, then: &BTreeMap<String, String>| {
         for (name, value) in now.iter_mut().filter(|(_, value)| *value == HIDDEN) {
-            if let Some(kept) = then.get(name) {
-                value.clone_from(kept);
+            if let Some(restored) = then.get(name) {
+                value.clone_from(restored);
             }
         }
     };
@@ -71,19 +72,19 @@ pub fn restore_secrets(
     }
     if has_placeholder(&details) {
         return Err(UnusableSecrets(format!(
-            "`{HIDDEN}` stands for a value that is not there; give the value"
+            "`{HIDDEN}` is a placeholder without a stored value; send the value"
         )));
     }
     Ok(details)
 }
 
-/// Whether a value only stands for another one.
+/// Whether a value is a placeholder.
 fn has_placeholder(details: &UpstreamDetails) -> bool {
     let mut all = details.headers.values().chain(details.env.values()).chain(&details.client_secret);
     all.any(|value| value == HIDDEN)
 }
 
-/// Opens what was sealed.
+/// Opens the sealed values of an upstream.
 pub fn open_secrets(
     record: &UpstreamRecord,
     secrets: &dyn SecretSealer,
@@ -97,7 +98,7 @@ mod tests {
     use super::*;
     use crate::ports::UnsealError;
 
-    /// Seals nothing; what is tested is what goes in.
+    /// Does not encrypt: the test is about what gets sealed.
     struct Open;
     impl SecretSealer for Open {
         fn seal(&self, plain: &str) -> Vec<u8> {
@@ -121,13 +122,13 @@ mod tests {
         let before = record(r#"{"url":"u","headers":{"a":"one","b":"two"},"clientSecret":"c"}"#);
         let mut details = before.details.clone();
         details.headers.insert("b".to_owned(), "new".to_owned());
-        let kept = restore_secrets(details, Some(&before), &Open).unwrap();
-        assert_eq!((kept.headers["a"].as_str(), kept.headers["b"].as_str()), ("one", "new"));
-        assert_eq!(kept.client_secret.as_deref(), Some("c"));
+        let restored = restore_secrets(details, Some(&before), &Open).unwrap();
+        assert_eq!((restored.headers["a"].as_str(), restored.headers["b"].as_str()), ("one", "new"));
+        assert_eq!(restored.client_secret.as_deref(), Some("c"));
     }
 
     #[test]
-    fn a_word_that_stands_for_nothing_is_no_secret() {
+    fn a_placeholder_without_a_value_is_refused() {
         let before = record(r#"{"url":"u","headers":{"a":"one"}}"#);
         let mut details = before.details.clone();
         details.headers.insert("b".to_owned(), HIDDEN.to_owned());

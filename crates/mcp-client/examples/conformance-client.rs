@@ -66,7 +66,7 @@ async fn run(
     let mut options = ClientOptions::new(tasks.clone(), CancellationToken::new());
     options.era = era;
     options.capabilities = to_raw(&json!({ "elicitation": {}, "sampling": {}, "roots": {} }));
-    // Some servers ask on the stream of the call, some on the one that belongs to no call.
+    // Some servers send requests on the stream of the call, some on the standing stream.
     let (asks, asked) = mpsc::channel(explore::MAX_ASKS);
     options.asks = Some(asks);
     tasks.spawn(options.stop.clone().run_until_cancelled_owned(explore::answer_all(asked)));

@@ -30,7 +30,7 @@ pub struct McpClient {
 }
 
 impl McpClient {
-    /// Reaches a server and agrees with it on how to speak.
+    /// Connects to a server and negotiates the protocol revision.
     pub async fn connect(transport: McpTransport, options: ClientOptions) -> Result<Self, McpClientError> {
         let limit = options.limits.connect;
         match timeout(limit, Self::open_with_fallback(transport, options)).await {
@@ -44,9 +44,9 @@ impl McpClient {
         options: ClientOptions,
     ) -> Result<Self, McpClientError> {
         match Self::open_once(&transport, &options).await {
-            // Some servers die of a request that they do not know. A second one is not asked.
+            // Some servers exit on a request that they do not know. The second attempt skips the probe.
             Err(OpenFailure { error, lost: true }) if options.era == ProtocolEra::Either => {
-                tracing::debug!(%error, "the server did not survive the probe; starting over with the handshake");
+                tracing::debug!(%error, "server lost during the probe, retrying with the handshake");
                 let options = ClientOptions { era: ProtocolEra::Handshake, ..options };
                 Self::open_once(&transport, &options).await.map_err(|opening| opening.error)
             }
@@ -58,7 +58,7 @@ impl McpClient {
         let never = |error| OpenFailure { error, lost: false };
         let wire = McpConnection::open(transport, options).await.map_err(never)?;
         let hub = wire.hub().clone();
-        // From here on whoever gives up ends the process, too.
+        // From here on, dropping the future also ends the process.
         let ends = hub.tasks.stop_token().clone().drop_guard();
         let server = negotiate_revision(&wire, options.era, &options.limits).await.map_err(|error| {
             let lost = matches!(hub.close_reason(), CloseReason::Lost(_));
@@ -72,17 +72,17 @@ impl McpClient {
         Ok(Self { link, _ends: Arc::new(ends) })
     }
 
-    /// What is spoken.
+    /// The negotiated protocol revision.
     pub fn revision(&self) -> McpRevision {
         self.link.server().revision
     }
 
-    /// What the server said of itself.
+    /// How the server described itself.
     pub fn server(&self) -> Arc<ServerDescription> {
         self.link.server()
     }
 
-    /// Makes a request and waits for its answer. Dropping the future cancels the request.
+    /// Sends a request and waits for its response. Dropping the future cancels the request.
     pub async fn request(
         &self,
         method: &str,
@@ -92,39 +92,39 @@ impl McpClient {
         self.link.request(method, params, options).await
     }
 
-    /// Tells the server something. What the protocol tells by itself is told without you.
+    /// Sends a notification. Notifications that the protocol requires are sent without you.
     pub async fn notify(&self, method: &str, params: Option<&RawValue>) -> Result<(), McpClientError> {
-        let told = self.link.wire().notify(method, params);
-        timeout(self.link.limits().request, told)
+        let sending = self.link.wire().notify(method, params);
+        timeout(self.link.limits().request, sending)
             .await
             .unwrap_or(Err(McpClientError::Timeout(self.link.limits().request)))
     }
 
-    /// What the server tells of its own accord, from now on.
+    /// Subscribes to unsolicited events of the server, starting now.
     pub fn subscribe_events(&self) -> ServerEvents {
         self.link.wire().hub().subscribe()
     }
 
-    /// Watches something else from now on.
+    /// Replaces the filter for change notifications.
     pub fn set_change_filter(&self, watch: ChangeFilter) {
         self.link.set_change_filter(watch);
     }
 
-    /// Whether the connection is over.
+    /// Whether the connection is closed.
     pub fn is_closed(&self) -> bool {
         self.link.wire().hub().tasks.stop_token().is_cancelled()
     }
 
-    /// Ends the connection for all clones: requests under way fail, the session is given back, the process ends. Returns
-    /// when that is done, or after a bounded time; the rest then goes on in the background.
+    /// Closes the connection for all clones: pending requests fail, the session ends, the process exits. Returns when
+    /// that is done, or after a bounded time; the rest then continues in the background.
     pub async fn close(&self) {
         let hub = self.link.wire().hub();
         hub.close(CloseReason::Requested);
-        // The waits for a process that will not go, for what it has said, and for the last words.
+        // Time for a process that does not exit, for its remaining output, and for the final messages.
         let limits = self.link.limits();
         let wait = limits.exit * 3 + limits.courtesy * 2 + DRAIN_WAIT * 3;
         if !hub.tasks.wait_until_finished(wait).await {
-            tracing::warn!("a connection took longer than {wait:?} to close");
+            tracing::warn!(duration_ms = wait.as_millis(), "connection close timed out");
         }
     }
 }
@@ -132,7 +132,7 @@ impl McpClient {
 impl fmt::Debug for McpClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let revision = self.revision();
-        f.debug_struct("Client").field("revision", &revision).finish_non_exhaustive()
+        f.debug_struct("McpClient").field("revision", &revision).finish_non_exhaustive()
     }
 }
 
@@ -142,7 +142,7 @@ struct OpenFailure {
     lost: bool,
 }
 
-/// Gives the session back when the client ends.
+/// Ends the session when the client closes.
 async fn end_session_on_stop(link: Arc<ServerLink>) {
     link.wire().hub().tasks.stop_token().cancelled().await;
     if let Some(http) = link.wire().http() {

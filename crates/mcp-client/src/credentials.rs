@@ -1,46 +1,46 @@
-//! Who vouches for requests to one server. How a token is got is not decided here: fixed headers are the simple case,
-//! OAuth the other.
+//! Credentials for requests to one server. How a token is obtained is decided elsewhere: fixed headers are the simple
+//! case, OAuth the other.
 
 use std::fmt;
 
 use async_trait::async_trait;
 use http::{HeaderMap, StatusCode};
 
-/// Who vouches for requests to one server.
+/// Provides the credentials for requests to one server.
 #[async_trait]
 pub trait Credentials: Send + Sync {
     /// Headers for the next request.
     async fn headers(&self) -> Result<HeaderMap, CredentialsError>;
-    /// The server answered 401 or 403. True: try once more with new headers.
+    /// Called after a 401 or 403 response. Returns `true` to retry once with new headers.
     async fn handle_challenge(&self, challenge: &AuthChallenge) -> Result<bool, CredentialsError>;
 }
 
-/// What a server said when it turned a request away.
+/// The challenge of a server that refused a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthChallenge {
     /// 401 or 403.
     pub status: StatusCode,
-    /// Each `WWW-Authenticate` header, as it came.
+    /// Each `WWW-Authenticate` header, unchanged.
     pub www_authenticate: Vec<String>,
 }
 
-/// Why there are no headers.
+/// Why no headers are available.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CredentialsError {
-    /// Somebody has to say yes first.
+    /// The user has not authorized this server yet.
     #[error("the user has to authorize this server first")]
     Needed,
-    /// It went wrong.
+    /// The credentials could not be obtained.
     #[error("no credentials for this server: {0}")]
     Failed(String),
 }
 
-/// The same headers on every request; no headers is a kind of that.
+/// The same headers on every request, or none.
 #[derive(Clone, Default)]
 pub struct StaticHeaders(HeaderMap);
 
 impl StaticHeaders {
-    /// These headers.
+    /// Uses these headers.
     pub fn new(headers: HeaderMap) -> Self {
         Self(headers)
     }
@@ -58,7 +58,7 @@ impl Credentials for StaticHeaders {
 }
 
 impl fmt::Debug for StaticHeaders {
-    /// The names only: values are secrets.
+    /// Shows header names only: values are secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("StaticHeaders").field(&self.0.keys().collect::<Vec<_>>()).finish()
     }

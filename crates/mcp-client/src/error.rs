@@ -1,4 +1,4 @@
-//! What went wrong with a request, sorted by what a caller does next: try again, ask the user, or give up.
+//! Errors of a request, grouped by what the caller does next: retry, ask the user, or give up.
 
 use std::time::Duration;
 
@@ -11,61 +11,61 @@ use crate::{
     events::CloseReason,
 };
 
-/// Why there is no answer.
+/// Why a request failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum McpClientError {
-    /// The server surely did not see the request.
+    /// The server did not receive the request.
     #[error("the request was not sent: {0}")]
     NotSent(String),
     /// The server may have acted on the request.
-    #[error("the request may have been sent, but its answer did not come: {0}")]
+    #[error("the request may have been sent, but no response arrived: {0}")]
     PerhapsSent(String),
     /// The server may have acted on the request.
     #[error("no answer within {0:?}")]
     Timeout(Duration),
-    /// The server does not know the session that the request was made in, and no new one could be opened. The server
-    /// did not act on the request.
-    #[error("the server does not know this session any more: {0}")]
+    /// The server does not know the session of the request, and no new one could be opened. The server did not act on
+    /// the request.
+    #[error("the server no longer knows this session: {0}")]
     SessionLost(String),
-    /// The server refused in the words of the protocol.
+    /// The server refused with a JSON-RPC error.
     #[error("the server refused: {0}")]
     Rpc(#[from] RpcError),
-    /// The server refused in the words of HTTP.
+    /// The server refused with an HTTP status.
     #[error("the server answered {status}: {text}")]
     Status {
-        /// Which.
+        /// The status.
         status: StatusCode,
         /// The start of the body.
         text: String,
     },
-    /// Somebody has to authorize first.
-    #[error("the server wants an authorization that is not there yet")]
+    /// The user must authorize first.
+    #[error("the server requires an authorization that the user has not given yet")]
     AuthorizationNeeded {
-        /// What the server said, where it was asked.
+        /// The server's challenge, if it sent one.
         challenge: Option<AuthChallenge>,
     },
-    /// The credentials could not be made.
+    /// The credentials could not be obtained.
     #[error("no credentials for this server: {0}")]
     Credentials(String),
     /// The connection is closed.
     #[error("the connection is closed: {0}")]
     Closed(CloseReason),
-    /// The answer cannot be read.
-    #[error("the server's answer cannot be read: {0}")]
+    /// The response cannot be read.
+    #[error("the server's response cannot be read: {0}")]
     Malformed(String),
-    /// No revision is spoken on both sides.
-    #[error("the server speaks {}, and this client none of these", join_revisions(.offered))]
+    /// Client and server have no protocol revision in common.
+    #[error("no common protocol revision: the server offers {}", join_revisions(.offered))]
     NoCommonRevision {
-        /// What the server speaks.
+        /// The revisions that the server offers.
         offered: Vec<String>,
     },
-    /// The request cannot be made; the caller is at fault.
-    #[error("this request cannot be made: {0}")]
+    /// The request is invalid; this is an error of the caller.
+    #[error("invalid request: {0}")]
     Invalid(String),
 }
 
 impl McpClientError {
-    /// Whether the server surely did nothing, so that the same request may be made again.
+    /// Whether the server certainly did nothing, so that the same request can be sent again.
     pub fn is_safe_to_retry(&self) -> bool {
         match self {
             Self::NotSent(_)
@@ -107,5 +107,5 @@ impl From<CredentialsError> for McpClientError {
 }
 
 fn join_revisions(offered: &[String]) -> String {
-    if offered.is_empty() { "no revision at all".to_owned() } else { offered.join(", ") }
+    if offered.is_empty() { "none".to_owned() } else { offered.join(", ") }
 }

@@ -1,4 +1,4 @@
-//! What a server tells of its own accord: something changed. And that the connection is over.
+//! Events that a server sends without a request: something changed, or the connection closed.
 
 use std::{fmt, sync::Arc};
 
@@ -9,37 +9,37 @@ use tokio::sync::broadcast::{
 
 use crate::hub::ConnectionHub;
 
-/// Something happened that no request asked for. A change may be told where there was none: after a gap in the
-/// connection nobody knows.
+/// An event that no request asked for. A change may be reported although nothing changed: after a gap in the connection
+/// the client cannot know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerEvent {
-    /// `tools/list` may answer differently.
+    /// `tools/list` may return another result.
     ToolsChanged,
-    /// `prompts/list` may answer differently.
+    /// `prompts/list` may return another result.
     PromptsChanged,
-    /// `resources/list` and `resources/templates/list` may answer differently.
+    /// `resources/list` and `resources/templates/list` may return another result.
     ResourcesChanged,
-    /// The resource with this URI may read differently.
+    /// The resource with this URI may have changed.
     ResourceUpdated(String),
-    /// The reader was too slow and events were lost: assume that everything changed.
+    /// The receiver was too slow and events were lost: assume that everything changed.
     Missed,
-    /// The connection is over. The last event.
+    /// The connection is closed. This is the last event.
     Closed(CloseReason),
 }
 
-/// Why a connection is over.
+/// Why a connection was closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CloseReason {
     /// The client was closed or dropped.
     Requested,
-    /// The server went away; the text says how.
+    /// The connection was lost; the text says how.
     Lost(String),
 }
 
 impl fmt::Display for CloseReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Requested => f.write_str("this side closed it"),
+            Self::Requested => f.write_str("closed by this client"),
             Self::Lost(how) => f.write_str(how),
         }
     }

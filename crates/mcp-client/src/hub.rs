@@ -1,4 +1,4 @@
-//! What belongs to the connection and to no single request: events, the handler of a server's requests, the end.
+//! State of the connection that belongs to no single request: events, the handler for server requests, closing.
 
 use std::sync::{
     Arc, OnceLock,
@@ -22,12 +22,12 @@ pub(crate) struct ConnectionHub {
     pub(crate) tasks: ClientTasks,
     pub(crate) asks: Option<mpsc::Sender<ServerRequest>>,
     pub(crate) declared: DeclaredCapabilities,
-    /// Answers that are on their way and that nobody was asked for.
+    /// Limits the responses that are sent without asking a handler.
     pub(crate) answering: Arc<Semaphore>,
     logs: Option<mpsc::Sender<Box<RawValue>>>,
     events: broadcast::Sender<ServerEvent>,
     reason: OnceLock<CloseReason>,
-    /// A handshake was made, so the server may ask for what was declared in it.
+    /// A handshake was made, so the server may request what was declared in it.
     may_ask: AtomicBool,
 }
 
@@ -44,13 +44,13 @@ impl ConnectionHub {
         Arc::new(Self { tasks, asks, declared, answering, logs, events, reason, may_ask })
     }
 
-    /// Ends everything; the first reason counts.
+    /// Closes the connection; the first reason wins.
     pub(crate) fn close(&self, reason: CloseReason) {
         let _ = self.reason.set(reason);
         self.tasks.stop_token().cancel();
     }
 
-    /// Why it ended, or would be said to have ended.
+    /// Why the connection was closed; `Requested` if no reason was recorded.
     pub(crate) fn close_reason(&self) -> CloseReason {
         self.reason.get().cloned().unwrap_or(CloseReason::Requested)
     }
@@ -63,7 +63,7 @@ impl ConnectionHub {
         self.may_ask.load(Ordering::Acquire)
     }
 
-    /// Whether somebody answers questions that belong to no request.
+    /// Whether a handler exists for server requests that belong to no request of ours.
     pub(crate) fn answers_server_requests(&self) -> bool {
         self.asks.is_some() && self.declared.has_any()
     }
@@ -73,7 +73,7 @@ impl ConnectionHub {
     }
 
     pub(crate) fn publish(&self, event: ServerEvent) {
-        // Nobody listens: then nobody has to know.
+        // Without a receiver there is nothing to do.
         let _ = self.events.send(event);
     }
 
@@ -81,11 +81,11 @@ impl ConnectionHub {
     pub(crate) fn forward_log(&self, params: &RawValue) {
         let lost = self.logs.as_ref().is_some_and(|logs| logs.try_send(params.to_owned()).is_err());
         if lost {
-            tracing::debug!("a log message of the server was dropped: nobody takes them fast enough");
+            tracing::debug!("server log message dropped: receiver too slow");
         }
     }
 
-    /// A notification that belongs to no request. What is not known is passed over.
+    /// Handles a notification that belongs to no request. Unknown ones are ignored.
     pub(crate) fn dispatch_notification(&self, method: &str, params: Option<&RawValue>) {
         match method {
             method::TOOLS_CHANGED => self.publish(ServerEvent::ToolsChanged),
@@ -93,14 +93,14 @@ impl ConnectionHub {
             method::RESOURCES_CHANGED => self.publish(ServerEvent::ResourcesChanged),
             method::RESOURCE_UPDATED => match params.and_then(updated_uri) {
                 Some(uri) => self.publish(ServerEvent::ResourceUpdated(uri)),
-                None => tracing::debug!("the server says that a resource changed and not which"),
+                None => tracing::debug!("resource update without a URI"),
             },
             method::MESSAGE => {
                 if let Some(params) = params {
                     self.forward_log(params);
                 }
             }
-            other => tracing::trace!(method = other, "a notification that nobody waits for"),
+            other => tracing::trace!(method = other, "notification ignored"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Where what comes before the answer to one request goes: progress, log messages, questions.
+//! Receivers for what arrives before the response to one request: progress, log messages, server requests.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use toolyard_protocol::call::CallProgress;
 
 use crate::server_request::ServerRequest;
 
-/// What the maker of a request wants to hear before the answer. Nothing here waits for a slow reader: progress and log
-/// messages are dropped, questions are refused.
+/// What the caller of a request wants to receive before the response. A slow receiver never blocks the connection:
+/// progress and log messages are dropped, server requests are refused.
 #[derive(Debug, Default)]
 pub(crate) struct RequestInbox {
     pub(crate) progress: Option<mpsc::Sender<CallProgress>>,
-    /// The largest so far.
+    /// The highest progress so far.
     reached: Option<f64>,
     pub(crate) logs: Option<mpsc::Sender<Box<RawValue>>>,
     pub(crate) asks: Option<mpsc::Sender<ServerRequest>>,
-    /// Told when a subscription stands.
+    /// Notified when the server acknowledges a subscription.
     pub(crate) acknowledged: Option<Arc<Notify>>,
-    /// Whose request it is.
+    /// The user on whose behalf the request is made.
     pub(crate) owner: Option<Arc<str>>,
 }
 
@@ -38,22 +38,22 @@ impl RequestInbox {
         Self { owner, ..self }
     }
 
-    /// Passes progress on that is progress: each value larger than the one before.
+    /// Forwards progress if it increases; other progress is dropped.
     pub(crate) fn forward_progress(&mut self, params: &RawValue) {
         let Some(to) = &self.progress else { return };
         let Ok(progress) = serde_json::from_str::<CallProgress>(params.get()) else {
-            tracing::debug!("progress that cannot be read");
+            tracing::debug!("progress notification unreadable");
             return;
         };
         if self.reached.is_some_and(|reached| progress.progress <= reached) {
-            tracing::debug!("progress that goes back was dropped");
+            tracing::debug!("progress notification dropped: not increasing");
             return;
         }
         self.reached = Some(progress.progress);
         let _ = to.try_send(progress);
     }
 
-    /// Passes a log message on; false where nobody wants it here.
+    /// Forwards a log message; `false` if this request has no receiver for it.
     pub(crate) fn forward_log(&self, params: &RawValue) -> bool {
         self.logs.as_ref().is_some_and(|logs| {
             let _ = logs.try_send(params.to_owned());
@@ -68,7 +68,7 @@ impl RequestInbox {
     }
 }
 
-/// The token of a progress notification: one of our ids.
+/// The token of a progress notification: one of our request ids.
 pub(crate) fn progress_token(params: &RawValue) -> Option<u64> {
     #[derive(Deserialize)]
     struct Token<'a> {
@@ -78,7 +78,7 @@ pub(crate) fn progress_token(params: &RawValue) -> Option<u64> {
     own_id(serde_json::from_str::<Token<'_>>(params.get()).ok()?.token)
 }
 
-/// An id as one of ours: a number, also where a server made a text of it.
+/// Parses one of our request ids, which a server may send back as a string.
 pub(crate) fn own_id(raw: &RawValue) -> Option<u64> {
     raw.get().trim_matches('"').parse().ok()
 }

@@ -1,5 +1,5 @@
-//! Which log messages a server of the handshake era sends over a pipe: the level holds for the whole connection, so the
-//! lowest one that anybody wants is asked for, and whoever wants less leaves out the rest.
+//! Log levels of handshake servers over a pipe. The level applies to the whole connection, so the client requests the
+//! lowest level that any caller wants; the others filter.
 
 use serde_json::json;
 use tokio::time::Instant;
@@ -9,12 +9,12 @@ use crate::{client::McpClient, request::RequestOptions};
 
 /// The capability of servers that send log messages.
 const LOGGING: &str = "logging";
-/// Levels, the least first.
+/// Levels in increasing severity.
 const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 impl McpClient {
-    /// Asks for log messages from this level on. Does nothing over HTTP and in the modern era, where requests say it,
-    /// and where the server sends at least as much already.
+    /// Requests log messages of this level and above. Does nothing over HTTP and in the modern era, where each request
+    /// carries the level, or if the server already sends this level.
     pub async fn request_log_level(&self, level: &str) {
         let server = self.link.server();
         let logs = server.capabilities.get(LOGGING).is_some();
@@ -22,20 +22,20 @@ impl McpClient {
         if server.revision.is_modern() || self.link.wire().http().is_some() {
             return;
         }
-        // One at a time: whoever waited finds it set.
+        // One at a time: a waiting caller then finds the level set.
         let mut set = self.link.level.lock().await;
         if set.is_some_and(|set| set <= rank) {
             return;
         }
         let params = to_raw(&json!({ "level": level }));
-        // A call waits for it, and does not need it.
+        // The call waits for this request but does not need it.
         let deadline = Some(Instant::now() + self.link.limits().courtesy);
         let options = RequestOptions { deadline, ..RequestOptions::default() };
         match self.request(method::SET_LEVEL, Some(&params), options).await {
             Ok(_) => {}
-            Err(error) => tracing::debug!(%error, level, "the server takes no log level"),
+            Err(error) => tracing::debug!(%error, level, "server refused the log level"),
         }
-        // Also where it was refused: it would be refused again.
+        // Also after a refusal: it would be refused again.
         *set = Some(rank);
     }
 }

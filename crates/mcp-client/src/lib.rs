@@ -1,21 +1,21 @@
 //! The Model Context Protocol as a client: stdio, HTTP and WebSocket, the handshake era and the modern one.
 //!
-//! Thin and raw: results stay as they came, so that one item that nobody understands never loses the rest, and nothing
-//! gets lost on the way through. It knows nothing of our platform and can be used without it.
+//! Thin and raw: results stay as they came, so one unreadable item never loses the rest, and nothing is dropped on the
+//! way through. The crate knows nothing of the platform and can be used without it.
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | where a server is, and how a client is made | `transport`, `options` |
-//! | reaching it, requests, the end | `client` |
-//! | which era, which revision | `agree` |
-//! | what a request may bring, and what goes out | `request` |
+//! | where a server is, how a client is created | `transport`, `options` |
+//! | connecting, requests, closing | `client` |
+//! | era and revision | `negotiate` |
+//! | options of a request, and the message that is sent | `request`, `reply` |
 //! | deadlines, lost sessions | `link`, `session` |
 //! | lists, tools | `list`, `tools` |
-//! | what the server tells or asks | `events`, `watch`, `ask` |
+//! | events and requests of the server | `events`, `watch`, `server_request` |
 //! | how messages travel | `wire`, `http`, `pipe` |
 //!
-//! What is deliberately absent: a cache, reconnecting to a process or a socket that is gone (make a new client), and
-//! the old HTTP+SSE transport.
+//! Deliberately absent: a cache, reconnecting to a process or socket that is gone (create a new client), and the old
+//! HTTP+SSE transport.
 
 mod client;
 mod credentials;

@@ -1,51 +1,53 @@
-//! Every bound of this crate that is not a server's own business.
+//! All limits of this crate.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Longest text of an error body that is shown.
+/// Longest error body that is shown, in bytes.
 pub(crate) const MAX_ERROR_TEXT_BYTES: usize = 1024;
-/// Messages that wait to be written to a process or a socket.
+/// `WWW-Authenticate` headers that are read, at most.
+pub(crate) const MAX_CHALLENGES: usize = 8;
+/// Messages queued for a process or a socket.
 pub(crate) const MAX_OUTGOING: usize = 256;
-/// Requests of a server that wait for an answer of ours, for each stream.
+/// Unanswered server requests per stream.
 pub(crate) const MAX_OPEN_SERVER_REQUESTS: usize = 16;
-/// Events that a slow reader may be behind.
+/// Events that a slow receiver may lag behind.
 pub(crate) const MAX_EVENTS_BEHIND: usize = 64;
-/// Times in a row that an answer's stream is taken up again without a new event.
+/// Attempts in a row to resume a response stream without a new event.
 pub(crate) const MAX_RESUMES: u32 = 6;
-/// Longest wait that a server may ask for by `retry:`.
+/// Longest delay that a server may request with `retry:`.
 pub(crate) const MAX_RETRY_WAIT: Duration = Duration::from_secs(3600);
-/// A stream without an event for so long is opened anew: its peer may be gone without a word.
+/// A stream without an event for this long is reopened: its peer may be gone without closing it.
 pub(crate) const STREAM_IDLE: Duration = Duration::from_secs(900);
 
-/// The bounds that a caller may set.
+/// Limits that the caller can set.
 #[derive(Debug, Clone)]
 pub struct ClientLimits {
     /// Longest message: a body, a server-sent event, a line, a socket message.
     pub message_bytes: usize,
-    /// For everything until the server's era and revision are known. A server may have to be installed first.
+    /// Until the server's era and revision are known. A server may have to be installed first.
     pub connect: Duration,
-    /// How long a server may be silent on the modern probe before the handshake is tried as well.
+    /// How long a server may leave the modern probe unanswered before the handshake is tried as well.
     pub probe: Duration,
-    /// For a request that brings no deadline of its own.
+    /// Default deadline of a request.
     pub request: Duration,
-    /// Requests under way at once; more wait.
+    /// Concurrent requests; further ones wait.
     pub in_flight: usize,
-    /// Pages of one list.
+    /// Pages per list.
     pub list_pages: usize,
-    /// Items of one list.
+    /// Items per list.
     pub list_items: usize,
-    /// Bytes of one list.
+    /// Bytes per list.
     pub list_bytes: usize,
-    /// First and longest wait before a stream that ended is opened again.
+    /// First and longest delay before a closed stream is reopened.
     pub back_off: (Duration, Duration),
-    /// How often a socket is asked whether it is still there. One that is silent for twice as long is not.
+    /// Ping interval of a socket. A socket that is silent for twice as long is closed.
     pub ping: Duration,
-    /// For what is polite and not needed: a cancellation, the end of a session, and, for a new client, the stream on
-    /// which questions come in.
+    /// For optional steps: a cancellation, the end of a session, and, for a new client, opening the stream for server
+    /// requests.
     pub courtesy: Duration,
-    /// How long a process may take to end: once after its input was closed, and once more after SIGTERM.
+    /// How long a process may take to exit: once after its input was closed, and again after SIGTERM.
     pub exit: Duration,
 }
 
@@ -68,13 +70,13 @@ impl Default for ClientLimits {
     }
 }
 
-/// The start of a text, for people.
+/// The start of a text, for error messages.
 pub(crate) fn truncate_text(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(&text[..text.len().min(MAX_ERROR_TEXT_BYTES)]);
     text.trim().to_owned()
 }
 
-/// Waits that grow: each twice the one before, up to a limit.
+/// Exponential back-off: each delay is twice the previous one, up to a limit.
 #[derive(Debug, Clone)]
 pub(crate) struct BackOff {
     first: Duration,
@@ -97,7 +99,7 @@ impl BackOff {
         self.next = self.first;
     }
 
-    /// Something stood from then on. That it stood long makes the next failure a first one; that it opened does not.
+    /// Resets the delay if something stayed open long enough. Opening alone does not prove that it is stable.
     pub(crate) fn reset_if_stable(&mut self, since: Instant) {
         if since.elapsed() > self.longest {
             self.reset();

@@ -1,4 +1,4 @@
-//! A server that was agreed with: requests within their bounds, and a new session where the old one is lost.
+//! A negotiated server: requests with deadlines and limits, and a new session when the old one is lost.
 
 use std::{
     sync::{
@@ -31,7 +31,7 @@ use crate::{
     wire::McpConnection,
 };
 
-/// Everything that clones of a client and its tasks share.
+/// State that the clones of a client and its tasks share.
 pub(crate) struct ServerLink {
     wire: McpConnection,
     server: parking_lot::RwLock<Arc<ServerDescription>>,
@@ -39,14 +39,14 @@ pub(crate) struct ServerLink {
     permits: Semaphore,
     /// Written while a lost session is replaced; new requests wait for that.
     reopening: RwLock<()>,
-    /// How often that happened lately.
+    /// How often that happened recently.
     reopened: Mutex<ReopenSchedule>,
-    /// Counts sessions.
+    /// Counts the sessions.
     sessions: watch::Sender<u64>,
     watch: watch::Sender<ChangeFilter>,
-    /// A list was read, so a gap afterwards matters.
+    /// A list was read, so a later gap in the connection matters.
     listed: AtomicBool,
-    /// Which log messages were asked for in this connection.
+    /// The log level requested on this connection.
     pub(crate) level: tokio::sync::Mutex<Option<usize>>,
     pub(crate) tools: KnownTools,
 }
@@ -114,7 +114,7 @@ impl ServerLink {
         self.listed.load(Ordering::Acquire)
     }
 
-    /// One request within its deadline.
+    /// Sends one request within its deadline.
     pub(crate) async fn request(
         &self,
         method: &str,
@@ -132,7 +132,7 @@ impl ServerLink {
             () = hub.tasks.stop_token().cancelled() => Err(McpClientError::Closed(hub.close_reason())),
         };
         match ended {
-            // It waited for its turn all the time.
+            // It was still waiting for its turn.
             Err(error @ (McpClientError::Timeout(_) | McpClientError::Closed(_)))
                 if !begun.load(Ordering::Acquire) =>
             {
@@ -142,7 +142,7 @@ impl ServerLink {
         }
     }
 
-    /// Makes the request; once more in a new session where the server does not know the old one.
+    /// Sends the request, and retries once in a new session if the server does not know the old one.
     async fn request_with_reopen(
         &self,
         method: &str,
@@ -163,7 +163,7 @@ impl ServerLink {
             return Err(failed.error);
         }
         self.reopen_session(&session).await?;
-        // Something may have run before the server failed. Everything but a call of a tool can be asked twice.
+        // A tool may have run before the server failed. Every other request can be sent twice.
         let may_have_run = failed.doubt == SessionDoubt::Suspected(RefusedBy::ServerError);
         if may_have_run && method == method::TOOLS_CALL {
             return Err(failed.error);
@@ -171,7 +171,7 @@ impl ServerLink {
         self.request_once(method, params, options).await.map_err(|failed| failed.error)
     }
 
-    /// The session in use; none over a pipe and in the modern era.
+    /// The current session; the default over a pipe and in the modern era.
     pub(crate) fn session(&self) -> HttpSession {
         self.wire.http().map(HttpConnection::session).unwrap_or_default()
     }
@@ -191,8 +191,8 @@ impl ServerLink {
         Ok(UpstreamReply::from_result(revision, method, answer?)?)
     }
 
-    /// Whether the server does not know a session any more. A suspicion is looked into with a request that does nothing
-    /// and that servers refuse outside of a session, as they do not refuse a ping.
+    /// Whether the server no longer knows a session. A suspicion is checked with a request that has no effect and that
+    /// servers refuse outside of a session, unlike a ping.
     pub(crate) async fn is_lost(&self, session: &HttpSession, doubt: SessionDoubt) -> bool {
         let by = match doubt {
             SessionDoubt::None => return false,
@@ -200,7 +200,7 @@ impl ServerLink {
             SessionDoubt::Suspected(by) => by,
         };
         if self.session() != *session {
-            // Somebody else found out. Who was refused by a message may have been refused by a tool.
+            // Another request already found out. A refusal by message may have come from the tool itself.
             return by == RefusedBy::Status;
         }
         match self.request_once(method::TOOLS_LIST, None, RequestOptions::default()).await {
@@ -213,12 +213,12 @@ impl ServerLink {
         self.reopened.lock()
     }
 
-    /// Replaces a session that is lost. Of many that lost the same one, one makes the new. Where there is no session to
-    /// replace, the connection ends: whoever made it makes another, and finds out anew how the server speaks.
+    /// Replaces a lost session. Of all requests that lost the same one, only one opens the new one. Without a session
+    /// to replace, the connection closes: its owner creates another and negotiates again.
     pub(crate) async fn reopen_session(&self, lost: &HttpSession) -> Result<(), McpClientError> {
         let http = match self.wire.http() {
             Some(http) if !self.server().revision.is_modern() => http,
-            _ => return Err(self.give_up("it was restarted, or speaks another revision now")),
+            _ => return Err(self.give_up("it was restarted, or uses another revision now")),
         };
         let _one = self.reopening.write().await;
         if http.session() != *lost {
@@ -227,11 +227,11 @@ impl ServerLink {
         if let Some(wait) = self.reopen_schedule().wait_time() {
             let seconds = wait.as_secs() + 1;
             return Err(McpClientError::SessionLost(format!(
-                "a new one is opened in {seconds} s at the earliest"
+                "no new session is opened for another {seconds} s"
             )));
         }
         self.reopen_schedule().record_attempt();
-        // Others wait for it, and the standing stream brings no deadline.
+        // Others wait for this, and the standing stream has no deadline.
         let limit = self.limits.request;
         let opening = timeout(limit, perform_handshake(&self.wire, self.server().revision));
         let server = match opening.await.unwrap_or(Err(McpClientError::Timeout(limit))) {
@@ -239,11 +239,11 @@ impl ServerLink {
             Err(error @ (McpClientError::AuthorizationNeeded { .. } | McpClientError::Credentials(_))) => {
                 return Err(error);
             }
-            // It answers, and makes no handshake: it may speak the other era now.
+            // It responds but refuses the handshake: it may be in the other era now.
             Err(error) if is_refusal(&error) => return Err(self.give_up(&error.to_string())),
             Err(error) => return Err(McpClientError::SessionLost(error.to_string())),
         };
-        tracing::debug!("the session was lost and is replaced");
+        tracing::debug!("lost session replaced");
         *self.server.write() = Arc::new(server);
         self.sessions.send_modify(|count| *count += 1);
         for event in [ServerEvent::ToolsChanged, ServerEvent::PromptsChanged, ServerEvent::ResourcesChanged] {
@@ -252,7 +252,7 @@ impl ServerLink {
         Ok(())
     }
 
-    /// Ends the connection, whose session is lost for good.
+    /// Closes the connection after its session is permanently lost.
     fn give_up(&self, why: &str) -> McpClientError {
         let why = format!("the session was lost: {why}");
         self.wire.hub().close(CloseReason::Lost(why.clone()));
@@ -260,7 +260,7 @@ impl ServerLink {
     }
 }
 
-/// Whether the server answered, and what it answered is no handshake.
+/// Whether the server responded with something other than a handshake.
 fn is_refusal(error: &McpClientError) -> bool {
     match error {
         McpClientError::Rpc(_) | McpClientError::NoCommonRevision { .. } | McpClientError::Malformed(_) => {
@@ -271,12 +271,12 @@ fn is_refusal(error: &McpClientError) -> bool {
     }
 }
 
-/// Whether a failure is an answer all the same: then the session that it came in is a good one.
+/// Whether a failure is still a regular JSON-RPC response, which proves that its session is valid.
 fn is_rpc_answer(failed: &ExchangeError) -> bool {
     failed.doubt == SessionDoubt::None && matches!(failed.error, McpClientError::Rpc(_))
 }
 
-/// As it was meant: a deadline is always a moment shorter than what it was made from.
+/// Rounds up: a deadline is always slightly shorter than the duration it was made from.
 fn round_up_to_millis(time: Duration) -> Duration {
     Duration::from_millis(u64::try_from(time.as_micros().div_ceil(1000)).unwrap_or(u64::MAX))
 }

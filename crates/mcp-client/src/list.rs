@@ -1,4 +1,4 @@
-//! Reads a whole list, page by page and within bounds. What came before something went wrong is kept.
+//! Reads a whole list, page by page and within limits. If a later page fails, the earlier ones are kept.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -8,7 +8,7 @@ use toolyard_protocol::{mcp::method, raw::RawFields, raw::to_raw};
 
 use crate::{client::McpClient, error::McpClientError, request::RequestOptions};
 
-/// What can be listed.
+/// The lists of MCP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum UpstreamListKind {
     /// `tools/list`
@@ -22,7 +22,7 @@ pub enum UpstreamListKind {
 }
 
 impl UpstreamListKind {
-    /// The method.
+    /// The method that reads the list.
     pub const fn method(self) -> &'static str {
         match self {
             Self::Tools => method::TOOLS_LIST,
@@ -32,7 +32,7 @@ impl UpstreamListKind {
         }
     }
 
-    /// The member of a result with the items.
+    /// The result member with the items.
     const fn items_member(self) -> &'static str {
         match self {
             Self::Tools => "tools",
@@ -46,27 +46,27 @@ impl UpstreamListKind {
 /// A list as far as it could be read.
 #[derive(Debug, Clone, Default)]
 pub struct UpstreamListing {
-    /// The items as they came. None of them was looked at.
+    /// The items, unchanged and unchecked.
     pub items: Vec<Box<RawValue>>,
-    /// Why there may be more.
+    /// Why items may be missing.
     pub incomplete: Option<String>,
-    /// How long the server says that it holds.
+    /// How long the server says the list is valid.
     pub ttl: Option<Duration>,
-    /// Tools that must not be used, and are not among the items. Only [`McpClient::list_tools`] looks for them.
+    /// Tools that must not be used and are not among the items. Only [`McpClient::list_tools`] fills this.
     pub left_out: Vec<RejectedTool>,
 }
 
 /// A tool that must not be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RejectedTool {
-    /// Its name.
+    /// The tool's name.
     pub name: String,
     /// What is wrong with it.
     pub why: String,
 }
 
 impl McpClient {
-    /// Reads a list. Fails only where not even the first page is one.
+    /// Reads a list. Fails only if the first page cannot be read.
     pub async fn list_items(&self, kind: UpstreamListKind) -> Result<UpstreamListing, McpClientError> {
         self.link.set_listed();
         let limits = self.link.limits();
@@ -97,7 +97,7 @@ impl McpClient {
             match page.next {
                 Ok(None) => return Ok(listing),
                 Ok(Some(next)) if !seen.insert(next.clone()) => {
-                    return Ok(listing.mark_incomplete("the server's pages go round in a circle".to_owned()));
+                    return Ok(listing.mark_incomplete("the server repeated a page cursor".to_owned()));
                 }
                 Ok(Some(next)) => cursor = Some(next),
                 Err(why) => return Ok(listing.mark_incomplete(why)),
@@ -119,7 +119,7 @@ impl McpClient {
 
 impl UpstreamListing {
     fn mark_incomplete(mut self, why: String) -> Self {
-        tracing::debug!(why, items = self.items.len(), "a list is not complete");
+        tracing::debug!(reason = why, items = self.items.len(), "list incomplete");
         self.incomplete = Some(why);
         self
     }
@@ -127,7 +127,7 @@ impl UpstreamListing {
 
 struct ListPage {
     items: Vec<Box<RawValue>>,
-    /// Where the next one is, or why nobody knows.
+    /// The next cursor, or why it is unknown.
     next: Result<Option<String>, String>,
     ttl: Option<Duration>,
 }
@@ -145,7 +145,7 @@ impl ListPage {
         let next = match fields.parse_field::<Option<PageCursor>>("nextCursor") {
             None | Some(Ok(None)) => Ok(None),
             Some(Ok(Some(PageCursor(cursor)))) => Ok(Some(cursor)),
-            Some(Err(_)) => Err("`nextCursor` is not a text".to_owned()),
+            Some(Err(_)) => Err("`nextCursor` is not a string".to_owned()),
         };
         let ttl = fields.parse_field::<u64>("ttlMs").and_then(Result::ok).map(Duration::from_millis);
         Ok(Self { items: items.map_err(|error| malformed(&error.to_string()))?, next, ttl })
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_is_never_an_empty_one() {
+    fn a_result_without_a_list_is_an_error() {
         for raw in ["{}", "[]", "null", r#"{"tools":null}"#, r#"{"tools":{}}"#, r#"{"prompts":[]}"#] {
             assert!(matches!(read(raw), Err(McpClientError::Malformed(_))), "{raw}");
         }
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_that_is_none_says_so() {
+    fn an_invalid_cursor_is_reported() {
         assert_eq!(read(r#"{"tools":[],"nextCursor":null}"#).unwrap().next, Ok(None));
         assert!(read(r#"{"tools":[],"nextCursor":5}"#).unwrap().next.is_err());
         assert_eq!(read(r#"{"tools":[],"ttlMs":-1}"#).unwrap().ttl, None);

@@ -1,7 +1,7 @@
-//! Finds out which era and which revision a server speaks.
+//! Determines the era and the revision of a server.
 //!
-//! A server of the modern era answers `server/discover`, or refuses it in words that only a modern server knows. Anything
-//! else, silence included, is a server that wants a handshake.
+//! A modern server answers `server/discover`, or refuses it with an error that only modern servers use. Any other
+//! response, or none, means that the server needs a handshake.
 
 use std::pin::pin;
 
@@ -22,7 +22,7 @@ use crate::{
     wire::McpConnection,
 };
 
-/// Agrees on a revision with a server.
+/// Negotiates the protocol revision with a server.
 pub(crate) async fn negotiate_revision(
     wire: &McpConnection,
     era: ProtocolEra,
@@ -45,8 +45,8 @@ async fn probe_era(wire: &McpConnection, limits: &ClientLimits) -> Result<Server
     if let Ok(found) = timeout(limits.probe, &mut discovering).await {
         return finish_probe(wire, found).await;
     }
-    tracing::debug!("the server is silent on `server/discover`; trying the handshake");
-    // It may as well be a modern server that starts slowly: whoever answers well first decides.
+    tracing::debug!("server did not answer `server/discover`, trying the handshake");
+    // It may also be a modern server that starts slowly: the first good response decides.
     let mut handshake = pin!(perform_handshake(wire, McpRevision::NEWEST_HANDSHAKE));
     let refused = tokio::select! {
         biased;
@@ -65,7 +65,7 @@ async fn probe_era(wire: &McpConnection, limits: &ClientLimits) -> Result<Server
     }
 }
 
-/// Goes on after an answer to the probe.
+/// Continues after the response to the probe.
 async fn finish_probe(
     wire: &McpConnection,
     found: Result<ProbeOutcome, McpClientError>,
@@ -74,14 +74,14 @@ async fn finish_probe(
         Ok(ProbeOutcome::Modern(server)) => Ok(server),
         Ok(ProbeOutcome::Handshake(revision)) => perform_handshake(wire, revision).await,
         Err(error) if means_handshake(&error) => {
-            tracing::debug!(%error, "the server does not know `server/discover`; trying the handshake");
+            tracing::debug!(%error, "server does not know `server/discover`, trying the handshake");
             perform_handshake(wire, McpRevision::NEWEST_HANDSHAKE).await
         }
         Err(error) => Err(error),
     }
 }
 
-/// Whether a refusal of the probe may come from a server that wants a handshake.
+/// Whether a refusal of the probe may come from a server that needs a handshake.
 fn means_handshake(error: &McpClientError) -> bool {
     match error {
         McpClientError::Rpc(error) => !matches!(
@@ -102,10 +102,10 @@ fn means_handshake(error: &McpClientError) -> bool {
     }
 }
 
-/// What the probe found.
+/// Result of the probe.
 enum ProbeOutcome {
     Modern(ServerDescription),
-    /// It names revisions, and only those with a handshake are ours as well.
+    /// The server names its revisions, and all common ones need a handshake.
     Handshake(McpRevision),
 }
 
@@ -113,7 +113,7 @@ async fn discover_server(wire: &McpConnection) -> Result<ProbeOutcome, McpClient
     let first = McpRevision::NEWEST;
     let result = match send_uncancellable(wire, Some(first), method::DISCOVER, None).await {
         Err(McpClientError::Rpc(error)) if error.code == RpcError::UNSUPPORTED_VERSION => {
-            // Once more also where it names the one that was just refused: then it was not the version.
+            // Also retried if it names the revision that it just refused: then the version was not the problem.
             match newest_common_revision(&supported_revisions(&error))? {
                 revision if revision.is_modern() => {
                     send_uncancellable(wire, Some(revision), method::DISCOVER, None).await?
@@ -129,7 +129,7 @@ async fn discover_server(wire: &McpConnection) -> Result<ProbeOutcome, McpClient
         supported_versions: Vec<String>,
     }
     let discovered: Discovered = serde_json::from_str(result.get())
-        .map_err(|error| McpClientError::Malformed(format!("the answer to `server/discover`: {error}")))?;
+        .map_err(|error| McpClientError::Malformed(format!("the response to `server/discover`: {error}")))?;
     match newest_common_revision(&discovered.supported_versions)? {
         revision if revision.is_modern() => {
             if let Some(http) = wire.http() {
@@ -141,7 +141,7 @@ async fn discover_server(wire: &McpConnection) -> Result<ProbeOutcome, McpClient
     }
 }
 
-/// The newest revision that both sides speak.
+/// The newest revision that both sides support.
 fn newest_common_revision(offered: &[String]) -> Result<McpRevision, McpClientError> {
     let known = offered.iter().filter_map(|text| text.parse::<McpRevision>().ok());
     known.max().ok_or_else(|| McpClientError::NoCommonRevision { offered: offered.to_vec() })
@@ -156,7 +156,7 @@ fn supported_revisions(error: &RpcError) -> Vec<String> {
     data.map(|data| data.supported).unwrap_or_default()
 }
 
-/// Opens a session: `initialize`, its answer, `notifications/initialized`.
+/// Opens a session: `initialize`, its response, `notifications/initialized`.
 pub(crate) async fn perform_handshake(
     wire: &McpConnection,
     newest: McpRevision,
@@ -177,7 +177,7 @@ pub(crate) async fn perform_handshake(
         protocol_version: String,
     }
     let agreed: Initialized = serde_json::from_str(result.get())
-        .map_err(|error| McpClientError::Malformed(format!("the answer to `initialize`: {error}")))?;
+        .map_err(|error| McpClientError::Malformed(format!("the response to `initialize`: {error}")))?;
     let revision =
         agreed.protocol_version.parse().ok().filter(|revision: &McpRevision| !revision.is_modern());
     let revision = revision
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(pick(&["2025-06-18", "2026-07-28", "2099-01-01"]).unwrap(), McpRevision::V2026_07_28);
         assert_eq!(pick(&["2025-06-18", "2024-11-05"]).unwrap(), McpRevision::V2025_06_18);
         let none = pick(&["2099-01-01", "2098-01-01"]).unwrap_err().to_string();
-        assert_eq!(none, "the server speaks 2099-01-01, 2098-01-01, and this client none of these");
+        assert_eq!(none, "no common protocol revision: the server offers 2099-01-01, 2098-01-01");
         assert!(pick(&[]).is_err());
     }
 }

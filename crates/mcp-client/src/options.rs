@@ -1,4 +1,4 @@
-//! How a client is made: who it says it is, what it can do, and whom it runs under.
+//! How a client is created: its name, its capabilities, and where its tasks run.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -8,32 +8,32 @@ use toolyard_protocol::{mcp::McpRevision, raw::to_raw};
 
 use crate::{limits::ClientLimits, server_request::ServerRequest, watch::ChangeFilter};
 
-/// How a client is made.
+/// Options of a client.
 #[derive(Debug, Clone)]
 pub struct ClientOptions {
     /// Where background work runs.
     pub tasks: TaskTracker,
-    /// Stops everything.
+    /// Cancelling it closes the client.
     pub stop: CancellationToken,
-    /// Which program asks.
+    /// The program that connects.
     pub info: ClientInfo,
-    /// What this client can do, as the protocol writes it. Handshake revisions hear it once; modern ones with each
-    /// request that brings no other.
+    /// Capabilities of this client, in protocol form. Handshake servers receive them once; modern ones with each
+    /// request that has no other.
     pub capabilities: Box<RawValue>,
-    /// Which wire is spoken.
+    /// Which era to use.
     pub era: ProtocolEra,
-    /// Takes the questions that belong to no request of ours: those over stdio, WebSocket and the standing stream.
+    /// Receives server requests that belong to no request of ours: over stdio, WebSocket and the standing stream.
     pub asks: Option<mpsc::Sender<ServerRequest>>,
-    /// Takes the log messages that belong to no request, as they came.
+    /// Receives log messages that belong to no request, unchanged.
     pub logs: Option<mpsc::Sender<Box<RawValue>>>,
-    /// What to hear of.
+    /// Which changes to report.
     pub watch: ChangeFilter,
-    /// The bounds.
+    /// Limits.
     pub limits: ClientLimits,
 }
 
 impl ClientOptions {
-    /// Nothing declared, nothing asked, every list watched.
+    /// No capabilities, no handlers, every list watched.
     pub fn new(tasks: TaskTracker, stop: CancellationToken) -> Self {
         Self {
             tasks,
@@ -49,14 +49,14 @@ impl ClientOptions {
     }
 }
 
-/// Which program asks.
+/// The program that connects.
 #[derive(Debug, Clone, Serialize)]
 pub struct ClientInfo {
-    /// For programs.
+    /// Machine-readable name.
     pub name: String,
-    /// Of the program.
+    /// Version of the program.
     pub version: String,
-    /// For people.
+    /// Display name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
@@ -67,20 +67,20 @@ impl Default for ClientInfo {
     }
 }
 
-/// Which wire is spoken.
+/// Era of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ProtocolEra {
-    /// The modern one where the server knows it, else the handshake.
+    /// The modern era if the server supports it, otherwise the handshake.
     #[default]
     Either,
-    /// Without a handshake, or not at all.
+    /// Modern only.
     Modern,
-    /// With a handshake, or not at all.
+    /// Handshake only.
     Handshake,
 }
 
 impl From<McpRevision> for ProtocolEra {
-    /// The era of a revision: what was found once need not be found out again.
+    /// The era of a revision that was negotiated before, so that it need not be probed again.
     fn from(revision: McpRevision) -> Self {
         if revision.is_modern() { Self::Modern } else { Self::Handshake }
     }

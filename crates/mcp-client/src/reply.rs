@@ -1,4 +1,4 @@
-//! The answer to a request: done, or the server asks back.
+//! The reply to a request: a result, or a request for input.
 
 use std::borrow::Cow;
 
@@ -8,18 +8,18 @@ use toolyard_protocol::mcp::{COMPLETE, INPUT_REQUIRED, McpRevision, method};
 
 use crate::error::McpClientError;
 
-/// The answer to a request.
+/// The reply to a request.
 #[derive(Debug, Clone)]
 pub enum UpstreamReply {
-    /// The result, as it came.
+    /// The result, unchanged.
     Complete(Box<RawValue>),
-    /// The server wants input first (`inputRequests`, `requestState`), as it came. The request is made again under a new
+    /// The server needs input first (`inputRequests`, `requestState`), unchanged. Send the request again under a new
     /// id, with `inputResponses` and the unchanged `requestState`.
     InputRequired(Box<RawValue>),
 }
 
 impl UpstreamReply {
-    /// Reads `resultType`, which only modern servers know. A missing one means complete.
+    /// Reads `resultType`, which only modern servers send. Missing means complete.
     pub(crate) fn from_result(
         revision: McpRevision,
         method: &str,
@@ -35,7 +35,7 @@ impl UpstreamReply {
             return Ok(Self::Complete(raw));
         }
         let typed: Typed<'_> = parse_object(&raw).map_err(|error| {
-            McpClientError::Malformed(format!("the result is no object with a type: {error}"))
+            McpClientError::Malformed(format!("the result is not an object with a `resultType`: {error}"))
         })?;
         let may_ask = matches!(method, method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ);
         match typed.result_type.as_deref() {
@@ -50,18 +50,18 @@ impl UpstreamReply {
         }
     }
 
-    /// The result, where nothing is asked.
+    /// The result; an error if the server needs input.
     pub fn into_complete(self) -> Result<Box<RawValue>, McpClientError> {
         match self {
             Self::Complete(raw) => Ok(raw),
             Self::InputRequired(_) => Err(McpClientError::Malformed(
-                "the server wants input, and nobody is there to give it".to_owned(),
+                "the server needs input, which this caller cannot provide".to_owned(),
             )),
         }
     }
 }
 
-/// Reads an object. Our reader alone takes a list of its members for one, too.
+/// Parses an object. serde alone would also accept an array of its members.
 pub(crate) fn parse_object<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<T, serde_json::Error> {
     if raw.get().starts_with('{') {
         serde_json::from_str(raw.get())

@@ -1,4 +1,4 @@
-//! A request as the caller wants it, and as it goes out: our `_meta` around the caller's params.
+//! Options of a request, and the message that is sent: our `_meta` around the caller's params.
 
 use std::sync::Arc;
 
@@ -13,58 +13,59 @@ use toolyard_protocol::{
 
 use crate::{error::McpClientError, inbox::RequestInbox, server_request::ServerRequest};
 
-/// What a caller may want of one request. The default wants nothing but the answer.
+/// Options of one request. By default only the result is returned.
 #[derive(Debug, Clone, Default)]
 pub struct RequestOptions {
-    /// Progress is asked for, and comes here. What the reader is too slow for is dropped.
+    /// Requests progress and receives it. What a slow receiver cannot take is dropped.
     pub progress: Option<mpsc::Sender<CallProgress>>,
-    /// When to give up; else [`crate::Limits::write_request`] counts.
+    /// Deadline; default is [`crate::ClientLimits::request`].
     pub deadline: Option<Instant>,
-    /// Members for `_meta`: a trace, for one. Those of the protocol itself are set here and cannot be given.
+    /// Members for `_meta`, such as a trace. Members of the protocol itself are set by the client and cannot be
+    /// overridden.
     pub meta: Vec<(String, Box<RawValue>)>,
-    /// Modern: what the client can do for this request, in place of [`crate::Options::capabilities`].
+    /// Modern: capabilities for this request, in place of [`crate::ClientOptions::capabilities`].
     pub capabilities: Option<Box<RawValue>>,
-    /// Modern: from which level on log messages are wanted.
+    /// Modern: the lowest level of log messages to send.
     pub log_level: Option<String>,
-    /// Log messages of this request, as they came. Over stdio and WebSocket nothing says which request a message
-    /// belongs to: see [`RequestOptions::owner`] and [`crate::Options::logs`].
+    /// Receives log messages of this request, unchanged. Over stdio and WebSocket a message does not name its request:
+    /// see [`RequestOptions::owner`] and [`crate::ClientOptions::logs`].
     pub logs: Option<mpsc::Sender<Box<RawValue>>>,
-    /// Handshake era over HTTP: takes what the server asks while it works on this request.
+    /// Handshake era over HTTP: receives the server's requests during this request.
     pub asks: Option<mpsc::Sender<ServerRequest>>,
-    /// Modern over HTTP: what `Mcp-Name` says, where it is not `params.name` or `params.uri`.
+    /// Modern over HTTP: the value of `Mcp-Name`, if it is not `params.name` or `params.uri`.
     pub name: Option<String>,
     /// Modern over HTTP: mirrored parameters, header and value, as
-    /// [`toolyard_protocol::mcp::mirrored::Mirrored::to_send`] writes them.
+    /// [`toolyard_protocol::mcp::mirrored::MirroredParameter::header_value`] writes them.
     pub mirrored: Vec<(String, String)>,
-    /// On whose behalf it is made. Over stdio and WebSocket log messages go to the requests under way only while all
-    /// of them have the same owner.
+    /// The user on whose behalf it is made. Over stdio and WebSocket, log messages go to the open requests only while
+    /// all of them have the same owner.
     pub owner: Option<Arc<str>>,
 }
 
-/// Who asks, in every request or in the handshake.
+/// Name and capabilities of this client, for the handshake or for every request.
 #[derive(Debug)]
 pub(crate) struct ClientIdentity {
     pub(crate) info: Box<RawValue>,
     pub(crate) capabilities: Box<RawValue>,
 }
 
-/// What happens where nobody waits for the answer any more.
+/// What to do if the caller stops waiting for the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AbandonPolicy {
-    /// The server is told.
+    /// Notify the server.
     Cancel,
     /// Nothing: the handshake and the probe cannot be cancelled.
     Silent,
 }
 
-/// A request on its way.
+/// A request that is ready to be sent.
 #[derive(Debug)]
 pub(crate) struct PreparedRequest {
     pub(crate) id: u64,
     pub(crate) method: String,
     /// The whole message.
     pub(crate) text: String,
-    /// None in the handshake.
+    /// `None` in the handshake.
     pub(crate) revision: Option<McpRevision>,
     pub(crate) name: Option<String>,
     pub(crate) mirrored: Vec<(String, String)>,
@@ -77,7 +78,7 @@ impl PreparedRequest {
         self.revision.is_some_and(McpRevision::is_modern)
     }
 
-    /// Puts a request together.
+    /// Builds the message of a request.
     pub(crate) fn new(
         id: u64,
         revision: Option<McpRevision>,
@@ -89,7 +90,7 @@ impl PreparedRequest {
         let mut fields: RawFields = match params {
             None => RawFields::default(),
             Some(params) => serde_json::from_str(params.get())
-                .map_err(|_| McpClientError::Invalid("`params` has to be an object".to_owned()))?,
+                .map_err(|_| McpClientError::Invalid("`params` must be an object".to_owned()))?,
         };
         let name = options.name.clone().or_else(|| name_in(method, &fields));
         let meta = RequestMeta::new(id, revision, &fields, &options, hello);
@@ -114,7 +115,7 @@ impl PreparedRequest {
     }
 }
 
-/// The name or URI that a request is about, where the headers have to say it.
+/// The name or URI of a request, for the headers that must carry it.
 fn name_in(method: &str, params: &RawFields) -> Option<String> {
     let member = match method {
         method::TOOLS_CALL | method::PROMPTS_GET => "name",
@@ -127,8 +128,8 @@ fn name_in(method: &str, params: &RawFields) -> Option<String> {
 /// The members of `_meta`: the caller's, then ours.
 struct RequestMeta(Vec<(String, Box<RawValue>)>);
 
-/// Members that only this client sets. A caller that passes on the params of somebody else would pass on their claims
-/// and their progress token with them.
+/// Members that only this client sets. Otherwise a caller that forwards params of a third party would forward their
+/// claims and their progress token as well.
 const RESERVED_MEMBERS: [&str; 5] = [
     meta::PROTOCOL_VERSION,
     meta::CLIENT_CAPABILITIES,
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_modern_request_says_who_asks() {
+    fn a_modern_request_carries_the_client_identity() {
         let (to, _from) = mpsc::channel(1);
         let options = RequestOptions {
             progress: Some(to),
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_claims_of_somebody_else_are_not_passed_on() {
+    fn reserved_meta_members_of_the_caller_are_dropped() {
         let theirs = json!({ "_meta": { "progressToken": "t", meta::CLIENT_CAPABILITIES: { "sampling": {} },
             meta::PROTOCOL_VERSION: "2026-07-28", meta::LOG_LEVEL: "debug" } });
         let sent = call(Some(McpRevision::NEWEST_HANDSHAKE), Some(theirs.clone()), RequestOptions::default());

@@ -1,4 +1,4 @@
-//! What a server said of itself.
+//! How a server describes itself.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -9,18 +9,18 @@ use toolyard_protocol::{
 
 use crate::{error::McpClientError, list::UpstreamListKind, reply::parse_object};
 
-/// What a server said of itself, in its handshake or when it was discovered.
+/// How a server described itself in the handshake or when it was discovered.
 #[derive(Debug, Clone)]
 pub struct ServerDescription {
-    /// What is spoken with it.
+    /// The negotiated revision.
     pub revision: McpRevision,
-    /// Which program it is, as it came.
+    /// Name and version of the server, unchanged.
     pub info: Option<Box<RawValue>>,
-    /// What it offers, as it came.
+    /// Its capabilities, unchanged.
     pub capabilities: RawFields,
-    /// How a model should use it. Untrusted text.
+    /// How a model should use the server. Untrusted text.
     pub instructions: Option<String>,
-    /// Everything it said.
+    /// The whole result.
     pub raw: Box<RawValue>,
     offers: ServerCapabilities,
 }
@@ -55,20 +55,24 @@ struct RawServerDescription {
 }
 
 impl ServerDescription {
-    /// Reads the result of `initialize` or `server/discover`. Only what this client acts on has to have the right shape.
+    /// Reads the result of `initialize` or `server/discover`. Only members that this client uses must have the right
+    /// shape.
     pub(crate) fn from_result(revision: McpRevision, raw: Box<RawValue>) -> Result<Self, McpClientError> {
-        let said: RawServerDescription = parse_object(&raw)
-            .map_err(|error| McpClientError::Malformed(format!("what the server says of itself: {error}")))?;
-        let capabilities = said.capabilities.as_deref();
+        let described: RawServerDescription = parse_object(&raw)
+            .map_err(|error| McpClientError::Malformed(format!("the server's description: {error}")))?;
+        let capabilities = described.capabilities.as_deref();
         let read = capabilities.and_then(|raw| serde_json::from_str(raw.get()).ok());
-        let from_meta =
-            || said.meta.and_then(|meta| parse_fields(&meta)?.get(meta::SERVER_INFO).map(RawValue::to_owned));
+        let from_meta = || {
+            described
+                .meta
+                .and_then(|meta| parse_fields(&meta)?.get(meta::SERVER_INFO).map(RawValue::to_owned))
+        };
         Ok(Self {
             revision,
             offers: read.unwrap_or_default(),
             capabilities: capabilities.and_then(parse_fields).unwrap_or_default(),
-            info: said.server_info.or_else(from_meta),
-            instructions: said
+            info: described.server_info.or_else(from_meta),
+            instructions: described
                 .instructions
                 .and_then(|raw| serde_json::from_str::<String>(raw.get()).ok())
                 .map(|text| toolyard_protocol::visible::strip_invisible(&text).into_owned()),
@@ -76,17 +80,17 @@ impl ServerDescription {
         })
     }
 
-    /// Whether it has such a list.
+    /// Whether the server has this list.
     pub fn has_list(&self, kind: UpstreamListKind) -> bool {
         self.list_capability(kind).is_some()
     }
 
-    /// Whether it tells when that list changes.
+    /// Whether the server sends a notification when this list changes.
     pub fn notifies_list_changes(&self, kind: UpstreamListKind) -> bool {
         self.list_capability(kind).is_some_and(|offer| offer.list_changed)
     }
 
-    /// Whether it tells when a single resource changes.
+    /// Whether the server sends a notification when a single resource changes.
     pub fn notifies_resource_updates(&self) -> bool {
         self.offers.resources.as_ref().is_some_and(|offer| offer.subscribe)
     }
@@ -112,10 +116,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn identity_is_read_from_either_place_and_oddities_do_no_harm() {
-        let said = json!({ "capabilities": { "tools": { "listChanged": true }, "resources": {} },
+    fn server_info_is_read_from_either_place_and_odd_values_are_ignored() {
+        let described = json!({ "capabilities": { "tools": { "listChanged": true }, "resources": {} },
             "_meta": { meta::SERVER_INFO: { "name": "a" } }, "instructions": "be\u{200b} kind" });
-        let server = ServerDescription::from_result(McpRevision::NEWEST, to_raw(&said)).unwrap();
+        let server = ServerDescription::from_result(McpRevision::NEWEST, to_raw(&described)).unwrap();
         assert_eq!(server.info.as_deref().unwrap().get(), r#"{"name":"a"}"#);
         assert_eq!(server.instructions.as_deref(), Some("be kind"));
         assert!(

@@ -1,4 +1,4 @@
-//! Requests that a server of the handshake era makes: for input, for a completion, for roots, or just a ping.
+//! Requests from a handshake server: for input, for a completion, for roots, or a ping.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -11,20 +11,20 @@ use toolyard_protocol::mcp::{RpcError, message, method};
 
 use crate::{hub::ConnectionHub, limits::MAX_OPEN_SERVER_REQUESTS, reply::parse_object, wire::McpConnection};
 
-/// A server asks back. Dropping it refuses.
+/// A request from the server. Dropping it refuses the request.
 #[derive(Debug)]
 pub struct ServerRequest {
     /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
     pub method: String,
-    /// As they came.
+    /// Unchanged.
     pub params: Option<Box<RawValue>>,
-    /// Where the answer goes.
+    /// Sends the response.
     pub answer: oneshot::Sender<Result<Box<RawValue>, RpcError>>,
-    /// Cancelled when the answer is no longer wanted.
+    /// Cancelled when the server no longer waits for the response.
     pub cancelled: CancellationToken,
 }
 
-/// What this client said it can do.
+/// Capabilities that this client declared.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct DeclaredCapabilities {
@@ -41,17 +41,17 @@ struct ElicitationModes {
 }
 
 impl DeclaredCapabilities {
-    /// Reads a capability object; none where it is not an object.
+    /// Parses a capability object; `None` if it is not an object.
     pub(crate) fn parse(capabilities: &RawValue) -> Option<Self> {
         parse_object(capabilities).ok()
     }
 
-    /// Whether a server may ask anything at all.
+    /// Whether any server request is allowed.
     pub(crate) fn has_any(&self) -> bool {
         self.elicitation.is_some() || self.sampling.is_some() || self.roots.is_some()
     }
 
-    /// Whether a server may ask this.
+    /// Checks that the server may send this request.
     fn check_request(&self, method: &str, params: Option<&RawValue>) -> Result<(), RpcError> {
         let declared = match method {
             method::ELICIT => match &self.elicitation {
@@ -67,7 +67,7 @@ impl DeclaredCapabilities {
 }
 
 impl ElicitationModes {
-    /// Neither mode named means forms only.
+    /// Without a declared mode, only forms are allowed.
     fn check_mode(&self, params: Option<&RawValue>) -> Result<(), RpcError> {
         #[derive(Deserialize)]
         struct Mode {
@@ -88,12 +88,12 @@ impl ElicitationModes {
     }
 }
 
-/// The questions of one stream that are not answered yet. Whoever drops it is no longer interested.
+/// Unanswered server requests of one stream. Dropping it cancels them.
 #[derive(Debug, Default)]
 pub(crate) struct OpenServerRequests(Arc<Mutex<HashMap<String, CancellationToken>>>);
 
 impl OpenServerRequests {
-    /// Takes a server's request: answers it at once, or hands it on and answers when somebody has.
+    /// Handles a server request: responds at once, or forwards it and responds when the handler has.
     pub(crate) fn accept_request(
         &self,
         wire: &McpConnection,
@@ -103,22 +103,22 @@ impl OpenServerRequests {
         params: Option<&RawValue>,
     ) {
         let hub = wire.hub();
-        let told = match self.forward_request(hub, to, id, method, params) {
-            Ok(Some(told)) => told,
+        let forwarded = match self.forward_request(hub, to, id, method, params) {
+            Ok(Some(forwarded)) => forwarded,
             Ok(None) => return respond_in_background(wire, message::write_result(id, &empty_object())),
             Err(error) => {
-                tracing::debug!(method, %error, "a request of the server was refused");
+                tracing::debug!(method, %error, "server request refused");
                 return respond_in_background(wire, message::write_error(Some(id), &error));
             }
         };
         let (wire, id, open) = (wire.clone(), id.to_owned(), self.0.clone());
-        let ForwardedQuestion { answered, cancelled } = told;
+        let ForwardedQuestion { answered, cancelled } = forwarded;
         hub.tasks.clone().spawn_until_stop(async move {
             let outcome = tokio::select! {
                 biased;
                 () = cancelled.cancelled() => None,
                 outcome = answered => {
-                    Some(outcome.unwrap_or_else(|_| Err(RpcError::new(RpcError::INTERNAL, "nobody answered"))))
+                    Some(outcome.unwrap_or_else(|_| Err(RpcError::new(RpcError::INTERNAL, "the client did not answer"))))
                 }
             };
             lock_open_requests(&open).remove(id.get());
@@ -131,7 +131,7 @@ impl OpenServerRequests {
         });
     }
 
-    /// Hands a question on; none for a ping, which has its answer already.
+    /// Forwards a request to its handler; `None` for a ping, which needs none.
     fn forward_request(
         &self,
         hub: &ConnectionHub,
@@ -146,7 +146,7 @@ impl OpenServerRequests {
         let to =
             to.filter(|_| hub.allows_server_requests()).ok_or_else(|| RpcError::method_not_found(method))?;
         hub.declared.check_request(method, params)?;
-        let busy = || RpcError::new(RpcError::INTERNAL, "too many questions at once");
+        let busy = || RpcError::new(RpcError::INTERNAL, "too many open requests");
         let mut open = lock_open_requests(&self.0);
         if open.len() >= MAX_OPEN_SERVER_REQUESTS {
             return Err(busy());
@@ -164,7 +164,7 @@ impl OpenServerRequests {
         Ok(Some(ForwardedQuestion { answered, cancelled }))
     }
 
-    /// The server no longer wants an answer.
+    /// The server cancelled a request.
     pub(crate) fn cancel(&self, params: Option<&RawValue>) {
         if let Some(cancelled) =
             params.and_then(cancelled_id).and_then(|id| lock_open_requests(&self.0).remove(id.get()))
@@ -187,7 +187,7 @@ struct ForwardedQuestion {
     cancelled: CancellationToken,
 }
 
-/// The id in a `notifications/cancelled`.
+/// The request id in a `notifications/cancelled`.
 pub(crate) fn cancelled_id(params: &RawValue) -> Option<&RawValue> {
     #[derive(Deserialize)]
     struct Cancelled<'a> {
@@ -197,10 +197,10 @@ pub(crate) fn cancelled_id(params: &RawValue) -> Option<&RawValue> {
     serde_json::from_str::<Cancelled<'_>>(params.get()).ok().map(|cancelled| cancelled.id)
 }
 
-/// Answers without asking anybody. A server that sends pings and does not read the answers gets none.
+/// Responds without a handler. A server that sends pings and does not read the responses gets none.
 fn respond_in_background(wire: &McpConnection, text: String) {
     let Ok(permit) = wire.hub().answering.clone().try_acquire_owned() else {
-        tracing::debug!("an answer to the server was dropped: it does not take those before it");
+        tracing::debug!("response to the server dropped: too many are pending");
         return;
     };
     let to = wire.clone();
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_declared_may_be_asked() {
+    fn only_declared_server_requests_are_allowed() {
         let may = |capabilities: serde_json::Value, method: &str, params: serde_json::Value| {
             DeclaredCapabilities::parse(&to_raw(&capabilities))
                 .unwrap()

@@ -1,8 +1,8 @@
-//! What a failed request says about the session that it was made in, and how often a lost session is replaced.
+//! What a failed request says about its session, and how often a lost session is replaced.
 //!
-//! Servers have many words for a session that they do not know: 404 as the protocol has it, 400 with or without a
-//! JSON-RPC error, 401, 410, even 500. Only the first is certain. The others are a suspicion, which a second request that
-//! does nothing confirms or not (see [`crate::link`]).
+//! Servers refuse unknown sessions in many ways: 404 as the protocol requires, 400 with or without a JSON-RPC error,
+//! 401, 410, even 500. Only the first is certain. The others are a suspicion, which a second request without effect
+//! confirms or rejects (see [`crate::link`]).
 
 use http::StatusCode;
 use tokio::time::Instant;
@@ -18,7 +18,7 @@ pub(crate) struct ExchangeError {
 }
 
 impl From<McpClientError> for ExchangeError {
-    /// A failure that was no answer of the server, or one of a pipe: only its words can tell of a lost session.
+    /// A failure without an HTTP response: only its message can indicate a lost session.
     fn from(error: McpClientError) -> Self {
         let doubt = SessionDoubt::from_error(&error);
         Self { error, doubt }
@@ -28,27 +28,27 @@ impl From<McpClientError> for ExchangeError {
 /// Whether the server still knows the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SessionDoubt {
-    /// Nothing speaks against it.
+    /// No sign of a lost session.
     None,
-    /// The answer may mean that it does not.
+    /// The response may mean that the session is lost.
     Suspected(RefusedBy),
-    /// It does not, and said so as the protocol wants it.
+    /// The server reported it as the protocol requires.
     Lost,
 }
 
-/// How a request was refused that may have hit an unknown session.
+/// How a request was refused that may have used an unknown session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RefusedBy {
     /// By a 4xx status: nothing ran.
     Status,
-    /// By a JSON-RPC error in an ordinary answer: nothing ran if the session turns out to be lost.
+    /// By a JSON-RPC error in a regular response: nothing ran if the session turns out to be lost.
     Message,
     /// By a 5xx status: something may have run.
     ServerError,
 }
 
 impl SessionDoubt {
-    /// Reads the words of a failure where there is no HTTP status to look at.
+    /// Reads the message of a failure if there is no HTTP status.
     fn from_error(error: &McpClientError) -> Self {
         match error {
             McpClientError::Rpc(refused) if names_session(&refused.message) => {
@@ -61,16 +61,16 @@ impl SessionDoubt {
         }
     }
 
-    /// Reads an answer with an error status. `in_session`: the request carried a session id.
+    /// Reads a response with an error status. `in_session`: the request carried a session id.
     pub(crate) fn from_status(status: StatusCode, error: &McpClientError, in_session: bool) -> Self {
         let by = if status.is_server_error() { RefusedBy::ServerError } else { RefusedBy::Status };
         match status {
-            // A challenge says what is missing, and a new session would not bring it.
+            // A challenge asks for authorization, which a new session would not provide.
             _ if asks_for_authorization(error) => Self::None,
-            // Whatever words the server has for that.
+            // Whatever the body says.
             StatusCode::NOT_FOUND | StatusCode::GONE if in_session => Self::Lost,
             _ if Self::from_error(error) != Self::None => Self::Suspected(by),
-            // The method's own answer: modern servers give JSON-RPC errors a status, others do not.
+            // The regular response of the method: modern servers give JSON-RPC errors a status, others do not.
             _ if !in_session && is_about_the_request(error) => Self::None,
             StatusCode::INTERNAL_SERVER_ERROR if in_session => Self::Suspected(by),
             StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::GONE => Self::Suspected(by),
@@ -103,14 +103,14 @@ fn is_about_the_request(error: &McpClientError) -> bool {
     ))
 }
 
-/// `Bad Request: No valid session ID provided`, `Server not initialized`, `Session not found`, and their relatives.
+/// `Bad Request: No valid session ID provided`, `Server not initialized`, `Session not found`, and similar.
 fn names_session(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     text.contains("session") || text.contains("initializ") || text.contains("initialis")
 }
 
-/// How often a lost session is replaced. The first time at once, and once more if that fails; then ever more rarely, so
-/// that a server that forgets every session is not asked for a new one with every request.
+/// Limits how often a lost session is replaced. The first time at once, and once more if that fails; then with growing
+/// delays, so that a server that forgets every session is not asked for a new one with every request.
 #[derive(Debug)]
 pub(crate) struct ReopenSchedule {
     back_off: BackOff,
@@ -118,7 +118,7 @@ pub(crate) struct ReopenSchedule {
     not_before: Option<Instant>,
 }
 
-/// Failures in a row that are retried at once.
+/// Failures in a row that are retried without a delay.
 const FREE_FAILURES: u32 = 1;
 
 impl ReopenSchedule {
@@ -126,14 +126,14 @@ impl ReopenSchedule {
         Self { back_off, failures: 0, not_before: None }
     }
 
-    /// How long to wait before a session may be opened, if at all.
+    /// How long to wait before a session may be opened; `None` if it may be opened now.
     pub(crate) fn wait_time(&self) -> Option<std::time::Duration> {
         let until = self.not_before?;
         let now = Instant::now();
         (until > now).then(|| until - now)
     }
 
-    /// A session was opened, or could not be. It proves itself by the first request that it serves.
+    /// Records an attempt to open a session. The first request that succeeds in it clears the record.
     pub(crate) fn record_attempt(&mut self) {
         self.failures = self.failures.saturating_add(1);
         if self.failures > FREE_FAILURES {
@@ -141,7 +141,7 @@ impl ReopenSchedule {
         }
     }
 
-    /// A request was served in the session.
+    /// Records that a request succeeded in the session.
     pub(crate) fn record_success(&mut self) {
         if self.failures > 0 {
             (self.failures, self.not_before) = (0, None);

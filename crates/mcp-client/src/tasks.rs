@@ -1,4 +1,4 @@
-//! The tasks of one client: known to whoever waits for the whole process, and to `close`, which waits for this client's.
+//! The tasks of one client. The process waits for all tasks, `close` only for those of its client.
 
 use std::{future::Future, time::Duration};
 
@@ -10,7 +10,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 pub(crate) struct ClientTasks {
     all: TaskTracker,
     own: TaskTracker,
-    /// Kept, because a future may be dropped where there is no runtime to ask for.
+    /// Stored because a future may be dropped outside of a runtime.
     runtime: Handle,
     stop: CancellationToken,
 }
@@ -22,12 +22,12 @@ impl ClientTasks {
         Self { all, own, runtime: Handle::current(), stop }
     }
 
-    /// Cancelled when the client has to stop.
+    /// Cancelled when the client must stop.
     pub(crate) fn stop_token(&self) -> &CancellationToken {
         &self.stop
     }
 
-    /// Runs to its end, also after the stop. It has to be bounded.
+    /// Runs the task to completion, even after the stop. It must be bounded.
     pub(crate) fn spawn<F>(&self, task: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
@@ -36,7 +36,7 @@ impl ClientTasks {
         self.all.spawn_on(self.own.track_future(task), &self.runtime)
     }
 
-    /// Runs until the stop.
+    /// Runs the task until the stop.
     pub(crate) fn spawn_until_stop<F>(&self, task: F)
     where
         F: Future<Output = ()> + Send + 'static,

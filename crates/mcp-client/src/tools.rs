@@ -1,4 +1,4 @@
-//! Tools, for those who do not want to know methods: list them, call them, hear when they change.
+//! Tools without method names: list them, call them, react when they change.
 
 use std::{borrow::Cow, collections::HashMap, future::Future, sync::Arc};
 
@@ -23,19 +23,19 @@ use crate::{
     request::RequestOptions,
 };
 
-/// The mirrored parameters of the tools that have some, from the last list.
+/// Mirrored parameters of the tools that have some, from the last list.
 pub(crate) type KnownTools = Mutex<HashMap<String, Arc<[MirroredParameter]>>>;
 
-/// A call of a tool.
+/// Params of `tools/call`.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCallParams<'a> {
     /// The tool.
     pub name: &'a str,
-    /// An object; missing is the same as empty.
+    /// An object; default is empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<&'a RawValue>,
-    /// After [`UpstreamReply::InputRequired`]: what was asked for.
+    /// After [`UpstreamReply::InputRequired`]: the requested input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_responses: Option<&'a RawValue>,
     /// After [`UpstreamReply::InputRequired`]: its state, unchanged, if it had one.
@@ -44,25 +44,26 @@ pub struct ToolCallParams<'a> {
 }
 
 impl<'a> ToolCallParams<'a> {
-    /// A first call.
+    /// A first call, without input.
     pub fn new(name: &'a str, arguments: Option<&'a RawValue>) -> Self {
         Self { name, arguments, input_responses: None, request_state: None }
     }
 }
 
 impl McpClient {
-    /// The tools. Over modern HTTP those with void `x-mcp-header` annotations are left out, as the protocol wants it.
+    /// Lists the tools. Over modern HTTP, tools with invalid `x-mcp-header` annotations are left out, as the protocol
+    /// requires.
     pub async fn list_tools(&self) -> Result<UpstreamListing, McpClientError> {
         let mut listing = self.list_items(UpstreamListKind::Tools).await?;
         if !self.should_mirror_headers() {
             return Ok(listing);
         }
         let mut known = HashMap::new();
-        let (mut left_out, mut kept) = (Vec::new(), Vec::with_capacity(listing.items.len()));
+        let (mut left_out, mut accepted) = (Vec::new(), Vec::with_capacity(listing.items.len()));
         for item in listing.items {
             match mirrored_parameters(&item) {
                 Some((name, Err(why))) => {
-                    tracing::warn!(tool = name, why, "a tool is left out");
+                    tracing::warn!(tool = name, error = why, "tool rejected: invalid header annotations");
                     left_out.push(RejectedTool { name, why });
                     continue;
                 }
@@ -71,15 +72,15 @@ impl McpClient {
                 }
                 _ => {}
             }
-            kept.push(item);
+            accepted.push(item);
         }
-        (listing.items, listing.left_out) = (kept, left_out);
+        (listing.items, listing.left_out) = (accepted, left_out);
         *self.link.tools.lock() = known;
         Ok(listing)
     }
 
-    /// Calls a tool. Parameters that its definition wants mirrored are, where [`McpClient::list_tools`] has seen it and
-    /// the options bring none; if the server misses some, the list is read again, once.
+    /// Calls a tool. Mirrors parameters into headers as the definition requires, if [`McpClient::list_tools`] has seen
+    /// it and the options set none. If the server misses a header, the list is read again, once.
     pub async fn call_tool(
         &self,
         call: ToolCallParams<'_>,
@@ -96,7 +97,7 @@ impl McpClient {
         };
         match self.request(method::TOOLS_CALL, Some(&params), with_headers()).await {
             Err(McpClientError::Rpc(error)) if error.code == RpcError::HEADER_MISMATCH && own => {
-                tracing::debug!(tool = call.name, %error, "the tool may have changed; reading the list again");
+                tracing::debug!(tool = call.name, %error, "tool may have changed, reading the list again");
                 self.list_tools().await?;
                 self.request(method::TOOLS_CALL, Some(&params), with_headers()).await
             }
@@ -137,14 +138,14 @@ impl McpClient {
     }
 }
 
-/// Keeps a handler of changes.
+/// Runs a change handler until it is dropped.
 #[derive(Debug)]
 #[must_use = "dropping the guard ends the handler"]
 pub struct ChangeGuard {
     _ends: DropGuard,
 }
 
-/// Name and mirrored parameters of a definition; none where it has no name.
+/// Name and mirrored parameters of a definition; `None` if it has no name.
 fn mirrored_parameters(definition: &RawValue) -> Option<(String, Result<Vec<MirroredParameter>, String>)> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -156,7 +157,7 @@ fn mirrored_parameters(definition: &RawValue) -> Option<(String, Result<Vec<Mirr
     }
     let definition: Definition<'_> = serde_json::from_str(definition.get()).ok()?;
     let schema = definition.input_schema.map_or("null", RawValue::get);
-    // Most schemas do not mention it, and most of the cost is the tree.
+    // Most schemas do not mention it, and parsing the schema is most of the cost.
     let found = if schema.contains(mirrored::ANNOTATION) {
         let schema: Value = serde_json::from_str(schema).unwrap_or_default();
         mirrored::mirrored_parameters(&schema)
@@ -173,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mirrored_parameters_are_found_and_void_ones_told() {
+    fn mirrored_parameters_are_found_and_invalid_ones_reported() {
         let read = |definition: Value| mirrored_parameters(&to_raw(&definition));
         let tool = |header: Value| {
             json!({ "name": "t", "inputSchema": { "type": "object",

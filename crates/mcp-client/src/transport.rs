@@ -9,7 +9,7 @@ use crate::credentials::Credentials;
 /// Where a server is.
 #[derive(Debug, Clone)]
 pub enum McpTransport {
-    /// A process of our own.
+    /// A child process.
     Stdio(StdioCommand),
     /// Streamable HTTP.
     Http(HttpTarget),
@@ -17,16 +17,16 @@ pub enum McpTransport {
     WebSocket(WebSocketTarget),
 }
 
-/// A process to start. It runs code with our rights: show the whole command to whoever allows it.
+/// A process to start. It runs with our permissions: show the whole command to the user who approves it.
 #[derive(Clone, Default)]
 pub struct StdioCommand {
-    /// Found by the `PATH` among the variables, or a path.
+    /// A path, or a name that is looked up in the `PATH` of `env`.
     pub program: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// All its variables: nothing is inherited.
+    /// Its whole environment: nothing is inherited.
     pub env: Vec<(String, String)>,
-    /// Where it runs; else where we do.
+    /// Working directory; default is ours.
     pub cwd: Option<PathBuf>,
 }
 
@@ -35,25 +35,25 @@ pub struct StdioCommand {
 pub struct HttpTarget {
     /// The endpoint.
     pub url: OutsideUrl,
-    /// What sends the requests.
+    /// Sends the requests.
     pub http: HttpClient,
-    /// Who vouches for them.
+    /// Provides the credentials.
     pub credentials: Arc<dyn Credentials>,
 }
 
-/// A server behind a socket.
+/// A server behind a WebSocket.
 #[derive(Clone)]
 pub struct WebSocketTarget {
     /// The endpoint, written as `http` or `https`.
     pub url: OutsideUrl,
-    /// What opens the socket.
+    /// Opens the socket.
     pub dialer: GuardedDialer,
-    /// Who vouches for it.
+    /// Provides the credentials.
     pub credentials: Arc<dyn Credentials>,
 }
 
 impl fmt::Debug for StdioCommand {
-    /// The names of the variables only: values are secrets.
+    /// Shows variable names only: values are secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StdioCommand")
             .field("program", &self.program)

@@ -1,5 +1,5 @@
-//! Keeps the way open on which a server tells what changed: a subscription in the modern era, the standing stream and
-//! single subscriptions in the handshake era.
+//! Keeps change notifications coming: one subscription in the modern era, the standing stream and single subscriptions
+//! in the handshake era.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -15,16 +15,16 @@ use crate::{
     list::UpstreamListKind, request::RequestOptions, server::ServerDescription, session::SessionDoubt,
 };
 
-/// What to hear of. Servers tell only what they offer to tell.
+/// Which changes to report. Servers report only changes that they declared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeFilter {
-    /// The list of tools.
+    /// Changes of the tool list.
     pub tools: bool,
-    /// The list of prompts.
+    /// Changes of the prompt list.
     pub prompts: bool,
-    /// The list of resources.
+    /// Changes of the resource list.
     pub resources: bool,
-    /// Single resources.
+    /// Updates of single resources.
     pub uris: BTreeSet<String>,
 }
 
@@ -36,12 +36,12 @@ impl Default for ChangeFilter {
 }
 
 impl ChangeFilter {
-    /// Nothing at all.
+    /// No changes.
     pub fn none() -> Self {
         Self { tools: false, prompts: false, resources: false, uris: BTreeSet::new() }
     }
 
-    /// What of it this server tells.
+    /// The part of the filter that this server supports.
     fn supported_by(&self, server: &ServerDescription) -> Self {
         Self {
             tools: self.tools && server.notifies_list_changes(UpstreamListKind::Tools),
@@ -55,7 +55,7 @@ impl ChangeFilter {
         *self == Self::none()
     }
 
-    /// As `subscriptions/listen` wants it.
+    /// The params of `subscriptions/listen`.
     fn to_listen_params(&self) -> Value {
         let mut filter = Map::new();
         for (wanted, name) in [
@@ -73,7 +73,7 @@ impl ChangeFilter {
         json!({ "notifications": filter })
     }
 
-    /// After a gap: whatever is watched may have changed, if anybody has looked at it before.
+    /// After a gap: everything watched may have changed, if it was read before.
     fn assume_changed(&self, link: &ServerLink) {
         if !link.was_listed() {
             return;
@@ -94,8 +94,8 @@ impl ChangeFilter {
     }
 }
 
-/// Starts what keeps the way open, for as long as the client lives. Returns once questions can come in, if somebody is
-/// there to answer them: servers do not ask twice.
+/// Starts the tasks that receive changes, for the lifetime of the client. Returns once server requests can arrive, if
+/// there is a handler: servers do not repeat them.
 pub(crate) async fn start_watching(link: &Arc<ServerLink>) {
     let hub = link.wire().hub();
     if link.server().revision.is_modern() {
@@ -107,19 +107,19 @@ pub(crate) async fn start_watching(link: &Arc<ServerLink>) {
         let (tried, first_try) = oneshot::channel();
         hub.tasks.spawn_until_stop(keep_standing_stream(link.clone(), tried));
         if hub.answers_server_requests() && timeout(link.wire().courtesy(), first_try).await.is_err() {
-            tracing::debug!("the standing stream is not open yet");
+            tracing::debug!("standing stream not open yet");
         }
     }
 }
 
-/// The modern era: one subscription, made anew when it ends or when something else is wanted.
+/// The modern era: one subscription, renewed when it ends or when the filter changes.
 async fn keep_subscription(link: Arc<ServerLink>) {
-    let mut wish = link.change_filter();
+    let mut filters = link.change_filter();
     let mut back_off = link.back_off();
     loop {
-        let wanted = wish.borrow_and_update().supported_by(&link.server());
+        let filter = filters.borrow_and_update().supported_by(&link.server());
         let again = async {
-            if !wanted.is_none() && subscribe_once(&link, &wanted, &mut back_off).await {
+            if !filter.is_none() && subscribe_once(&link, &filter, &mut back_off).await {
                 sleep(back_off.next()).await;
             } else {
                 std::future::pending::<()>().await;
@@ -127,16 +127,16 @@ async fn keep_subscription(link: Arc<ServerLink>) {
         };
         tokio::select! {
             () = again => {}
-            changed = wish.changed() => if changed.is_err() { return },
+            changed = filters.changed() => if changed.is_err() { return },
         }
     }
 }
 
-/// One subscription to its end. False where there is no use in another.
-async fn subscribe_once(link: &ServerLink, wanted: &ChangeFilter, back_off: &mut BackOff) -> bool {
+/// Runs one subscription to its end. `false` if another one is of no use.
+async fn subscribe_once(link: &ServerLink, filter: &ChangeFilter, back_off: &mut BackOff) -> bool {
     let stands = Arc::new(Notify::new());
     let revision = Some(link.server().revision);
-    let params = to_raw(&wanted.to_listen_params());
+    let params = to_raw(&filter.to_listen_params());
     let made =
         link.wire().prepare_request(revision, method::LISTEN, Some(&params), RequestOptions::default());
     let Ok(mut call) = made else { return false };
@@ -147,7 +147,7 @@ async fn subscribe_once(link: &ServerLink, wanted: &ChangeFilter, back_off: &mut
         tokio::select! {
             () = stands.notified() => {
                 since = Instant::now();
-                wanted.assume_changed(link);
+                filter.assume_changed(link);
             }
             ended = &mut listening => break ended,
         }
@@ -155,29 +155,29 @@ async fn subscribe_once(link: &ServerLink, wanted: &ChangeFilter, back_off: &mut
     back_off.reset_if_stable(since);
     match ended.map_err(|failed| failed.error) {
         Err(McpClientError::Rpc(error)) => {
-            tracing::debug!(%error, "the server takes no subscription");
+            tracing::debug!(%error, "server refused the subscription");
             false
         }
         Err(error) => {
-            tracing::debug!(%error, "the subscription ended");
+            tracing::debug!(%error, "subscription ended");
             true
         }
         Ok(_) => true,
     }
 }
 
-/// The handshake era over HTTP: the standing stream. It is also where questions come in that belong to no request.
+/// The handshake era over HTTP: the standing stream. It also carries server requests that belong to no request of ours.
 async fn keep_standing_stream(link: Arc<ServerLink>, tried: oneshot::Sender<()>) {
     let Some(http) = link.wire().http() else { return };
     let mut tried = Some(tried);
-    let mut wish = link.change_filter();
+    let mut filters = link.change_filter();
     let mut sessions = link.session_counter();
     let mut resume = StreamResumption::new(link.back_off());
     loop {
-        let wanted = wish.borrow_and_update().supported_by(&link.server());
-        if wanted.is_none() && !link.wire().hub().answers_server_requests() {
+        let filter = filters.borrow_and_update().supported_by(&link.server());
+        if filter.is_none() && !link.wire().hub().answers_server_requests() {
             drop(tried.take());
-            if wish.changed().await.is_err() {
+            if filters.changed().await.is_err() {
                 return;
             }
             continue;
@@ -188,7 +188,7 @@ async fn keep_standing_stream(link: Arc<ServerLink>, tried: oneshot::Sender<()>)
         let opened = |is_gap: bool| {
             drop(tried.take());
             if is_gap {
-                wanted.assume_changed(&link);
+                filter.assume_changed(&link);
             }
         };
         let ended = http.read_standing_stream(link.wire(), &mut resume, opened).await;
@@ -197,7 +197,8 @@ async fn keep_standing_stream(link: Arc<ServerLink>, tried: oneshot::Sender<()>)
             Ok(()) => {}
             Err(McpClientError::Status { status, text }) if status.is_client_error() => {
                 let error = McpClientError::Status { status, text };
-                // Without a session there is none to lose: such a server has no standing stream, and is not asked twice.
+                // Without a session there is none to lose: such a server has no standing stream, and is not asked
+                // again.
                 let doubt = match session.id.is_some() {
                     true => SessionDoubt::from_status(status, &error, true),
                     false => SessionDoubt::None,
@@ -205,41 +206,41 @@ async fn keep_standing_stream(link: Arc<ServerLink>, tried: oneshot::Sender<()>)
                 if link.is_lost(&session, doubt).await {
                     resume.forget_position();
                     if let Err(error) = link.reopen_session(&session).await {
-                        tracing::debug!(%error, "the session is lost");
+                        tracing::debug!(%error, "session lost");
                     }
                 } else {
-                    tracing::debug!(%status, "the server has no standing stream");
-                    // Another session may be one of another version of the server.
+                    tracing::debug!(%status, "server has no standing stream");
+                    // The next session may be with another version of the server.
                     if sessions.changed().await.is_err() {
                         return;
                     }
                 }
             }
-            Err(error) => tracing::debug!(%error, "the standing stream ended"),
+            Err(error) => tracing::debug!(%error, "standing stream ended"),
         }
         sleep(resume.next_delay()).await;
     }
 }
 
-/// The handshake era: subscriptions to single resources, made again in each new session.
+/// The handshake era: subscriptions to single resources, renewed in each new session.
 async fn keep_resource_subscriptions(link: Arc<ServerLink>) {
-    let mut wish = link.change_filter();
+    let mut filters = link.change_filter();
     let mut sessions = link.session_counter();
     let mut held = BTreeSet::new();
     loop {
-        let wanted = wish.borrow_and_update().supported_by(&link.server()).uris;
+        let filter = filters.borrow_and_update().supported_by(&link.server()).uris;
         let (more, less): (Vec<_>, Vec<_>) =
-            (wanted.difference(&held).cloned().collect(), held.difference(&wanted).cloned().collect());
+            (filter.difference(&held).cloned().collect(), held.difference(&filter).cloned().collect());
         let all = more.iter().map(|uri| (method::RESOURCES_SUBSCRIBE, uri));
         for (method, uri) in all.chain(less.iter().map(|uri| (method::RESOURCES_UNSUBSCRIBE, uri))) {
             let params = to_raw(&json!({ "uri": uri }));
             if let Err(error) = link.request(method, Some(&params), RequestOptions::default()).await {
-                tracing::debug!(%error, uri, "`{method}` failed");
+                tracing::debug!(%error, method, uri, "resource subscription failed");
             }
         }
-        held = wanted;
+        held = filter;
         tokio::select! {
-            changed = wish.changed() => if changed.is_err() { return },
+            changed = filters.changed() => if changed.is_err() { return },
             changed = sessions.changed() => match changed {
                 Ok(()) => held.clear(),
                 Err(_) => return,
@@ -255,19 +256,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_the_server_tells_is_asked_for() {
+    fn only_supported_changes_are_subscribed() {
         let said = json!({ "capabilities": { "tools": { "listChanged": true }, "prompts": {},
             "resources": { "subscribe": true } } });
         let server = ServerDescription::from_result(McpRevision::NEWEST, to_raw(&said)).unwrap();
-        let wish = ChangeFilter { uris: ["a:b".to_owned()].into(), ..ChangeFilter::default() };
+        let filters = ChangeFilter { uris: ["a:b".to_owned()].into(), ..ChangeFilter::default() };
         let filter =
             json!({ "notifications": { "toolsListChanged": true, "resourceSubscriptions": ["a:b"] } });
-        assert_eq!(wish.supported_by(&server).to_listen_params(), filter);
+        assert_eq!(filters.supported_by(&server).to_listen_params(), filter);
         let silent = ServerDescription::from_result(
             McpRevision::NEWEST,
             to_raw(&json!({ "capabilities": { "tools": {} } })),
         )
         .unwrap();
-        assert!(wish.supported_by(&silent).is_none());
+        assert!(filters.supported_by(&silent).is_none());
     }
 }

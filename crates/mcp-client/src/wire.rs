@@ -1,4 +1,4 @@
-//! One connection to a server, whatever carries it: requests go out and are answered, several at once.
+//! One connection to a server over any transport, with concurrent requests.
 
 use std::{
     sync::{
@@ -49,7 +49,7 @@ impl McpConnection {
         options: &ClientOptions,
     ) -> Result<Self, McpClientError> {
         let declared = DeclaredCapabilities::parse(&options.capabilities)
-            .ok_or_else(|| McpClientError::Invalid("`capabilities` has to be an object".to_owned()))?;
+            .ok_or_else(|| McpClientError::Invalid("`capabilities` must be an object".to_owned()))?;
         let tasks = ClientTasks::new(options.tasks.clone(), options.stop.child_token());
         let hub = ConnectionHub::new(tasks, options.asks.clone(), declared, options.logs.clone());
         let hello =
@@ -86,7 +86,7 @@ impl McpConnection {
         &self.0.hub
     }
 
-    /// How long something may take that is only polite.
+    /// Time limit for optional messages.
     pub(crate) fn courtesy(&self) -> Duration {
         self.0.courtesy
     }
@@ -109,7 +109,7 @@ impl McpConnection {
         }
     }
 
-    /// A request with an id of its own.
+    /// Builds a request with a new id.
     pub(crate) fn prepare_request(
         &self,
         revision: Option<McpRevision>,
@@ -129,7 +129,7 @@ impl McpConnection {
         }
     }
 
-    /// Tells the server something.
+    /// Sends a notification.
     pub(crate) async fn notify(&self, method: &str, params: Option<&RawValue>) -> Result<(), McpClientError> {
         let text = message::write_notification(method, params);
         match &self.0.way {
@@ -138,26 +138,26 @@ impl McpConnection {
         }
     }
 
-    /// Answers a request of the server.
+    /// Sends the response to a server request.
     pub(crate) async fn send_response(&self, text: String) {
         let sent = match &self.0.way {
             ConnectionKind::Http(http) => http.post_message(text).await,
             ConnectionKind::Pipe(pipe) => pipe.send_message(text).await,
         };
         if let Err(error) = sent {
-            tracing::debug!(%error, "an answer did not reach the server");
+            tracing::debug!(%error, "response not delivered to the server");
         }
     }
 
-    /// Tells the server that a request is given up, from a task: whoever gave up does not wait.
+    /// Notifies the server, in the background, that a request is cancelled.
     pub(crate) fn cancel_in_background(&self, id: u64) {
         let wire = self.clone();
         self.hub().tasks.spawn(async move {
             let params =
-                to_raw(&serde_json::json!({ "requestId": id, "reason": "nobody waits for it any more" }));
-            let told = wire.notify(toolyard_protocol::mcp::method::CANCELLED, Some(&params));
-            if let Ok(Err(error)) = tokio::time::timeout(wire.courtesy(), told).await {
-                tracing::debug!(id, %error, "the server was not told that a request is given up");
+                to_raw(&serde_json::json!({ "requestId": id, "reason": "the caller no longer waits" }));
+            let sending = wire.notify(toolyard_protocol::mcp::method::CANCELLED, Some(&params));
+            if let Ok(Err(error)) = tokio::time::timeout(wire.courtesy(), sending).await {
+                tracing::debug!(id, %error, "cancellation not delivered to the server");
             }
         });
     }

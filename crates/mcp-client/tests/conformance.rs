@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use toolyard_testkit::conformance::run_client_suite;
 
-/// Built beside the tests, in the folder above theirs.
+/// Built next to the tests, in the parent folder.
 fn program() -> PathBuf {
     std::env::current_exe().unwrap().parent().unwrap().join("../examples/conformance-client")
 }

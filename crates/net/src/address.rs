@@ -1,16 +1,16 @@
-//! What kind of address this is. Pure tables, after the IANA special-purpose registries; whether a kind may be called
-//! is decided by the guard.
+//! The kind of an IP address. Pure tables, after the IANA special-purpose registries. The guard decides which kinds
+//! may be called.
 //!
-//! IPv6 has several ways to write an IPv4 address. An address is always judged by the one that it means, so that
+//! IPv6 has several ways to write an IPv4 address. An address is always judged by the one it embeds, so that
 //! `::ffff:127.0.0.1` is loopback and the NAT64 form of a public IPv4 address is public.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What an address is for.
+/// The kind of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressKind {
-    /// On the open internet.
+    /// On the public internet.
     Public,
     /// This machine.
     Loopback,
@@ -18,16 +18,16 @@ pub enum AddressKind {
     Private,
     /// Shared by a carrier's customers: 100.64.0.0/10.
     CarrierShared,
-    /// Only on this link. Most clouds answer machine credentials here.
+    /// Only on this link. Most clouds serve machine credentials here.
     LinkLocal,
-    /// Answers machine credentials, though it looks public or private.
+    /// Serves machine credentials, though it looks public or private.
     CloudMetadata,
     Multicast,
     Unspecified,
     Broadcast,
     Documentation,
     Benchmark,
-    /// Set aside by a standard; nobody serves there.
+    /// Reserved by a standard.
     Reserved,
 }
 
@@ -50,7 +50,7 @@ impl fmt::Display for AddressKind {
     }
 }
 
-/// The address that this one stands for: the IPv4 address inside an IPv6 form, or itself.
+/// The effective address: the IPv4 address embedded in an IPv6 form, or the address itself.
 pub(crate) fn effective_address(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
@@ -58,7 +58,7 @@ pub(crate) fn effective_address(address: IpAddr) -> IpAddr {
     }
 }
 
-/// The kind of the address that `address` stands for.
+/// The kind of the effective address.
 pub(crate) fn address_kind(address: IpAddr) -> AddressKind {
     match effective_address(address) {
         IpAddr::V4(v4) => kind_of_v4(v4),
@@ -87,7 +87,7 @@ fn kind_of_v4(v4: Ipv4Addr) -> AddressKind {
         [10, ..] | [172, 16..=31, ..] | [192, 168, ..] => AddressKind::Private,
         [100, 64..=127, ..] => AddressKind::CarrierShared,
         [169, 254, ..] => AddressKind::LinkLocal,
-        // Azure's host agent: a registered public address that only the own host answers.
+        // Azure's host agent: a registered public address that only the own host serves.
         [168, 63, 129, 16] => AddressKind::CloudMetadata,
         [192, 0, 2, _] | [198, 51, 100, _] | [203, 0, 113, _] => AddressKind::Documentation,
         [198, 18 | 19, ..] => AddressKind::Benchmark,
@@ -114,7 +114,7 @@ fn kind_of_v6(v6: Ipv6Addr) -> AddressKind {
         // Protocol assignments, among them Teredo, which hides an IPv4 address.
         [0x2001, 0..=0x01ff, ..] => AddressKind::Reserved,
         [0x2000..=0x3fff, ..] => AddressKind::Public,
-        // Nothing outside 2000::/3 has been given out, so new ranges are refused until they are known here.
+        // Nothing outside 2000::/3 has been assigned, so new ranges are rejected until they are added here.
         _ => AddressKind::Reserved,
     }
 }
@@ -232,7 +232,7 @@ mod tests {
             all(kind, &[v4, &format!("::ffff:{v4}"), &format!("::{v4}"), &format!("64:ff9b::{v4}")]);
             all(kind, &[&format!("2002:{a:02x}{b:02x}:{c:02x}{d:02x}::1")]);
         }
-        // A mapped 0.0.0.0 is what a listener on every interface answers.
+        // A mapped 0.0.0.0 reaches a listener on every interface.
         all(Unspecified, &["::ffff:0.0.0.0", "64:ff9b::", "2002::"]);
     }
 }

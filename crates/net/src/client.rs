@@ -1,7 +1,7 @@
-//! Sends one request over a kept-alive connection and gives back its answer, whatever status that has.
+//! Sends one request over a kept-alive connection and returns its response, whatever its status.
 //!
-//! It never follows a redirect, and sends a request again only when hyper gave it back unwritten. There is no time
-//! limit for the whole: drop the future, and the peer sees the connection close.
+//! It never follows a redirect, and repeats a request only if hyper returned it unwritten. There is no total
+//! timeout: drop the future, and the peer sees the connection close.
 
 use std::fmt;
 use std::pin::pin;
@@ -20,24 +20,24 @@ use crate::error::NetError;
 use crate::guard::Guard;
 use crate::response::HttpResponse;
 
-/// Longest status line and headers of an answer, in bytes, and the most that is read ahead of a slow reader. hyper
-/// looks at it before it enlarges its buffer, so up to twice as much may pass.
+/// Longest status line and headers of a response, in bytes, and the most that is read ahead of a slow reader. hyper
+/// checks it before it enlarges its buffer, so up to twice as much may pass.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 
-/// How connections are made and kept.
+/// How connections are opened and reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientSettings {
-    /// For name, TCP and TLS together.
+    /// Timeout for DNS, TCP and TLS together.
     pub connect_timeout: Duration,
-    /// Idle connections kept for each scheme, host and port.
+    /// Idle connections kept per scheme, host and port.
     pub idle_per_host: usize,
-    /// An idle connection is closed after this time.
+    /// Timeout after which an idle connection is closed.
     pub idle_timeout: Duration,
 }
 
 impl Default for ClientSettings {
-    /// Node closes idle connections after 5 s. Giving them up before that avoids requests that meet the closing and
-    /// have to be reported as perhaps sent.
+    /// Node closes idle connections after 5 s. Closing them earlier avoids requests that race with the close and
+    /// would have to be reported as possibly sent.
     fn default() -> Self {
         Self {
             connect_timeout: Duration::from_secs(5),
@@ -47,14 +47,14 @@ impl Default for ClientSettings {
     }
 }
 
-/// The client for everything outside. Clones share the connections.
+/// The client for outbound requests. Clones share the connections.
 #[derive(Clone)]
 pub struct HttpClient {
     client: Arc<Client<GuardedConnector, Full<Bytes>>>,
 }
 
 impl HttpClient {
-    /// A client that dials only what the guard allows.
+    /// A client that connects only to what the guard allows.
     pub fn new(guard: Guard, settings: ClientSettings) -> Self {
         Self::with_connector(GuardedConnector::new(guard, settings.connect_timeout), settings)
     }
@@ -65,13 +65,13 @@ impl HttpClient {
             .pool_max_idle_per_host(settings.idle_per_host)
             .pool_idle_timeout(settings.idle_timeout)
             .http1_max_buf_size(MAX_HEAD_BYTES)
-            // Only requests that hyper gives back unwritten, from a connection that had been idle.
+            // Only requests that hyper returns unwritten, from a connection that had been idle.
             .retry_canceled_requests(true)
             .build(connector);
         Self { client: Arc::new(client) }
     }
 
-    /// Sends a request with an absolute URI; returns once the head of the answer is there.
+    /// Sends a request with an absolute URI; returns once the head of the response has arrived.
     pub async fn send(&self, request: Request<Full<Bytes>>) -> Result<HttpResponse, NetError> {
         match self.client.request(request).await {
             Ok(response) => Ok(HttpResponse::new(response)),
@@ -79,8 +79,8 @@ impl HttpClient {
         }
     }
 
-    /// Sends a request, and says when it is handed to a connection: until then the peer surely did not see it, and whoever
-    /// drops the future knows that nothing was sent.
+    /// Sends a request, and calls `on_connection` when it is handed to a connection. Until then the peer has not seen it:
+    /// if the future is dropped before, nothing was sent.
     pub async fn send_noting(
         &self,
         mut request: Request<Full<Bytes>>,
@@ -91,7 +91,7 @@ impl HttpClient {
         let mut on_connection = Some(on_connection);
         std::future::poll_fn(|cx| {
             let polled = sending.as_mut().poll(cx);
-            // Looked at in the same poll that hands the request over, so that no drop comes in between.
+            // Checked in the same poll that hands the request over, so that it cannot be dropped in between.
             if on_connection.is_some()
                 && connection.connection_metadata().is_some()
                 && let Some(note) = on_connection.take()

@@ -1,5 +1,5 @@
-//! Dials. A name is resolved once, each address is judged, and exactly a judged address is dialed, so that a name
-//! server cannot show the guard one address and the socket another. TLS comes on top; proxies are not looked for.
+//! Opens connections. A name is resolved once, each address is checked, and exactly a checked address is dialed, so that a name
+//! server cannot show the guard one address and the socket another. TLS comes on top. Proxies are not supported.
 
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
@@ -20,10 +20,10 @@ use crate::guard::Guard;
 use crate::outside_url::{UrlRefused, check_address};
 use crate::tcp::GuardedTcpStream;
 
-/// How many addresses of a name are tried; a name server may send any number.
+/// How many addresses of a name are tried; a name server may return any number.
 const MAX_ADDRESSES: usize = 8;
 
-/// Why there is no connection.
+/// Why connecting failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum DialFailure {
     #[error(transparent)]
@@ -34,7 +34,7 @@ pub(crate) enum DialFailure {
 
 type ConnectFuture<T> = Pin<Box<dyn Future<Output = Result<T, DialFailure>> + Send>>;
 
-/// Makes connections for the client: TCP to a judged address, then TLS if the URL says so, all within one time limit.
+/// Opens connections for the client: TCP to a checked address, then TLS if the URL requires it, all within one timeout.
 /// The client clones it for every request, hence the `Arc`.
 #[derive(Clone)]
 pub(crate) struct GuardedConnector(Arc<ConnectorParts>);
@@ -44,7 +44,7 @@ struct ConnectorParts {
     time_limit: Duration,
 }
 
-/// Whom to believe, and where one host is, if not as the world says: for tests.
+/// For tests: the address of one host, and the TLS configuration that trusts it.
 #[cfg(feature = "testing")]
 pub(crate) struct HostOverride {
     pub(crate) host: String,
@@ -54,7 +54,7 @@ pub(crate) struct HostOverride {
 
 impl GuardedConnector {
     pub(crate) fn new(guard: Guard, time_limit: Duration) -> Self {
-        // Named here and not left to rustls: it panics as soon as another crate brings a second provider.
+        // Set explicitly: rustls panics if another crate brings a second provider.
         let provider = rustls::crypto::aws_lc_rs::default_provider();
         #[expect(
             clippy::expect_used,
@@ -103,7 +103,7 @@ impl Service<Uri> for GuardedConnector {
         Box::pin(async move {
             match timeout(time_limit, connecting).await {
                 Ok(Ok(stream)) => Ok(stream),
-                // What is not our own error comes from the TLS layer around us.
+                // Other errors come from the TLS layer.
                 Ok(Err(error)) => Err(error
                     .downcast::<DialFailure>()
                     .map_or_else(|error| NotSent::Tls { detail: error_chain(&*error) }.into(), |own| *own)),
@@ -113,12 +113,12 @@ impl Service<Uri> for GuardedConnector {
     }
 }
 
-/// The TCP part: resolve, judge, dial.
+/// The TCP part: resolve, check, dial.
 #[derive(Clone)]
 struct TcpDialer {
     guard: Guard,
     time_limit: Duration,
-    /// One host that is somewhere else; only tests say so.
+    /// The address of one host, set only by tests.
     host_override: Option<(String, SocketAddr)>,
 }
 
@@ -140,7 +140,7 @@ impl Service<Uri> for TcpDialer {
                 None => resolve_allowed(host, port, &guard).await?,
             };
             let stream = dial_any(host, &addresses, time_limit).await?;
-            // A listener on every address answers on addresses of this machine that only the system knows.
+            // A listener on every address also accepts on addresses of this machine that only the system knows.
             let (local, peer) = (stream.local_addr(), stream.peer_addr());
             if local.ok().zip(peer.ok()).is_some_and(|(local, peer)| guard.is_own_connection(local, peer)) {
                 return Err(UrlRefused::OwnListener.into());
@@ -184,7 +184,7 @@ async fn resolve_allowed(host: &str, port: u16, guard: &Guard) -> Result<Vec<Soc
     filter_addresses(host, found, guard)
 }
 
-/// Leaves out what the guard refuses. If nothing is left because of that, the name is refused.
+/// Drops the addresses that the guard rejects. If none is left, the name is rejected.
 fn filter_addresses(
     host: &str,
     found: impl Iterator<Item = SocketAddr>,
@@ -195,7 +195,7 @@ fn filter_addresses(
     for socket in found {
         let refusal = match guard.check_ip(socket.ip()) {
             Err(kind) => UrlRefused::Name { host: host.to_owned(), address: Some(socket.ip()), kind },
-            // The whole name: one that leads here leads nowhere else for sure.
+            // Rejects the whole name: it must not lead to this server at all.
             Ok(()) if guard.is_own_listener(socket) => return Err(UrlRefused::OwnListener.into()),
             Ok(()) if allowed.len() == MAX_ADDRESSES => break,
             Ok(()) => {
@@ -212,8 +212,8 @@ fn filter_addresses(
     }
 }
 
-/// Tries one address after the other. Each has its share of the time, so that a dead first address (often IPv6) does
-/// not use up all of it; the last has what is left.
+/// Tries one address after the other. Each gets a share of the time, so that a dead first address (often IPv6) does
+/// not use up all of it; the last one gets the rest.
 async fn dial_any(
     host: &str,
     addresses: &[SocketAddr],
@@ -227,7 +227,7 @@ async fn dial_any(
         detail = match attempt {
             Ok(Ok(stream)) => return Ok(stream),
             Ok(Err(error)) => error.to_string(),
-            Err(_) => format!("no answer within {share:?}"),
+            Err(_) => format!("no response within {share:?}"),
         };
     }
     Err(NotSent::NoConnection { host: host.to_owned(), detail }.into())
@@ -239,7 +239,7 @@ async fn dial_any(
 )]
 async fn connect_tcp(address: SocketAddr) -> std::io::Result<TcpStream> {
     let stream = TcpStream::connect(address).await?;
-    // Requests are small and written at once; waiting for more to send only costs time.
+    // Requests are small and written at once; delaying them only costs time.
     stream.set_nodelay(true)?;
     Ok(stream)
 }

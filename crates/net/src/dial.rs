@@ -1,4 +1,4 @@
-//! Opens a stream for a socket: the same guard and the same TLS as requests, without HTTP on top.
+//! Opens a raw stream, for WebSockets: the same guard and TLS as for requests, without HTTP.
 
 use std::fmt;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::guard::Guard;
 use crate::outside_url::UrlRefused;
 use crate::tcp::GuardedTcpStream;
 
-/// An open connection, with TLS where the URL says so.
+/// An open connection, with TLS if the URL requires it.
 pub type DialedStream = TokioIo<MaybeHttpsStream<GuardedTcpStream>>;
 
 /// Opens connections to what the guard allows.
@@ -22,7 +22,7 @@ pub type DialedStream = TokioIo<MaybeHttpsStream<GuardedTcpStream>>;
 pub struct GuardedDialer(GuardedConnector);
 
 impl GuardedDialer {
-    /// A dialer; the time limit is for name, TCP and TLS together.
+    /// A dialer; the timeout covers DNS, TCP and TLS together.
     pub fn new(guard: Guard, time_limit: Duration) -> Self {
         Self(GuardedConnector::new(guard, time_limit))
     }
@@ -43,7 +43,7 @@ impl GuardedDialer {
 
 impl fmt::Debug for GuardedDialer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Dialer").finish_non_exhaustive()
+        f.debug_struct("GuardedDialer").finish_non_exhaustive()
     }
 }
 

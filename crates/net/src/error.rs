@@ -1,4 +1,4 @@
-//! What went wrong with a request, sorted by the one question that decides about a retry: can the peer have seen it?
+//! Errors of a request, sorted by the question that decides about a retry: can the peer have seen it?
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -9,20 +9,20 @@ use hyper_util::client::legacy;
 use crate::connect::DialFailure;
 use crate::outside_url::UrlRefused;
 
-/// Why there is no (full) answer.
+/// Why there is no (complete) response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NetError {
-    /// The guard said no; nothing was sent.
+    /// Rejected by the guard; nothing was sent.
     #[error(transparent)]
     Refused(#[from] UrlRefused),
-    /// The peer surely did not see the request.
+    /// The peer certainly has not seen the request.
     #[error(transparent)]
     NotSent(#[from] NotSent),
-    /// The request went out, and the answer did not come or is not HTTP. The peer may have acted on it.
-    #[error("the connection broke before the full answer was there ({detail})")]
+    /// The request was sent, but the response is missing or not HTTP. The peer may have acted on it.
+    #[error("the connection broke before the full response arrived ({detail})")]
     Broken { detail: String },
-    /// The answer is larger than the caller takes. The peer has acted on the request.
-    #[error("the answer is larger than {limit} bytes")]
+    /// The response exceeds the limit. The peer has acted on the request.
+    #[error("the response is larger than {limit} bytes")]
     TooLarge { limit: usize },
 }
 
@@ -44,7 +44,7 @@ pub enum NotSent {
 }
 
 impl NetError {
-    /// Sorts an error of the client, which keeps its kind to itself: the place where it happened tells.
+    /// Classifies an error of the client, which hides its kind, by where it happened.
     pub(crate) fn from_send(error: &legacy::Error) -> Self {
         let cause = error.source();
         if let Some(refused) = cause.and_then(|cause| cause.downcast_ref::<DialFailure>()) {
@@ -52,12 +52,12 @@ impl NetError {
         }
         let detail = error_chain(error);
         match cause.and_then(|cause| cause.downcast_ref::<hyper::Error>()) {
-            // There was no connection to write the request to, or it came back unwritten.
+            // There was no connection to write the request to, or it was returned unwritten.
             _ if error.is_connect() => NotSent::Closed { detail }.into(),
             Some(_) if error.connect_info().is_none() => NotSent::Closed { detail }.into(),
             Some(hyper) if hyper.is_canceled() => NotSent::Closed { detail }.into(),
             Some(_) => Self::Broken { detail },
-            // The client checks method, version and URI before it touches a connection.
+            // The client checks method, version and URI before it uses a connection.
             None => NotSent::BadRequest { detail }.into(),
         }
     }
@@ -73,7 +73,7 @@ impl NetError {
         }
     }
 
-    /// An error while the answer is read: the request is out.
+    /// An error while reading the response: the request was sent.
     pub(crate) fn from_body(error: &hyper::Error) -> Self {
         Self::Broken { detail: error_chain(error) }
     }
@@ -88,7 +88,7 @@ impl From<DialFailure> for NetError {
     }
 }
 
-/// The error and its causes in one line; hyper's outermost text alone says next to nothing.
+/// The error and its causes in one line; hyper's outermost message alone says very little.
 pub(crate) fn error_chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();

@@ -1,5 +1,5 @@
-//! Reads server-sent events: `event`, `data`, `id`, `retry` and comments, whatever line ends the peer uses and however
-//! the body is cut into pieces. What the data means is the caller's business.
+//! Reads server-sent events: `event`, `data`, `id`, `retry` and comments, with any line ending and any chunking of
+//! the body. The caller interprets the data.
 
 use std::time::Duration;
 
@@ -10,20 +10,20 @@ use tokio::time::timeout;
 use crate::error::NetError;
 use crate::response::{HttpResponse, check_size, next_chunk};
 
-/// Longest event id that is kept; it is sent back in a header. A longer one is passed over.
+/// Longest event id that is stored; it is sent back in a header. Longer ones are ignored.
 const MAX_ID_LENGTH: usize = 1024;
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SseEvent {
-    /// The kind; `message` where the peer named none.
+    /// The event name; `message` by default.
     pub name: String,
-    /// The lines of data, joined by line feeds. Empty for an event that only carries an id.
+    /// The lines of data, joined by line feeds. Empty for an event that has only an id.
     pub data: Bytes,
 }
 
 impl HttpResponse {
-    /// The body as server-sent events. There is no limit for the whole: such a stream may stay open for days.
+    /// The body as server-sent events. There is no total limit: such a stream may stay open for days.
     pub fn into_events(self, event_limit: usize) -> SseStream {
         SseStream { body: self.into_body(), parser: SseParser::new(event_limit), idle: None, failed: None }
     }
@@ -35,22 +35,22 @@ pub struct SseStream {
     body: Incoming,
     parser: SseParser,
     idle: Option<Duration>,
-    /// Told again on each further call: a stream that broke must not look like one that ended.
+    /// Returned again on each further call: a broken stream must not look like one that ended.
     failed: Option<NetError>,
 }
 
 impl SseStream {
-    /// A stream on which nothing comes for so long counts as broken, and a comment is something: a peer may be gone
-    /// without a word.
+    /// Treats the stream as broken if nothing arrives for this long; comments count. A peer may disappear
+    /// silently.
     #[must_use]
     pub fn with_idle_timeout(mut self, limit: Duration) -> Self {
         self.idle = Some(limit);
         self
     }
 
-    /// The next event, `None` after the last. An event whose empty line did not come is left out, as the standard says.
+    /// The next event, `None` after the last. An event without its final empty line is dropped, as the standard requires.
     ///
-    /// Nothing is lost when the future is dropped: the next call goes on where it was.
+    /// Cancel safe: the next call continues where a dropped one stopped.
     pub async fn next(&mut self) -> Result<Option<SseEvent>, NetError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
@@ -70,7 +70,7 @@ impl SseStream {
             let chunk = match self.idle {
                 None => next_chunk(&mut self.body).await?,
                 Some(limit) => {
-                    let silent = |_| NetError::Broken { detail: format!("nothing came for {limit:?}") };
+                    let silent = |_| NetError::Broken { detail: format!("no data for {limit:?}") };
                     timeout(limit, next_chunk(&mut self.body)).await.map_err(silent)??
                 }
             };
@@ -81,21 +81,21 @@ impl SseStream {
         }
     }
 
-    /// The id of the last event that had one: where to go on from.
+    /// The id of the last event that had one, to resume from.
     pub fn last_id(&self) -> Option<&str> {
         self.parser.last_id.as_deref()
     }
 
-    /// How long the peer wants a client to wait before it connects again.
+    /// How long the peer wants a client to wait before it reconnects.
     pub fn retry_delay(&self) -> Option<Duration> {
         self.parser.retry
     }
 }
 
-/// The grammar, without the body.
+/// The parser, without the body.
 #[derive(Debug)]
 struct SseParser {
-    /// Received and not yet looked at.
+    /// Received and not yet parsed.
     chunk: Bytes,
     /// The start of a line whose end has not been received.
     begun: BytesMut,
@@ -110,7 +110,7 @@ struct SseParser {
     retry: Option<Duration>,
 }
 
-/// Most events have one line of data, which is handed on as it came.
+/// Most events have one line of data, which is passed on without a copy.
 #[derive(Debug)]
 enum DataLines {
     One(Bytes),
@@ -159,7 +159,7 @@ impl SseParser {
         }
     }
 
-    /// The next event whose end is in the chunk.
+    /// The next event that ends in the chunk.
     fn next(&mut self) -> Result<Option<SseEvent>, NetError> {
         while let Some(line) = self.take_line()? {
             if line.is_empty() {
@@ -173,7 +173,7 @@ impl SseParser {
         Ok(None)
     }
 
-    /// A line whose end is in the chunk; otherwise the chunk is moved to the line that has begun.
+    /// A line that ends in the chunk; otherwise the chunk is appended to the started line.
     fn take_line(&mut self) -> Result<Option<Bytes>, NetError> {
         if self.after_return && !self.chunk.is_empty() {
             self.after_return = false;
@@ -223,7 +223,7 @@ impl SseParser {
                 self.id = Some(String::from_utf8_lossy(&value).into_owned());
             }
             b"retry" if !value.is_empty() && value.iter().all(u8::is_ascii_digit) => {
-                // All digits: only a number too large to be meant can fail.
+                // All digits: only a number that is too large can fail.
                 let millis = std::str::from_utf8(&value).ok().and_then(|text| text.parse().ok());
                 self.retry = Some(Duration::from_millis(millis.unwrap_or(u64::MAX)));
             }
@@ -231,7 +231,7 @@ impl SseParser {
         }
     }
 
-    /// An empty line. Without data there is no event, but its id counts.
+    /// An empty line. Without data there is no event, but its id is stored.
     fn end_event(&mut self) -> Option<SseEvent> {
         if let Some(id) = self.id.take() {
             self.last_id = Some(id).filter(|id| !id.is_empty());

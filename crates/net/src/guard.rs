@@ -1,4 +1,4 @@
-//! May we call this address? The one place that decides it, for addresses written in a URL and for those that a name
+//! Decides which addresses may be called: those written in a URL and those that a name
 //! resolves to. It does not resolve names itself: see `connect`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -12,15 +12,15 @@ use crate::range::IpRange;
 pub struct GuardPolicy {
     /// This machine: 127.0.0.0/8 and ::1.
     pub loopback: bool,
-    /// Private networks: RFC 1918 and fc00::/7, without the metadata servers in it.
+    /// Private networks: RFC 1918 and fc00::/7, except the metadata servers in them.
     pub private: bool,
-    /// Further ranges, of whatever kind. Compared with the address that is meant: an IPv4 range also covers the IPv6
+    /// Further ranges of any kind, compared with the effective address: an IPv4 range also covers the IPv6
     /// forms of its addresses.
     pub also: Vec<IpRange>,
-    /// Where this server itself listens. It is never called, whatever else is allowed: a request that comes from the
-    /// server's own machine may be trusted more than the one who made the server send it.
+    /// The address of this server. It is never called, whatever else is allowed: a request from the
+    /// server's own machine may be trusted more than the user who caused it.
     pub own_listener: Option<SocketAddr>,
-    /// This machine is out of reach, whatever else is allowed.
+    /// Rejects this machine, whatever else is allowed.
     pub never_this_machine: bool,
 }
 
@@ -29,7 +29,7 @@ pub struct GuardPolicy {
 pub struct Guard(Arc<GuardPolicy>);
 
 impl Guard {
-    /// A guard with the operator's policy.
+    /// A guard with a policy.
     pub fn new(policy: GuardPolicy) -> Self {
         Self(Arc::new(policy))
     }
@@ -44,12 +44,12 @@ impl Guard {
         Self::new(GuardPolicy { loopback: true, ..GuardPolicy::default() })
     }
 
-    /// Every address. Only for a client that dials the server it was configured with.
+    /// Every address. Only for a client that connects to a configured server.
     pub fn unrestricted() -> Self {
         Self::new(GuardPolicy { also: vec![IpRange::ALL_V4, IpRange::ALL_V6], ..GuardPolicy::default() })
     }
 
-    /// Says why an address may not be called.
+    /// Checks an address; returns its kind if it may not be called.
     pub(crate) fn check_ip(&self, address: IpAddr) -> Result<(), AddressKind> {
         let kind = address_kind(address);
         let allowed = match kind {
@@ -74,13 +74,13 @@ impl Guard {
         if allowed || self.also_allows(effective_address(address)) { Ok(()) } else { Err(kind) }
     }
 
-    /// Whether a name that always means this machine may be called.
+    /// Whether `localhost` may be called.
     pub(crate) fn allows_localhost(&self) -> bool {
         self.check_ip(Ipv4Addr::LOCALHOST.into()).is_ok() || self.check_ip(Ipv6Addr::LOCALHOST.into()).is_ok()
     }
 
-    /// Whether this is where the server itself listens. A listener on every address also answers on addresses of this
-    /// machine that nobody knows here: those are found by [`Guard::is_own_connection`].
+    /// Whether this is the address of this server. A listener on every address also accepts on addresses of this
+    /// machine that are not known here: those are found by [`Guard::is_own_connection`].
     pub(crate) fn is_own_listener(&self, socket: SocketAddr) -> bool {
         let Some(own) = self.0.own_listener.filter(|own| own.port() == socket.port()) else { return false };
         let (own, address) = (effective_address(own.ip()), effective_address(socket.ip()));
@@ -90,7 +90,7 @@ impl Guard {
             || (own.is_unspecified() && address_kind(address) == AddressKind::Loopback)
     }
 
-    /// Whether an open connection leads to the server itself: on this machine both ends have the same address.
+    /// Whether an open connection leads to this server: on this machine both ends have the same address.
     pub(crate) fn is_own_connection(&self, local: SocketAddr, peer: SocketAddr) -> bool {
         let listens_everywhere = self
             .0

@@ -1,23 +1,23 @@
-//! Every request that leaves the platform goes through this crate. It knows nothing about tools, users or apps.
+//! Every outbound request goes through this crate, except those to models. It knows nothing about tools, users or apps.
 //!
-//! | module | what it answers |
+//! | module | what it does |
 //! | --- | --- |
-//! | `range` | which addresses does `10.1.0.0/16` mean? |
-//! | `address` | what kind of address is this, whatever form it is written in? |
-//! | `guard` | may we call this address? |
-//! | `outside_url` | is this a URL that we may call, and what is the full address of its endpoints? |
-//! | `connect` | resolve a name, check each address, dial exactly the address that was checked |
-//! | `tcp` | the dialed stream, as hyper wants it |
-//! | `client` | send one request over a kept-alive connection |
-//! | `referral` | which client may call an address that another server names? |
-//! | `response` | read the answer within a limit, whole or line by line |
-//! | `events` | read the answer as server-sent events |
-//! | `error` | was the request refused, surely not sent, or perhaps sent? |
-//! | `sign` | prove to an app that a request is ours |
-//! | `testing` | a server on this machine in place of a host: only with that feature, only for tests |
+//! | `range` | address ranges such as `10.1.0.0/16` |
+//! | `address` | the kind of an address, in any notation |
+//! | `guard` | which addresses may be called |
+//! | `outside_url` | checked URLs and their endpoints |
+//! | `connect` | resolves a name, checks each address, dials exactly a checked address |
+//! | `tcp` | the dialed stream for hyper |
+//! | `client` | sends one request over a kept-alive connection |
+//! | `referral` | which client may call a URL that another server names |
+//! | `response` | reads a response within a limit, whole or line by line |
+//! | `events` | reads a response as server-sent events |
+//! | `error` | whether a request was rejected, not sent, or possibly sent |
+//! | `sign` | signs requests to apps |
+//! | `testing` | a local server in place of a host: only with that feature, for tests |
 //!
-//! What is deliberately absent: redirects, proxies from the environment, retries after a request was written,
-//! a time limit for the whole request (the caller has a deadline), and HTTP/2.
+//! Deliberately not supported: redirects, proxies from the environment, retries after a request was written,
+//! a total timeout (the caller has a deadline), and HTTP/2.
 
 mod address;
 mod client;

@@ -1,5 +1,5 @@
-//! A URL of someone else, checked before it is stored or called. Addresses written in it are judged here; names are
-//! resolved and judged when we connect, because what they lead to can change.
+//! An external URL, checked before it is stored or called. Addresses written in it are checked here. Names are
+//! resolved and checked when connecting, because their addresses can change.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -10,10 +10,10 @@ use url::{Host, Url};
 use crate::address::AddressKind;
 use crate::guard::Guard;
 
-/// Longest URL that is accepted, in bytes; what browsers and proxies handle everywhere.
+/// Longest accepted URL, in bytes; browsers and proxies handle it everywhere.
 pub const MAX_URL_LENGTH: usize = 2048;
 
-/// Why a URL may not be called, and what can be done about it.
+/// Why a URL may not be called, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UrlRefused {
     #[error("the URL is longer than {MAX_URL_LENGTH} bytes; use a shorter one")]
@@ -24,7 +24,7 @@ pub enum UrlRefused {
     Scheme(String),
     #[error("the URL has a user name or password in it; remove them")]
     Credentials,
-    #[error("the URL names no host; write it like https://example.com/path")]
+    #[error("the URL has no host; write it like https://example.com/path")]
     NoHost,
     #[error("port 0 cannot be called; use the port that the server listens on")]
     PortZero,
@@ -34,31 +34,31 @@ pub enum UrlRefused {
     OwnListener,
     #[error("address {address} is {kind}; the operator can allow it under [net]")]
     Address { address: IpAddr, kind: AddressKind },
-    /// The text leaves the address out, so that nobody can use us to look up names of an inner network.
+    /// The message omits the address, so that this server cannot be used to look up names of an internal network.
     #[error("the name `{host}` leads to an address that is {kind}; the operator can allow it under [net]")]
     Name { host: String, address: Option<IpAddr>, kind: AddressKind },
 }
 
-/// Scheme, host and port of a URL: what tells one place of the web from another. None where it is no URL with a host.
+/// The origin of a URL: scheme, host and port. `None` if it is not a URL with a host.
 pub fn url_origin(text: &str) -> Option<String> {
     let url = Url::parse(text).ok()?;
     let port = url.port_or_known_default()?;
     Some(format!("{}://{}:{port}", url.scheme(), url.host_str()?))
 }
 
-/// Host and port of a URL for people, in ASCII: names that only look like another one are told apart.
+/// Host and port of a URL for display, in ASCII, so that lookalike names are visible.
 pub fn url_host(text: &str) -> Option<String> {
     let url = Url::parse(text).ok()?;
     let host = url.host_str().filter(|host| !host.is_empty())?;
     Some(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))
 }
 
-/// A URL that passed the guard. Printed, it has no slash at the end and no fragment.
+/// A URL that passed the guard. Displayed without trailing slash and fragment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutsideUrl {
-    /// Without slashes at the end of the path.
+    /// Without trailing slashes in the path.
     base: Url,
-    /// As it was given, without fragment.
+    /// As given, without fragment.
     uri: Uri,
 }
 
@@ -86,14 +86,14 @@ impl OutsideUrl {
         Ok(Self { base, uri })
     }
 
-    /// The URL as it was given, a slash at its end included.
+    /// The URL as given, including a trailing slash.
     pub fn uri(&self) -> &Uri {
         &self.uri
     }
 
-    /// The address of an endpoint below this URL: `http://h/x/` and `tool` make `http://h/x/tool`. A query stays.
+    /// The URL of an endpoint below this URL: `http://h/x/` and `tool` give `http://h/x/tool`. The query is kept.
     ///
-    /// Make it once and keep it: a clone of the answer is cheap, the join is not free. A path over 60 KiB does not
+    /// Call it once and keep the result: cloning is cheap, joining is not. A path over 60 KiB does not
     /// fit into a request; it is left out.
     pub fn join(&self, path: &str) -> Uri {
         let mut joined = self.base.clone();
@@ -128,7 +128,7 @@ fn check_host(host: &Host<&str>, guard: &Guard) -> Result<(), UrlRefused> {
     }
 }
 
-/// Whether the text alone shows that this server is meant. What a name leads to is judged when it is dialed.
+/// Whether the text alone shows that this server is meant. Names are checked when they are dialed.
 fn names_own_listener(host: &Host<&str>, port: u16, guard: &Guard) -> bool {
     let is_own = |address: IpAddr| guard.is_own_listener(SocketAddr::new(address, port));
     match host {
@@ -140,12 +140,12 @@ fn names_own_listener(host: &Host<&str>, port: u16, guard: &Guard) -> bool {
     }
 }
 
-/// Checks an address that was written as such.
+/// Checks an address written in a URL.
 pub(crate) fn check_address(address: IpAddr, guard: &Guard) -> Result<(), UrlRefused> {
     guard.check_ip(address).map_err(|kind| UrlRefused::Address { address, kind })
 }
 
-/// Whether this name means this machine, whatever a name server says.
+/// Whether this name always means this machine, whatever a name server returns.
 pub(crate) fn is_localhost(name: &str) -> bool {
     let name = name.trim_end_matches('.');
     let top = name.rsplit_once('.').map_or(name, |(_, top)| top);

@@ -1,10 +1,10 @@
-//! A range of addresses as an operator writes it: `10.1.0.0/16`, `fd00:7::/48`, or one address.
+//! A range of addresses as in the configuration: `10.1.0.0/16`, `fd00:7::/48`, or one address.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// A range of addresses in CIDR form. An IPv4 range never contains an IPv6 address, nor the other way round.
+/// A range of addresses in CIDR notation. An IPv4 range never contains an IPv6 address, and vice versa.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IpRange {
     first: IpAddr,
@@ -28,7 +28,7 @@ impl IpRange {
     /// Every IPv6 address.
     pub(crate) const ALL_V6: Self = Self { first: IpAddr::V6(std::net::Ipv6Addr::UNSPECIFIED), prefix: 0 };
 
-    /// Whether the address lies in this range.
+    /// Whether the address is in this range.
     pub fn contains(&self, address: IpAddr) -> bool {
         self.first.is_ipv4() == address.is_ipv4() && first_of(address, self.prefix) == self.first
     }

@@ -1,5 +1,5 @@
-//! Clients for addresses that a server names: where its tokens are issued, and the like. A name server, a web page and an
-//! upstream can all name an address of this machine, so a server leads no further inside than its own URL already is.
+//! Clients for URLs that a server names, such as its token endpoint. A name server, a web page and an
+//! upstream can all name an address of this machine, so a server can only refer to networks as internal as its own URL.
 
 use http::Uri;
 use url::{Host, Url};
@@ -17,7 +17,7 @@ pub struct ReferralClients {
     elsewhere: HttpClient,
 }
 
-/// Where a URL is by its own text. What a name resolves to does not count: the owner of the name decides that.
+/// Where a URL is by its text. What a name resolves to does not count: the owner of the name controls it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ServerPlace {
     ThisMachine,
@@ -36,12 +36,12 @@ impl ReferralClients {
         }
     }
 
-    /// The same client for all servers, with whatever its own guard allows.
+    /// The same client for all servers, restricted only by its own guard.
     pub fn unrestricted(client: HttpClient) -> Self {
         Self { this_machine: client.clone(), private_network: client.clone(), elsewhere: client }
     }
 
-    /// The client for addresses that the server at this URL names.
+    /// The client for URLs that the server at this URL names.
     pub fn for_server(&self, url: &Uri) -> &HttpClient {
         match place_of(url) {
             ServerPlace::ThisMachine => &self.this_machine,
@@ -101,7 +101,7 @@ mod tests {
         }
     }
 
-    /// Which of an address of this machine, a private and a public one are allowed.
+    /// Whether an address of this machine, a private one and a public one are allowed.
     fn allowed(policy: &GuardPolicy, place: ServerPlace) -> [bool; 3] {
         let guard = Guard::new(narrow_policy(policy, place));
         ["127.0.0.1", "10.0.0.1", "8.8.8.8"].map(|address| guard.check_ip(address.parse().unwrap()).is_ok())

@@ -1,5 +1,5 @@
-//! An answer and two of the ways to read it: whole, or line by line while the peer still works; `events` has the third.
-//! All have limits, and all close the connection if the answer is dropped before its end.
+//! A response and two ways to read it: whole, or line by line while the peer is still working; `events` has the third.
+//! All have limits, and all close the connection if the response is dropped before its end.
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode};
@@ -9,10 +9,10 @@ use hyper::body::Incoming;
 
 use crate::error::NetError;
 
-/// Most memory that is set aside on the word of a `Content-Length` header alone.
+/// Maximum memory that is reserved because of a `Content-Length` header alone.
 const MAX_RESERVE: usize = 64 * 1024;
 
-/// The head of an answer; the body is still to be read.
+/// The head of a response; the body is still to be read.
 #[derive(Debug)]
 pub struct HttpResponse {
     pub status: StatusCode,
@@ -30,10 +30,10 @@ impl HttpResponse {
         self.body
     }
 
-    /// The whole body. Fails as soon as the announced or the counted size is over the limit.
+    /// The whole body. Fails as soon as the announced or the received size exceeds the limit.
     pub async fn bytes(mut self, limit: usize) -> Result<Bytes, NetError> {
         let announced = announced_size(&self.body, limit)?;
-        // Most answers come in one piece, which is handed on as it is.
+        // Most responses arrive in one piece, which is passed on without a copy.
         let Some(first) = next_chunk(&mut self.body).await? else { return Ok(Bytes::new()) };
         check_size(first.len(), limit)?;
         let Some(second) = next_chunk(&mut self.body).await? else { return Ok(first) };
@@ -68,22 +68,22 @@ impl HttpResponse {
 #[derive(Debug)]
 pub struct ResponseLines {
     body: Incoming,
-    /// Received and not yet looked at.
+    /// Received and not yet parsed.
     chunk: Bytes,
     /// The start of a line whose end has not been received.
     begun: BytesMut,
     received: usize,
     line_limit: usize,
     total_limit: usize,
-    /// Told again on each further call: an answer that broke must not look like one that ended.
+    /// Returned again on each further call: a broken response must not look like one that ended.
     failed: Option<NetError>,
 }
 
 impl ResponseLines {
-    /// The next line without its line end, `None` after the last. Empty lines are left out: peers send them to keep
-    /// the connection alive. The last line need not have a line end.
+    /// The next line without its line ending, `None` after the last. Empty lines are skipped: peers send them to keep
+    /// the connection alive. The last line may lack a line ending.
     ///
-    /// Nothing is lost when the future is dropped: the next call goes on where it was.
+    /// Cancel safe: the next call continues where a dropped one stopped.
     pub async fn next(&mut self) -> Result<Option<Bytes>, NetError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
@@ -116,7 +116,7 @@ impl ResponseLines {
         }
     }
 
-    /// A line whose end is in the chunk; otherwise the chunk is moved to the line that has begun.
+    /// A line that ends in the chunk; otherwise the chunk is appended to the started line.
     fn take_line(&mut self) -> Result<Option<Bytes>, NetError> {
         let end = self.chunk.iter().position(|byte| *byte == b'\n');
         check_size(self.begun.len() + end.unwrap_or(self.chunk.len()), self.line_limit)?;
@@ -141,7 +141,7 @@ fn without_return(mut line: Bytes) -> Bytes {
     line
 }
 
-/// The size that the peer has announced, 0 if it did not.
+/// The announced size, 0 if unknown.
 fn announced_size(body: &Incoming, limit: usize) -> Result<usize, NetError> {
     let size = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     check_size(size, limit)?;
@@ -152,9 +152,9 @@ pub(crate) fn check_size(size: usize, limit: usize) -> Result<(), NetError> {
     if size > limit { Err(NetError::TooLarge { limit }) } else { Ok(()) }
 }
 
-/// The next piece of the body; trailers are passed over.
+/// The next piece of the body; trailers are ignored.
 pub(crate) async fn next_chunk(body: &mut Incoming) -> Result<Option<Bytes>, NetError> {
-    // Known from `Content-Length`: no need to wait until the connection says so as well.
+    // Known from `Content-Length`: no need to wait for the connection to report it.
     if body.is_end_stream() {
         return Ok(None);
     }

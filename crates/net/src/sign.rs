@@ -1,5 +1,5 @@
-//! Signs requests to apps and checks such signatures: HMAC-SHA256 over time and body. What is signed is
-//! `{timestamp}.{body}`; the URL is not part of it, so a proxy in front of the app may rewrite paths.
+//! Signs requests to apps and verifies such signatures: HMAC-SHA256 over
+//! `{timestamp}.{body}`. The URL is not covered, so a proxy in front of the app may rewrite paths.
 
 use std::fmt::{self, Write as _};
 
@@ -8,18 +8,18 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use sha2::Sha256;
 use subtle::{Choice, ConstantTimeEq};
 
-/// When the request was signed, in Unix milliseconds, decimal.
+/// When the request was signed: Unix milliseconds, decimal.
 pub const TIMESTAMP_HEADER: HeaderName = HeaderName::from_static("x-toolyard-timestamp");
-/// `v1=` and the signature in hex; several, separated by commas, while keys are changed.
+/// `v1=` and the signature in hex; several, separated by commas, during a key rotation.
 pub const SIGNATURE_HEADER: HeaderName = HeaderName::from_static("x-toolyard-signature");
 
-/// Most signatures in one header.
+/// Maximum number of signatures in one header.
 pub const MAX_SIGNATURES: usize = 4;
 
 const VERSION: &str = "v1=";
 const TAG_BYTES: usize = 32;
 
-/// Why a request is not believed.
+/// Why a signature is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
     #[error("the request has no signature; send {TIMESTAMP_HEADER} and {SIGNATURE_HEADER}")]
@@ -34,11 +34,11 @@ pub enum SignatureError {
     TooOld,
     #[error("the request was signed in the future; check the clocks of both sides")]
     TooNew,
-    #[error("the signature does not fit the body; check that both sides have the same signing secret")]
+    #[error("the signature does not match the body; check that both sides have the same signing secret")]
     Mismatch,
 }
 
-/// Puts both headers on a request: one signature a key, so that the other side may change keys at its own time.
+/// Adds both headers to a request: one signature per key, so that the other side can rotate keys at its own pace.
 pub fn sign_all(keys: &[SigningKey], headers: &mut HeaderMap, timestamp_ms: i64, body: &[u8]) {
     let signatures: Vec<_> = keys.iter().map(|key| key.sign(timestamp_ms, body)).collect();
     // Hex and commas are always a valid header value.
@@ -48,7 +48,7 @@ pub fn sign_all(keys: &[SigningKey], headers: &mut HeaderMap, timestamp_ms: i64,
     }
 }
 
-/// A signing secret, ready to use. Cheap to sign with: the key is mixed in once, here.
+/// A signing secret, ready to use. Signing is cheap: the key is processed once, here.
 #[derive(Clone)]
 pub struct SigningKey(Hmac<Sha256>);
 
@@ -72,8 +72,8 @@ impl SigningKey {
         text
     }
 
-    /// Checks the two headers of a request against its body. One fitting signature is enough; signatures of versions
-    /// other than `v1` are passed over.
+    /// Verifies the two headers of a request against its body. One matching signature is enough; signatures of versions
+    /// other than `v1` are ignored.
     pub fn verify(
         &self,
         timestamp_header: Option<&str>,
@@ -101,14 +101,14 @@ impl SigningKey {
 
     fn compute_tag(&self, timestamp_ms: i64, body: &[u8]) -> [u8; TAG_BYTES] {
         let mut mac = self.0.clone();
-        // Feeding a MAC cannot fail; `write!` only wants to be asked.
+        // Writing to a MAC cannot fail; `write!` only returns a result.
         let _ = write!(MacWriter(&mut mac), "{timestamp_ms}.");
         mac.update(body);
         mac.finalize().into_bytes().into()
     }
 }
 
-/// Lets a number be printed straight into the MAC, without a string in between.
+/// Formats a number directly into the MAC, without a string in between.
 struct MacWriter<'a>(&'a mut Hmac<Sha256>);
 
 impl fmt::Write for MacWriter<'_> {
@@ -165,7 +165,7 @@ mod tests {
         let key = SigningKey::new("s3cret");
         assert_eq!(key.sign(NOW, BODY), SIGNATURE);
         assert_eq!(key.sign(NOW, b""), "v1=37e525fbe39564f9fd574af11f34ba47a343db4864d3d4c81c91e720ba874530");
-        // Longer than a block of SHA-256, a body that is not text, and no key at all.
+        // Longer than a block of SHA-256, a body that is not text, and an empty key.
         assert_eq!(
             SigningKey::new(&"k".repeat(100)).sign(0, &[0x00, 0xff]),
             "v1=01e34f756d64731ab306e29a189653e6877da83160fbba3efc695e3ca6a03830"
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn its_headers_are_believed() {
+    fn own_signature_headers_verify() {
         let key = SigningKey::new("s3cret");
         let mut headers = HeaderMap::new();
         sign_all(std::slice::from_ref(&key), &mut headers, NOW, BODY);

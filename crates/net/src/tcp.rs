@@ -1,5 +1,5 @@
-//! The dialed stream, as hyper wants it. It is `TokioIo<TcpStream>` without the peer's address attached: hyper-util
-//! would copy that into every single response, at the price of four allocations.
+//! The dialed stream for hyper. It is `TokioIo<TcpStream>` without the peer's address: hyper-util
+//! would copy that into every response, at the cost of four allocations.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;

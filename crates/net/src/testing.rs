@@ -1,5 +1,5 @@
-//! For tests, with the feature `testing`: a server on this machine that stands for a host in the world, under its name and
-//! at its port. The guard judges its address like any other.
+//! For tests, with the feature `testing`: a local server in place of a remote host, under its name and
+//! port. The guard checks its address like any other.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use crate::client::{ClientSettings, HttpClient};
 use crate::connect::{GuardedConnector, HostOverride};
 use crate::guard::Guard;
 
-/// A server that stands for a host.
+/// A local server in place of a host.
 #[derive(Debug, Clone)]
 pub struct StandIn {
-    /// The host that it stands for, at whatever port.
+    /// The host it replaces, at any port.
     pub host: String,
-    /// Where it is.
+    /// Its address.
     pub address: SocketAddr,
-    /// The only certificate that is believed, as DER.
+    /// The only trusted certificate, as DER.
     pub root: Vec<u8>,
 }
 
 impl HttpClient {
-    /// A client that finds the stand-in in place of its host.
+    /// A client that connects to the stand-in instead of its host.
     pub fn with_stand_in(
         guard: Guard,
         settings: ClientSettings,

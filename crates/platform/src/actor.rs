@@ -1,4 +1,4 @@
-//! Who acts: a person with a role, or an app, and the credential that shows it.
+//! Who makes a change: a person with a role, or an app, and the credential.
 
 use std::sync::Arc;
 
@@ -7,34 +7,34 @@ use toolyard_protocol::{PackageName, TokenId, UserId, api::Role};
 
 use crate::PlatformError;
 
-/// Somebody whose credential was verified.
+/// An actor with a verified credential.
 #[derive(Debug, Clone)]
 pub enum Actor {
     /// A person, or a program with a person's token.
     Person {
-        /// Who.
+        /// Their name.
         name: String,
-        /// What they may do.
+        /// Their role.
         role: Role,
-        /// What shows it.
+        /// How they authenticated.
         credential: Credential,
     },
     /// An app with its API key.
     App(Arc<AppEntry>),
 }
 
-/// What shows who a person is.
+/// How a person authenticated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credential {
-    /// Dev mode: a header says so.
+    /// Dev mode: the `X-User-Id` header.
     DevHeader,
-    /// This process itself: the platform runs inside the program that asks.
+    /// This process itself: the platform is embedded in the calling program.
     Embedded,
     /// A token of this server.
     Token {
         /// When it expires, in seconds since 1970.
         expires_at: i64,
-        /// Which one, if it is listed.
+        /// Its id, if it is listed.
         id: Option<TokenId>,
     },
     /// A token of the configured identity provider.
@@ -44,7 +44,7 @@ pub enum Credential {
     },
 }
 
-/// An actor that may act for any user has to name one.
+/// The actor may act for any user, but named none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoUserNamed;
 
@@ -57,7 +57,7 @@ impl Actor {
         }
     }
 
-    /// Whether it is a person with the role of an operator.
+    /// Whether it is an operator.
     pub fn is_operator(&self) -> bool {
         matches!(self, Self::Person { role: Role::Operator, .. })
     }
@@ -75,7 +75,7 @@ impl Actor {
         Err(PlatformError::forbidden("this needs an operator's token"))
     }
 
-    /// Refuses apps: what they may change of themselves is listed in the verbs.
+    /// Refuses apps; what they may change themselves is checked in the verbs.
     pub fn require_person(&self, why: &'static str) -> Result<(), PlatformError> {
         if self.is_app() { Err(PlatformError::forbidden(why)) } else { Ok(()) }
     }
@@ -90,7 +90,7 @@ impl Actor {
         }
     }
 
-    /// The user for whom this actor acts: users act for themselves, operators and apps for the user they name.
+    /// The user this actor acts for: users act for themselves, operators and apps for the user they name.
     pub fn acting_user(&self, named: Option<UserId>) -> Result<Result<UserId, NoUserNamed>, PlatformError> {
         match (self, named) {
             (Self::Person { role: Role::Operator, .. } | Self::App(_), Some(user)) => Ok(Ok(user)),
@@ -115,8 +115,8 @@ impl Actor {
 /// A user, and who acts for them.
 #[derive(Debug, Clone)]
 pub struct ActorOfUser {
-    /// For whom.
+    /// The user.
     pub user: UserId,
-    /// Who.
+    /// The actor.
     pub actor: Actor,
 }

@@ -9,30 +9,30 @@ use toolyard_trust::ManifestChange as PluginUpdate;
 /// Why a change was not made. Nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum PlatformError {
-    /// It does not exist, or this actor may not know that it does.
+    /// It does not exist, or this actor may not know about it.
     #[error("there is no {0} here")]
     NotFound(String),
-    /// The request is wrong, with everything that is wrong in it.
+    /// The request is invalid, with all of its problems.
     #[error("{message}")]
     Invalid {
         /// What cannot be done.
         message: String,
-        /// What is wrong, and where.
+        /// The problems, each with its path.
         problems: Vec<Problem>,
     },
-    /// Something else is in the way.
+    /// It conflicts with the current state.
     #[error("{0}")]
     Conflict(String),
-    /// This actor may not do this.
+    /// This actor may not do it.
     #[error("{0}")]
     Forbidden(String),
     /// The credential is not accepted.
     #[error("{0}")]
     BadCredential(String),
-    /// A plugin asks for more than the user agreed to.
+    /// A plugin needs permissions that the user has not granted.
     #[error("{}", .0.message)]
     NeedsAgreement(Box<NeededAgreement>),
-    /// Too many requests of this actor.
+    /// Too many requests from this actor.
     #[error("too many requests; try again in {} s", .0.as_secs() + 1)]
     RateLimited(Duration),
     /// A quota is reached.
@@ -44,7 +44,7 @@ pub enum PlatformError {
     /// It cannot be done now.
     #[error("{0}")]
     Unavailable(String),
-    /// The server failed; the log says why.
+    /// The server failed; details are in the log.
     #[error("{0}")]
     Internal(&'static str),
     /// The store failed.
@@ -55,38 +55,38 @@ pub enum PlatformError {
 /// What a user has to agree to before a plugin is installed.
 #[derive(Debug)]
 pub struct NeededAgreement {
-    /// For people.
+    /// A message for people.
     pub message: String,
-    /// All that the plugin asks for.
+    /// All permissions that the plugin requests.
     pub asks_for: PluginPermissions,
-    /// What of that the user has not agreed to.
+    /// The permissions that the user has not granted.
     pub not_agreed: PluginPermissions,
     /// What an update changes.
     pub change: Option<PluginUpdate>,
 }
 
 impl PlatformError {
-    /// There is no such thing, for this actor.
+    /// It does not exist for this actor.
     pub fn not_found(what: impl std::fmt::Display) -> Self {
         Self::NotFound(what.to_string())
     }
 
-    /// One thing is wrong with the request.
+    /// The request is invalid for one reason.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::Invalid { message: message.into(), problems: Vec::new() }
     }
 
-    /// These are wrong with the request.
+    /// The request is invalid, with these problems.
     pub fn invalid_with(message: impl Into<String>, problems: Vec<Problem>) -> Self {
         Self::Invalid { message: message.into(), problems }
     }
 
-    /// Something else is in the way.
+    /// It conflicts with the current state.
     pub fn conflict(message: impl Into<String>) -> Self {
         Self::Conflict(message.into())
     }
 
-    /// This actor may not do this.
+    /// This actor may not do it.
     pub fn forbidden(message: impl Into<String>) -> Self {
         Self::Forbidden(message.into())
     }

@@ -1,8 +1,8 @@
-//! The application layer: everything that changes the platform, one verb a file.
+//! The application layer: everything that changes the platform, one verb per file.
 //!
-//! Each verb has the same shape: an [`Actor`] comes in, the request is checked, the change is written, and it is announced. A
-//! typed [`PlatformError`] goes out. Doors read a request, call a verb and write the response; they hold no rule. Live parts
-//! (connections, sessions, caches) subscribe to the announcements; no verb calls them.
+//! Each verb has the same shape: it takes an [`Actor`], checks the request, writes the change, and announces it. It
+//! fails with a typed [`PlatformError`]. Doors parse a request, call a verb and write the response; they contain no
+//! rules. Live components (connections, sessions, caches) subscribe to the announcements; no verb calls them.
 //!
 //! | to change | look in |
 //! | --- | --- |
@@ -40,14 +40,14 @@ pub use self::{
     rate_limits::RequestLimits,
 };
 
-/// Bounds and defaults that the operator sets.
+/// Limits and defaults that the operator sets.
 #[derive(Debug, Clone)]
 pub struct PlatformConfig {
-    /// The kind of an app that does not say its kind.
+    /// The default kind of an app.
     pub default_app_kind: AppKind,
-    /// The longest timeout of a call that an app or an upstream may ask for, in milliseconds.
+    /// The longest call timeout that an app or an upstream may request, in milliseconds.
     pub max_call_timeout_ms: u64,
-    /// The longest time to start that an app may ask for, in milliseconds.
+    /// The longest wake timeout that an app may request, in milliseconds.
     pub max_wake_timeout_ms: u64,
     /// How many tokens there may be.
     pub token_quota: TokenQuota,
@@ -55,30 +55,30 @@ pub struct PlatformConfig {
     pub allow_commands: bool,
 }
 
-/// What the verbs work with.
+/// The dependencies of the verbs.
 pub struct Platform {
     /// Everything durable.
     pub stores: Stores,
-    /// What each user can see.
+    /// The catalog of tools.
     pub catalog: Arc<Catalog>,
-    /// The time of day.
+    /// The wall clock.
     pub clock: Arc<dyn Clock>,
-    /// Unguessable numbers.
+    /// Generates ids.
     pub ids: Arc<dyn IdGenerator>,
-    /// Seals what is stored and must not be read.
+    /// Seals secrets before they are stored.
     pub secrets: Arc<dyn SecretSealer>,
     /// Signs and verifies tokens.
     pub tokens: Arc<tokens::TokenSigner>,
-    /// Where apps and upstreams may be.
+    /// Which URLs apps and upstreams may have.
     pub guard: Guard,
-    /// Where pages, pictures and what plugins fetch may be.
+    /// Which URLs may be used for pages, images and plugin requests.
     pub web_guard: Guard,
     /// Sends requests to apps.
     pub http: HttpClient,
-    /// Trust in plugins, and what runs them.
+    /// Plugin trust and execution.
     pub plugins: plugins::PluginContext,
-    /// How often callers may change something.
+    /// Rate limits of changes.
     pub limits: RequestLimits,
-    /// Bounds and defaults.
+    /// Limits and defaults.
     pub config: PlatformConfig,
 }

@@ -1,4 +1,4 @@
-//! Rate limits of requests that change something. Calls of tools have limits of their own, in the executor.
+//! Rate limits of requests that change something. Tool calls have their own limits, in the executor.
 
 use toolyard_core::policy::{CallerLimiter, RateLimit};
 
@@ -11,12 +11,12 @@ pub struct RequestLimits {
 }
 
 impl RequestLimits {
-    /// Limits for all requests, and for those that make the server work or ask somebody else.
+    /// Limits for all requests, and for costly ones: those that compute much or send requests.
     pub fn new(all: RateLimit, costly: RateLimit) -> Self {
         Self { all: CallerLimiter::new(all), costly: CallerLimiter::new(costly) }
     }
 
-    /// Counts a request. Operators may ask as often as they like.
+    /// Counts a request. Operators are not limited.
     pub fn check_request(&self, actor: &Actor) -> Result<(), PlatformError> {
         if actor.is_operator() {
             return Ok(());
@@ -24,12 +24,12 @@ impl RequestLimits {
         self.all.check(&actor.name()).map_err(PlatformError::RateLimited)
     }
 
-    /// Counts a request that makes the server work, or ask somebody else.
+    /// Counts a costly request.
     pub fn check_costly(&self, actor: &Actor) -> Result<(), PlatformError> {
         self.costly.check(&actor.name()).map_err(PlatformError::RateLimited)
     }
 
-    /// Forgets actors that are as good as new, so that memory stays bounded.
+    /// Evicts actors whose limits are fully refilled, so that memory stays bounded.
     pub fn evict_idle(&self) {
         self.all.evict_idle();
         self.costly.evict_idle();

@@ -1,4 +1,4 @@
-//! Bodies of the REST API that are not calls.
+//! Request and response bodies of the REST API, except calls.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
@@ -12,54 +12,54 @@ use crate::{
     problem::Problem,
 };
 
-/// An error outside of calls: what was wrong, where, and what to do.
+/// An API error that does not come from a tool call: what was wrong, where, and what to do.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ApiError {
-    /// A short code that programs can act on.
+    /// A short code for programs.
     pub code: ApiErrorCode,
-    /// For people.
+    /// Human-readable message.
     pub message: String,
-    /// Every place that is wrong, where a document was refused.
+    /// Every invalid place, if a document was rejected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<Problem>,
 }
 
-/// Body of an error outside of calls.
+/// Body of an API error.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ApiErrorBody {
     /// The error.
     pub error: ApiError,
 }
 
-/// Codes of errors outside of calls.
+/// Codes of API errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ApiErrorCode {
-    /// The request is not well formed.
+    /// The request is malformed.
     InvalidRequest,
-    /// Nobody in particular is asking.
+    /// The request is not authenticated.
     Unauthorized,
-    /// Known, and not allowed.
+    /// Authenticated, but not allowed.
     Forbidden,
-    /// Not there, or not for this caller.
+    /// Does not exist, or is not visible to this caller.
     NotFound,
-    /// Already there, or changed meanwhile.
+    /// Already exists, or was changed in the meantime.
     Conflict,
-    /// More than a bound allows.
+    /// Exceeds a limit.
     TooLarge,
     /// Too many requests.
     RateLimited,
-    /// The caller stores as much as a quota allows; the text names it.
+    /// The caller has reached a quota; the message names it.
     QuotaReached,
-    /// Nobody set up what would be needed for it.
+    /// Not configured on this server.
     NotImplemented,
-    /// The server stops, or a part it needs is away.
+    /// The server is shutting down, or a part it needs is unavailable.
     Unavailable,
-    /// A fault of the server; the log says more.
+    /// Internal server error; see the log.
     Internal,
 }
 
-/// What a person may do. Each includes the ones before.
+/// What a person may do. Each role includes the ones before.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -69,17 +69,17 @@ pub enum Role {
     User,
     /// Registers apps.
     Developer,
-    /// Signs plugins and calls them back.
+    /// Signs and revokes plugins.
     Curator,
     /// Runs the platform.
     Operator,
 }
 
 impl Role {
-    /// Every role, in rising order.
+    /// Every role, in ascending order.
     pub const ALL: [Self; 4] = [Self::User, Self::Developer, Self::Curator, Self::Operator];
 
-    /// The role as it is written.
+    /// The wire name of the role.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -90,25 +90,25 @@ impl Role {
     }
 }
 
-/// What is known of a token. Never the token itself.
+/// A token without its secret part.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenInfo {
-    /// By which it is revoked.
+    /// The id to revoke it by.
     pub id: TokenId,
-    /// What for.
+    /// What it is for.
     pub name: String,
-    /// Whose.
+    /// The user it was issued to.
     pub subject: String,
-    /// What it allows.
+    /// The role it grants.
     pub role: Role,
-    /// When it was made, ISO 8601.
+    /// When it was issued, ISO 8601.
     pub created_at: String,
-    /// When it ends, ISO 8601.
+    /// When it expires, ISO 8601.
     pub expires_at: String,
-    /// By whom it was made.
+    /// Who issued it.
     pub created_by: String,
-    /// With which token, where that one is listed: it is revoked with that one.
+    /// The token it was issued with, if that one is listed. Revoking that one revokes this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_with: Option<TokenId>,
     /// When it was revoked, ISO 8601.
@@ -116,28 +116,28 @@ pub struct TokenInfo {
     pub revoked_at: Option<String>,
 }
 
-/// Answer to `GET /api/tokens`.
+/// Response to `GET /api/tokens`.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TokenList {
-    /// The newest first.
+    /// Newest first.
     pub tokens: Vec<TokenInfo>,
-    /// The `before` of the next page; missing on the last one.
+    /// Pass it as `before` to get the next page; missing on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
-/// An app as the API shows it. Never a key, never a secret.
+/// An app as the API shows it, without key and secret.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppSummary {
-    /// Its name.
+    /// The package name.
     pub package_name: PackageName,
-    /// What its developer says of it.
+    /// What its developer configured.
     #[serde(flatten)]
     pub details: AppDetails,
     /// Who registered it.
     pub owner: String,
-    /// Current version of its tools; 0 is none yet.
+    /// Current version of its tools; 0 if there is none yet.
     pub tools_version: u64,
     /// How many tools it has.
     pub tool_count: u64,
@@ -147,50 +147,50 @@ pub struct AppSummary {
     pub updated_at: String,
 }
 
-/// Answer to `POST /api/apps`: the only time that key and secret are shown.
+/// Response to `POST /api/apps`. Key and secret are shown only here.
 #[derive(Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppCreated {
     /// The app.
     pub app: AppSummary,
-    /// The app shows it when it connects or calls. Keep it.
+    /// The app sends it when it connects or calls. Store it now.
     pub api_key: String,
-    /// With it the app checks that a call comes from this server. Keep it.
+    /// The app uses it to verify that a call comes from this server. Store it now.
     pub signing_secret: String,
 }
 
-/// Answer to a rotation of the key.
+/// Response to a key rotation.
 #[derive(Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NewKey {
-    /// The new key; the old one is void.
+    /// The new key. The old one is invalid.
     pub api_key: String,
 }
 
-/// Answer to a rotation of the signing secret.
+/// Response to a rotation of the signing secret.
 #[derive(Debug, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NewSecret {
-    /// The new secret; calls are signed with old and new until the app was told.
+    /// The new secret. Calls are signed with both until the rotation is finished.
     pub signing_secret: String,
 }
 
-/// Body of `POST /api/apps/{package}/tools`: the whole set.
+/// Body of `POST /api/apps/{package}/tools`: the complete set.
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolSet {
-    /// Every tool of the app, as MCP defines them, or in the older form with `id` and `parameters`.
+    /// Every tool of the app as an MCP definition, or in the older form with `id` and `parameters`.
     #[schemars(with = "Vec<Value>")]
     pub tools: Vec<Box<RawValue>>,
-    /// Every prompt of the app, as MCP defines them.
+    /// Every prompt of the app as an MCP definition.
     #[serde(default)]
     #[schemars(with = "Vec<Value>")]
     pub prompts: Vec<Box<RawValue>>,
-    /// Every resource of the app, as MCP defines them.
+    /// Every resource of the app as an MCP definition.
     #[serde(default)]
     #[schemars(with = "Vec<Value>")]
     pub resources: Vec<Box<RawValue>>,
-    /// Every resource template of the app, as MCP defines them.
+    /// Every resource template of the app as an MCP definition.
     #[serde(default)]
     #[schemars(with = "Vec<Value>")]
     pub resource_templates: Vec<Box<RawValue>>,
@@ -200,15 +200,15 @@ pub struct ToolSet {
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VersionSummary {
-    /// Counts from 1.
+    /// Starts at 1.
     pub version: u64,
     /// SHA-256 of the set.
     pub hash: String,
-    /// When, ISO 8601.
+    /// When it was published, ISO 8601.
     pub created_at: String,
-    /// By whom.
+    /// Who published it.
     pub created_by: String,
-    /// Whether it is the one in use.
+    /// Whether it is the current version.
     pub current: bool,
     /// How many tools it has.
     pub tool_count: u64,
@@ -221,13 +221,13 @@ pub struct VersionDiff {
     /// The tools.
     #[serde(flatten)]
     pub tools: ListDiff,
-    /// The prompts, where they differ.
+    /// The prompts, if they differ.
     #[serde(default, skip_serializing_if = "ListDiff::is_empty")]
     pub prompts: ListDiff,
-    /// The resources, by URI, where they differ.
+    /// The resources by URI, if they differ.
     #[serde(default, skip_serializing_if = "ListDiff::is_empty")]
     pub resources: ListDiff,
-    /// The resource templates, by URI template, where they differ.
+    /// The resource templates by URI template, if they differ.
     #[serde(default, skip_serializing_if = "ListDiff::is_empty")]
     pub resource_templates: ListDiff,
 }
@@ -235,11 +235,11 @@ pub struct VersionDiff {
 /// What changed in one list.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ListDiff {
-    /// What only the later one has.
+    /// Only in the later version.
     pub added: Vec<String>,
-    /// What only the earlier one has.
+    /// Only in the earlier version.
     pub removed: Vec<String>,
-    /// What is in both, with the members that differ.
+    /// In both, with the members that differ.
     pub changed: Vec<EntryDiff>,
 }
 
@@ -253,7 +253,7 @@ impl ListDiff {
 /// What changed in one tool, prompt, resource or template.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct EntryDiff {
-    /// Its name, or its URI.
+    /// Its name or URI.
     pub name: String,
     /// The members that differ: `description`, `inputSchema`.
     pub fields: Vec<String>,
@@ -263,14 +263,14 @@ pub struct EntryDiff {
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InstallSummary {
-    /// Which app.
+    /// The package name.
     pub package_name: PackageName,
-    /// Its name for people; the package where it has none.
+    /// The display name; the package name if it has none.
     pub name: String,
-    /// Its picture: an https or data URL.
+    /// Its icon: an https or data URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub icon_url: Option<String>,
-    /// Since when, ISO 8601.
+    /// When it was installed, ISO 8601.
     pub installed_at: String,
     /// Whether it may call the tools of other apps for this user.
     pub assistant: bool,
@@ -279,31 +279,51 @@ pub struct InstallSummary {
 /// Body of `PUT /api/settings/tools/{name}`.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolSwitch {
-    /// Whether the tool may be seen and called.
+    /// Whether the tool is visible and callable.
     pub enabled: bool,
 }
 
-/// One tool that the user has switched off.
+/// One tool that the user has disabled.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolSetting {
-    /// Which tool.
+    /// The tool.
     pub name: ToolName,
-    /// Whether it may be seen and called.
+    /// Whether it is visible and callable.
     pub enabled: bool,
 }
 
-/// A hidden tool and why.
+/// The kind of reason why a tool is hidden, for programs. [`HiddenTool::reason`] is for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HiddenKind {
+    /// The device lacks hardware that the app requires.
+    Hardware,
+    /// The user switched the tool off.
+    SwitchedOff,
+    /// The whole package cannot run: its plugin is not trusted, or its upstream is disabled.
+    PackageDisabled,
+    /// The definition cannot be used.
+    InvalidDefinition,
+    /// Another tool has the alias.
+    AliasTaken,
+    /// The view reached its limit of tools or bytes.
+    ViewFull,
+}
+
+/// A hidden tool and the reason.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HiddenTool {
-    /// Which tool.
+    /// The tool.
     pub name: ToolName,
-    /// Its title, where it has one and is a tool at all.
+    /// Its title, if it has one and the tool exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Its description, where it is a tool at all.
+    /// Its description, if the tool exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Why it is not in the list.
+    /// The kind of reason.
+    pub kind: HiddenKind,
+    /// Why it is not listed, for people.
     pub reason: String,
 }
 
@@ -313,13 +333,13 @@ pub struct HiddenTool {
 pub enum AppState {
     /// Not running.
     Stopped,
-    /// Asked to start, not yet connected.
+    /// Starting, not yet connected.
     Starting,
     /// Connected.
     Running,
-    /// Asked to stop.
+    /// Stopping.
     Stopping,
-    /// The socket broke; the app may come back by itself.
+    /// The socket broke; the app may reconnect.
     Lost,
 }
 
@@ -327,29 +347,29 @@ pub enum AppState {
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunningApp {
-    /// Which app.
+    /// The package name.
     pub package_name: PackageName,
     /// Its state.
     pub state: AppState,
-    /// Whether a call started it, not the user.
+    /// Whether a call started it, and not the user.
     pub woken: bool,
-    /// Whether it owns the screen.
+    /// Whether it owns the display.
     pub foreground: bool,
-    /// What it listens to.
+    /// The streams it is subscribed to.
     pub subscriptions: Vec<String>,
 }
 
-/// Answer to `GET /api/session`.
+/// Response to `GET /api/session`.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionSummary {
-    /// Whose.
+    /// The user.
     pub user_id: UserId,
-    /// Whether a device is connected now.
+    /// Whether a device is connected.
     pub device_connected: bool,
-    /// What the device can do, if that is known.
+    /// What the device can do, if known.
     pub capabilities: Option<Capabilities>,
-    /// The apps that run or are on their way.
+    /// The apps that are running or starting.
     pub apps: Vec<RunningApp>,
 }
 
@@ -357,45 +377,45 @@ pub struct SessionSummary {
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CallSummary {
-    /// Its id.
+    /// The call id.
     pub id: CallId,
-    /// For whom; developers are not told of the calls of their apps.
+    /// The user. Not shown to developers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_id: Option<UserId>,
-    /// Canonical name, or what the caller wrote where that is no tool.
+    /// Canonical name, or what the caller wrote if that is not a tool.
     pub tool: String,
     /// Where the tool ran: `app`.
     pub source: String,
-    /// Which door it came through: `rest`.
+    /// The door it came through: `rest`.
     pub door: String,
-    /// Who made it: `user`, or `app:` and a package. Not for developers, as the user.
+    /// Who made it: `user`, or `app:` and a package. Not shown to developers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller: Option<String>,
     /// `OK`, or the error code.
     pub outcome: String,
-    /// What the caller was told, truncated, where the call failed. Kept for a limited time; developers see what their app
-    /// did wrong, not what a user wrote.
+    /// The error message, truncated, if the call failed. Stored for a limited time. Developers see what their app did
+    /// wrong, not what a user wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
-    /// Whether the outcome was found under the caller's key, and nothing ran.
+    /// Whether the outcome was stored under the idempotency key, so that the tool did not run again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replayed: bool,
-    /// When it began, ISO 8601 with milliseconds.
+    /// When it started, ISO 8601 with milliseconds.
     pub started_at: String,
     /// How long it took, in microseconds.
     pub duration_us: u64,
     /// How long each step took, in microseconds.
     pub steps: StepTimes,
-    /// Bytes of the arguments.
+    /// Size of the arguments in bytes.
     pub bytes_in: u64,
-    /// Bytes of the result.
+    /// Size of the result in bytes.
     pub bytes_out: u64,
-    /// The trace it belongs to. Not for developers, as it ties the calls of a user together.
+    /// The trace id. Not shown to developers, because it links the calls of a user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_id: Option<String>,
 }
 
-/// Microseconds of each step of a call; a step that was not reached is 0.
+/// Microseconds of each step of a call; 0 if the step was not reached.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[expect(missing_docs, reason = "the names are the steps of the executor")]
 pub struct StepTimes {
@@ -413,7 +433,7 @@ pub struct StepTimes {
 pub struct CallPage {
     /// Newest first.
     pub calls: Vec<CallSummary>,
-    /// Give it as `before` for the next page; missing on the last one.
+    /// Pass it as `before` to get the next page; missing on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
@@ -422,24 +442,24 @@ pub struct CallPage {
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageRow {
-    /// Which tool.
+    /// The tool.
     pub tool: String,
-    /// How many calls.
+    /// Number of calls.
     pub calls: u64,
-    /// How many of them failed.
+    /// Number of failed calls.
     pub errors: u64,
-    /// Their mean duration in microseconds.
+    /// Mean duration in microseconds.
     pub mean_us: u64,
 }
 
-/// Answer to `GET /api/usage`.
+/// Response to `GET /api/usage`.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Usage {
-    /// One row a tool, most calls first.
+    /// One row per tool, most calls first.
     pub tools: Vec<UsageRow>,
 }
 
-/// The text of an outcome in the ledger.
+/// The outcome as the ledger writes it.
 pub fn outcome_text(code: Option<ErrorCode>) -> &'static str {
     code.map_or("OK", ErrorCode::as_str)
 }

@@ -1,7 +1,7 @@
-//! A call: as callers send it, as apps receive it, and what apps send back.
+//! A call: as callers send it, as apps receive it, and the reply of the app.
 //!
-//! The body to an app carries both forms at once, the MCP-style one and the one of older SDKs, and both reply forms are
-//! understood, so apps of either generation answer.
+//! The body to an app carries the MCP-style form and the form of older SDKs at once, and both reply forms are
+//! accepted, so apps of either generation work.
 
 use std::borrow::Cow;
 
@@ -13,12 +13,12 @@ use crate::{
     result::ResultExtensions,
 };
 
-/// The reply with which an app says: I show the result myself, stay silent.
+/// The reply of an app that presents the result itself; the assistant stays silent.
 pub const GIVE_APP_CONTROL_OF_TOOL_RESPONSE: &str = "GIVE_APP_CONTROL_OF_TOOL_RESPONSE";
 
-/// Content type of an answer in lines: progress lines, then one result line.
+/// Content type of a reply in lines: progress lines, then one result line.
 pub const NDJSON: &str = "application/x-ndjson";
-/// What the platform asks an app for.
+/// `Accept` header of calls to apps.
 pub const ACCEPT_FROM_APPS: &str = "application/x-ndjson, application/json";
 /// Header with the caller's idempotency key.
 pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
@@ -31,7 +31,7 @@ pub struct ExecuteRequest<'a> {
     /// Canonical name or alias.
     #[serde(borrow)]
     pub name: Cow<'a, str>,
-    /// The arguments, an object; missing is the same as empty.
+    /// The arguments, an object. Missing means empty.
     #[serde(borrow, default)]
     pub arguments: Option<&'a RawValue>,
 }
@@ -61,7 +61,7 @@ struct AppCallContext<'a> {
 /// Whether the app was started for this call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AppActivation {
-    /// It ran before, or needs no start.
+    /// It was running before, or needs no start.
     WasReady,
     /// It was started for this call.
     StartedForCall,
@@ -95,7 +95,7 @@ impl<'a> AppCall<'a> {
     }
 }
 
-/// A call as an app reads it, in either form.
+/// A call as an app receives it, in either form.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct RawToolCall {
@@ -117,16 +117,16 @@ struct RawCallContext {
     call_id: Option<String>,
 }
 
-/// A call with its two forms made one.
+/// A call with both forms merged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReceivedToolCall {
     /// The tool's local name.
     pub tool: String,
     /// The arguments.
     pub arguments: Map<String, Value>,
-    /// For whom.
+    /// The user.
     pub user: UserId,
-    /// When, as the caller wrote it.
+    /// When it was sent, as the caller wrote it.
     pub timestamp: String,
     /// Whether the app was started for this call.
     pub activated_for_tool: bool,
@@ -134,13 +134,13 @@ pub struct ReceivedToolCall {
     pub call: Option<CallId>,
 }
 
-/// The body is not a tool call; says which part is missing or wrong.
+/// The body is not a tool call. The message says which part is missing or wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not a tool call: {0}")]
 pub struct InvalidToolCall(String);
 
 impl ReceivedToolCall {
-    /// Reads the body of `POST /tool` in either form.
+    /// Parses the body of `POST /tool` in either form.
     pub fn parse(body: &[u8]) -> Result<Self, InvalidToolCall> {
         let call: RawToolCall =
             serde_json::from_slice(body).map_err(|error| InvalidToolCall(error.to_string()))?;
@@ -163,11 +163,11 @@ impl ReceivedToolCall {
     }
 }
 
-/// What an app answers, both forms in one. Which fields are there decides which form it is.
+/// The reply of an app, both forms in one. The fields decide which form it is.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AppReply<'a> {
-    /// New form: did it work?
+    /// New form: whether it succeeded.
     #[serde(default)]
     pub success: Option<bool>,
     /// New form: text, object, or MCP content blocks.
@@ -185,7 +185,7 @@ pub struct AppReply<'a> {
     /// Old form: `success` or `error`.
     #[serde(borrow, default)]
     pub status: Option<Cow<'a, str>>,
-    /// Old form: the answer; `null` says that the app does not know the tool.
+    /// Old form: the result; `null` means that the app does not know the tool.
     #[serde(borrow, default)]
     pub reply: Option<&'a RawValue>,
     /// Old form: what failed.
@@ -193,10 +193,10 @@ pub struct AppReply<'a> {
     pub message: Option<Cow<'a, str>>,
 }
 
-/// What failed, as an app says it.
+/// The error as an app reports it.
 #[derive(Debug, Default, Deserialize)]
 pub struct AppError {
-    /// Its own code, or one of the platform's table.
+    /// Its own code, or one of `ErrorCode`.
     #[serde(default)]
     pub code: String,
     /// What was wrong.
@@ -204,28 +204,28 @@ pub struct AppError {
     pub message: String,
 }
 
-/// A line of an answer in lines, before the result.
+/// Progress of a call, sent before the result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallProgress {
-    /// How far, in the unit of `total`.
+    /// Progress so far, in the unit of `total`.
     pub progress: f64,
-    /// How much there is, if known.
+    /// The total, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<f64>,
-    /// For people.
+    /// Human-readable message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
-/// One line of an answer in lines.
+/// One line of a reply in lines.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum ReplyLine {
-    /// Still at work.
+    /// Progress.
     Progress(CallProgress),
-    /// The last line: the members of a reply stand beside `type`.
+    /// The last line: the members of a reply, next to `type`.
     Result,
-    /// A line from a newer SDK.
+    /// A line type of a newer SDK.
     #[serde(other)]
     Unknown,
 }
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_call_says_why() {
+    fn an_invalid_call_says_why() {
         for (body, word) in
             [("{}", "userId"), (r#"{"userId":"u"}"#, "name"), ("[]", "expected"), ("x", "expected")]
         {

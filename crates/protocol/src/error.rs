@@ -1,10 +1,10 @@
-//! The error table: every code, its HTTP status and whether a caller may simply try again.
+//! The error table: every code, its HTTP status, and whether a caller may retry.
 //!
-//! Tables decide; nobody reads messages.
+//! Code decides by these tables, never by messages.
 
 use serde::{Deserialize, Serialize};
 
-/// What went wrong with a call. Closed: a new code needs a row in every table below.
+/// Why a call failed. A new code needs a row in every table below.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -16,40 +16,40 @@ pub enum ErrorCode {
     InvalidToolName,
     /// Not in the caller's view.
     ToolNotFound,
-    /// Against the input schema.
+    /// The arguments do not match the input schema.
     InvalidArguments,
-    /// An idempotency key came back with other arguments.
+    /// An idempotency key was reused with different arguments.
     Conflict,
-    /// Policy or the user said no.
+    /// Denied by policy or by the user.
     Denied,
     /// Too many calls in a short time.
     RateLimited,
-    /// A concurrency cap of the app, the user or the node.
+    /// A concurrency limit of the app, the user or the node was reached.
     Overloaded,
-    /// No public URL, start refused, hardware, or never connected.
+    /// No public URL, start rejected, missing hardware, or the app never connected.
     AppNotAvailable,
-    /// The app did not answer in time.
+    /// The app did not respond in time.
     Timeout,
-    /// Connection refused, name not found: never sent.
+    /// Connection refused or host name not found: the request was never sent.
     NetworkError,
-    /// The app answered with an error status.
+    /// The app responded with an error status.
     HttpError,
-    /// Not JSON, cut, too large, or against the output schema.
+    /// The response is not JSON, truncated, too large, or does not match the output schema.
     InvalidResponse,
-    /// The app says that it does not know the tool.
+    /// The app does not know the tool.
     ToolNotHandled,
-    /// The app or tool failed and said so.
+    /// The app or tool reported an error.
     ExecutionError,
     /// A handler failed inside the app SDK.
     HandlerError,
-    /// Nobody knows what came of the call under a key: a crash, or a connection that broke. Never run again.
+    /// The outcome of the call under an idempotency key is unknown, after a crash or a broken connection. Never run again.
     OutcomeUnknown,
-    /// The caller went away.
+    /// The caller disconnected or cancelled.
     Cancelled,
 }
 
-/// When a call that ended with a code may be repeated: only where the tool surely did not run, or says that running
-/// twice does no harm.
+/// When a failed call may be repeated: only if the tool certainly did not run, or declares that running twice is
+/// harmless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryRule {
     /// Never.
@@ -58,9 +58,9 @@ pub enum RetryRule {
     Yes,
     /// Only if the app never connected.
     IfNeverConnected,
-    /// Only if the tool says it is read-only or idempotent.
+    /// Only if the tool declares itself read-only or idempotent.
     IfHarmless,
-    /// Only on a 5xx status, and if the tool says it is read-only or idempotent.
+    /// Only on a 5xx status, and if the tool declares itself read-only or idempotent.
     IfServerErrorAndHarmless,
 }
 
@@ -87,7 +87,7 @@ impl ErrorCode {
         Self::Cancelled,
     ];
 
-    /// The code as it stands on the wire and in the ledger.
+    /// The code on the wire and in the ledger.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::InvalidRequest => "INVALID_REQUEST",
@@ -161,14 +161,14 @@ impl std::fmt::Display for ErrorCode {
     }
 }
 
-/// An error as callers see it.
+/// An error as callers receive it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct WireError {
-    /// The code from the table.
+    /// The error code.
     pub code: ErrorCode,
-    /// What was wrong and what to do; a model may read it.
+    /// What was wrong and what to do. A model may read it.
     pub message: String,
-    /// Whether the same call may simply be made again.
+    /// Whether the same call may be retried.
     pub retryable: bool,
 }
 
@@ -184,7 +184,7 @@ mod tests {
         }
     }
 
-    /// The table of the documentation, row by row.
+    /// The table in the documentation, row by row.
     #[test]
     fn the_table() {
         use RetryRule::{IfHarmless, IfNeverConnected, IfServerErrorAndHarmless, No, Yes};

@@ -1,13 +1,13 @@
-//! Who and which: users, calls, app sessions, tokens.
+//! Ids of users, calls, app sessions and tokens.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
 use serde::{Deserialize, Serialize, de};
 
-use crate::name::{shown, text_type};
+use crate::name::{text_excerpt, text_type};
 pub use crate::user_id::{MAX_USER_BYTES, UserId};
 
-/// A text that is no id.
+/// A text that is not a valid id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not {what}")]
 pub struct InvalidId {
@@ -15,16 +15,16 @@ pub struct InvalidId {
     pub(crate) what: &'static str,
 }
 
-/// Bounds and characters of the opaque ids below: visible ASCII, so that they fit headers and URLs.
+/// Parses an opaque id: visible ASCII of limited length, so that it fits headers and URLs.
 fn parse_opaque_id(text: &str, what: &'static str) -> Result<Arc<str>, InvalidId> {
     let visible = |b: u8| b.is_ascii_alphanumeric() || b"-_.:@+".contains(&b);
     if text.is_empty() || text.len() > 512 || !text.bytes().all(visible) {
-        return Err(InvalidId { text: shown(text), what });
+        return Err(InvalidId { text: text_excerpt(text), what });
     }
     Ok(text.into())
 }
 
-/// One tool call, in the ledger, in logs and towards the app.
+/// The id of a tool call, in the ledger, in logs and in requests to the app.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallId(Arc<str>);
 
@@ -48,7 +48,7 @@ impl FromStr for CallId {
     }
 }
 
-/// One run of an app for a user. Handed out by the platform, looked up in a table, never parsed.
+/// The id of one run of an app for a user. Issued by the platform, never parsed.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AppSessionId(Arc<str>);
 
@@ -67,7 +67,7 @@ impl FromStr for AppSessionId {
     }
 }
 
-/// A token of this server, by which it is listed and called back. Says nothing of the token itself.
+/// The id of a token of this server, to list and revoke it. Reveals nothing about the token.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TokenId(Arc<str>);
 
@@ -89,7 +89,7 @@ impl FromStr for TokenId {
     fn from_str(text: &str) -> Result<Self, InvalidId> {
         let is_hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
         if text.len() != 32 || !text.bytes().all(is_hex) {
-            return Err(InvalidId { text: shown(text), what: "a token id: 32 hex digits" });
+            return Err(InvalidId { text: text_excerpt(text), what: "a token id: 32 hex digits" });
         }
         Ok(Self(text.into()))
     }

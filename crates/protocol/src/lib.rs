@@ -1,27 +1,27 @@
-//! Words on the wire.
+//! The wire protocol of the platform.
 //!
 //! Names, tool definitions, calls, results, error codes, device capabilities, session messages and the two legacy tool
-//! schemas. Types and pure functions only: no I/O, no clock, no randomness. Everything else in the workspace, and
-//! everybody who writes a peer, depends on this crate and on little more.
+//! schemas. Types and pure functions only: no I/O, no clock, no randomness. Every other crate depends on this one, and so can
+//! the peers of the platform.
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | `package:tool`, the alias | [`name`] |
+//! | `package:tool`, aliases | [`name`] |
 //! | users, calls, app sessions, tokens | [`id`] |
-//! | what a tool says of itself | [`tool`] |
+//! | tool definitions | [`tool`] |
 //! | prompts and resources of apps | [`items`] |
-//! | a call on its way to an app, and what comes back | [`call`], [`result`] |
+//! | calls to apps and their replies | [`call`], [`result`] |
 //! | the error table | [`error`] |
-//! | chat: requests, and the streams that clients read | [`chat`] |
-//! | apps as they are registered, and the REST bodies | [`app`], [`api`] |
-//! | glasses and what they can do | [`device`] |
-//! | sockets of apps and devices | [`session`], [`stream`] |
-//! | settings of a user that belong to no app | [`platform_settings`] |
-//! | MCP, both eras; servers in the world | [`mcp`], [`upstream`] |
-//! | plugins: manifests, and what they ask for | [`plugin`] |
-//! | patterns of names | [`wildcard`] |
-//! | JSON on one line, for formats of lines | [`line`](mod@line) |
-//! | the forms before MCP | [`legacy`] |
+//! | chat requests and response streams | [`chat`] |
+//! | app registration and REST bodies | [`app`], [`api`] |
+//! | devices and their capabilities | [`device`] |
+//! | WebSocket messages of apps and devices | [`session`], [`stream`] |
+//! | platform settings of a user | [`platform_settings`] |
+//! | MCP, both eras; upstreams | [`mcp`], [`upstream`] |
+//! | plugin manifests and permissions | [`plugin`] |
+//! | name patterns | [`wildcard`] |
+//! | JSON on one line, for line-based formats | [`line`](mod@line) |
+//! | formats before MCP | [`legacy`] |
 
 #![warn(missing_docs)]
 

@@ -1,47 +1,47 @@
-//! JSON on exactly one line, for formats in which a line is a message: server-sent events, NDJSON, data stream v1, MCP over
+//! JSON on exactly one line, for line-based formats: server-sent events, NDJSON, data stream v1, MCP over
 //! stdio, output for programs.
 //!
-//! Raw JSON keeps the form in which an app, a model or an upstream wrote it, line breaks between its tokens included. In such
-//! a format that ends the message in its middle, so everything that is written as a line goes through [`JsonLine`].
+//! Raw JSON keeps the formatting of the app, model or upstream that wrote it, including line breaks. In a line-based
+//! format a line break would end the message early, so everything written as a line goes through [`JsonLine`].
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// JSON without a line break. Only this module makes one.
+/// JSON without a line break. Can only be created in this module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonLine(String);
 
 impl JsonLine {
-    /// A value of ours. Our types have text keys and finite numbers only, so writing cannot fail; if it ever did, the line
-    /// is `null` and not a panic.
+    /// Serializes a value. Our types have string keys and finite numbers only, so this cannot fail; if it ever did, the line
+    /// would be `null` instead of a panic.
     pub fn new<T: Serialize + ?Sized>(value: &T) -> Self {
         Self::from_json(serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned()))
     }
 
-    /// JSON that is written already.
+    /// From existing JSON text.
     pub fn from_json(json: impl Into<String>) -> Self {
         let json = json.into();
         Self(if json.contains(is_line_break) { compact_json(&json) } else { json })
     }
 
-    /// The text, without a line break at its end.
+    /// The text, without a trailing line break.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The text, without a line break at its end.
+    /// The text, without a trailing line break.
     pub fn into_string(self) -> String {
         self.0
     }
 
-    /// The line with the `\n` that ends it, as NDJSON has it.
+    /// The line with its trailing `\n`, as in NDJSON.
     pub fn into_terminated(mut self) -> String {
         self.0.push('\n');
         self.0
     }
 
-    /// A server-sent event that has only data.
+    /// A server-sent event with data only.
     pub fn to_event(&self) -> String {
         format!("data: {self}\n\n")
     }
@@ -64,13 +64,13 @@ impl fmt::Display for JsonLine {
     }
 }
 
-/// What readers of lines and of server-sent events take for the end of a line. U+2028 and U+2029 are no line breaks there.
+/// Characters that end a line in NDJSON and server-sent events. U+2028 and U+2029 do not.
 const fn is_line_break(c: char) -> bool {
     matches!(c, '\n' | '\r')
 }
 
-/// JSON without the whitespace between its tokens. Texts stay as they are: a line break inside one is written as an escape
-/// in every valid JSON, and becomes a space in what is not.
+/// JSON without the whitespace between tokens. Strings stay as they are: valid JSON escapes line breaks inside them; in
+/// invalid JSON they become spaces.
 fn compact_json(json: &str) -> String {
     let mut line = String::with_capacity(json.len());
     let (mut in_text, mut escaped) = (false, false);
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_still_one_line() {
+    fn invalid_json_is_still_one_line() {
         for text in ["\"broken\ntext", "\"a\\\n\"", "not\r\njson", "\n", "{\"a\": \"b\\"] {
             assert!(!JsonLine::from_json(text).as_str().contains(['\n', '\r']), "{text:?}");
         }

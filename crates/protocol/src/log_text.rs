@@ -1,10 +1,10 @@
-//! Text for a log line. What comes from outside must not end the line, begin another one, or make a terminal act.
+//! Text for a log line. External text must not end the line, start another one, or control a terminal.
 
 use std::{borrow::Cow, fmt::Write as _};
 
 use crate::user_id::is_invisible;
 
-/// The text with each character that has no shape of its own written as JSON would escape it, so that a line of a JSON log
+/// Escapes each invisible character as JSON does, so that a line of a JSON log
 /// stays valid JSON.
 pub fn escape_invisible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_invisible) {
@@ -27,7 +27,7 @@ pub fn escape_invisible(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// One line of a log: only its last character may be a line break.
+/// Escapes one log line: only its last character may be a line break.
 pub fn escape_line(line: &str) -> Cow<'_, str> {
     match line.strip_suffix('\n') {
         Some(body) => match escape_invisible(body) {

@@ -1,7 +1,7 @@
 //! Names of packages and tools, and the alias under which models and MCP clients see a tool.
 //!
 //! Names are parsed once, at the edge. The alias is a pure function of the canonical name, so it stays the same when
-//! other apps come and go: stored histories and prompt caches keep working.
+//! other apps are added or removed: stored histories and prompt caches keep working.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -15,41 +15,41 @@ use crate::user_id::is_invisible;
 pub const MAX_PACKAGE_CHARS: usize = 100;
 /// Longest local tool name.
 pub const MAX_TOOL_CHARS: usize = 128;
-/// Longest alias. Leaves room for the prefixes that clients put in front (Mastra 63, Claude 64, Cursor 60).
+/// Longest alias. Leaves room for the prefixes that clients add (Mastra 63, Claude 64, Cursor 60).
 pub const MAX_ALIAS_CHARS: usize = 40;
 
-/// What is left for package and tool in a hashed alias: `package__tool_hhhhhhhhhhhhhh`.
+/// Characters for package and tool in a hashed alias: `package__tool_hhhhhhhhhhhhhh`.
 const HASHED_BUDGET: usize = MAX_ALIAS_CHARS - 2 - 1 - NAME_HASH_CHARS;
-/// The tool part is never cut below this: it is what tells tools of one app apart.
+/// The tool part is never truncated below this: it distinguishes the tools of one app.
 const MIN_TOOL_KEPT: usize = 14;
 
-/// Why a text is not a name. The message says which part is wrong.
+/// Why a text is not a valid name. The message says which part is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidName {
     /// Neither `package:tool` nor an alias.
     #[error("`{0}` is not a tool name: expected `package:tool` or the tool's alias")]
     NotATool(String),
-    /// The package part breaks its rule.
+    /// The package part is invalid.
     #[error(
         "`{0}` is not a package name: 1 to {MAX_PACKAGE_CHARS} of a-z, 0-9, `.`, `_`, `-`, such as `com.example.todo`"
     )]
     Package(String),
-    /// The tool part breaks its rule.
+    /// The tool part is invalid.
     #[error("`{0}` is not a local tool name: 1 to {MAX_TOOL_CHARS} printable ASCII characters without space")]
     Tool(String),
 }
 
-/// A text for an error message, cut so that hostile input cannot fill the log. What one cannot see is written as its
-/// number, so that the message says what is wrong and a text cannot pretend to be another one.
-pub(crate) fn shown(text: &str) -> String {
-    let mut shown = String::new();
+/// A text for an error message, truncated so that hostile input cannot fill the log. Invisible characters are written as
+/// escapes, so that the message shows what is wrong and a text cannot look like another one.
+pub(crate) fn text_excerpt(text: &str) -> String {
+    let mut excerpt = String::new();
     for c in text.chars().take(80) {
-        if is_invisible(c) { shown.extend(c.escape_unicode()) } else { shown.push(c) }
+        if is_invisible(c) { excerpt.extend(c.escape_unicode()) } else { excerpt.push(c) }
     }
     if text.chars().nth(80).is_some() {
-        shown.push('…');
+        excerpt.push('…');
     }
-    shown
+    excerpt
 }
 
 /// The name of an app: `com.example.todo`.
@@ -67,7 +67,7 @@ impl PackageName {
         Self("toolyard".into())
     }
 
-    /// Whether the platform keeps this name for itself: `toolyard`, `mcp.*`, `plugin.*`.
+    /// Whether the name is reserved for the platform: `toolyard`, `mcp.*`, `plugin.*`.
     pub fn is_reserved(&self) -> bool {
         let name = self.as_str();
         name == "toolyard" || name.starts_with("mcp.") || name.starts_with("plugin.")
@@ -80,7 +80,7 @@ impl FromStr for PackageName {
     fn from_str(text: &str) -> Result<Self, InvalidName> {
         let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b);
         if text.is_empty() || text.len() > MAX_PACKAGE_CHARS || !text.bytes().all(allowed) {
-            return Err(InvalidName::Package(shown(text)));
+            return Err(InvalidName::Package(text_excerpt(text)));
         }
         Ok(Self(text.into()))
     }
@@ -102,7 +102,7 @@ impl FromStr for LocalName {
 
     fn from_str(text: &str) -> Result<Self, InvalidName> {
         if text.is_empty() || text.len() > MAX_TOOL_CHARS || !text.bytes().all(|b| b.is_ascii_graphic()) {
-            return Err(InvalidName::Tool(shown(text)));
+            return Err(InvalidName::Tool(text_excerpt(text)));
         }
         Ok(Self(text.into()))
     }
@@ -126,12 +126,12 @@ impl ToolName {
         &self.full
     }
 
-    /// The app's part.
+    /// The package part.
     pub fn package(&self) -> &PackageName {
         &self.package
     }
 
-    /// The tool's part, without the package.
+    /// The tool part, without the package.
     pub fn local_name(&self) -> &str {
         &self.full[self.package.as_str().len() + 1..]
     }
@@ -149,7 +149,7 @@ impl ToolName {
         let (package, tool) = (fold_package(self.package.as_str()), fold_to_identifier(self.local_name()));
         let tool_room = MIN_TOOL_KEPT.max(HASHED_BUDGET.saturating_sub(package.len()));
         let tool = &tool[..tool.len().min(tool_room)];
-        // The front of a package says the least: `com.example.` is everybody's.
+        // The start of a package name says the least: many start with `com.example.`.
         let cut = package.len().saturating_sub(HASHED_BUDGET - tool.len());
         let mut package = package[cut..].to_owned();
         if !package.starts_with(|c: char| c.is_ascii_alphabetic()) {
@@ -164,7 +164,8 @@ impl FromStr for ToolName {
     type Err = InvalidName;
 
     fn from_str(text: &str) -> Result<Self, InvalidName> {
-        let (package, tool) = text.split_once(':').ok_or_else(|| InvalidName::NotATool(shown(text)))?;
+        let (package, tool) =
+            text.split_once(':').ok_or_else(|| InvalidName::NotATool(text_excerpt(text)))?;
         Ok(Self::new(&package.parse()?, &tool.parse()?))
     }
 }
@@ -179,7 +180,7 @@ impl ToolAlias {
         &self.0
     }
 
-    /// The canonical name, where the alias has the plain form, which can be undone.
+    /// The canonical name, if the alias has the plain, reversible form.
     pub fn canonical_name(&self) -> Option<ToolName> {
         // The tool part has no `__` and starts with a letter, so the last `__` is the separator.
         let (package, tool) = self.0.rsplit_once("__")?;
@@ -196,11 +197,11 @@ impl FromStr for ToolAlias {
         let fits = text.len() <= MAX_ALIAS_CHARS
             && text.starts_with(|c: char| c.is_ascii_alphabetic())
             && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-        if fits { Ok(Self(text.into())) } else { Err(InvalidName::NotATool(shown(text))) }
+        if fits { Ok(Self(text.into())) } else { Err(InvalidName::NotATool(text_excerpt(text))) }
     }
 }
 
-/// What a caller may write where a tool is meant: either name.
+/// How a caller may refer to a tool: by canonical name or alias.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolRef {
     /// `package:tool`
@@ -226,7 +227,7 @@ impl fmt::Display for ToolRef {
     }
 }
 
-/// The alias without a hash, only where it can be undone, fits, and cannot be taken for a hashed one.
+/// The alias without a hash, only if it is reversible, fits, and cannot be mistaken for a hashed one.
 fn plain_alias(package: &str, tool: &str) -> Option<String> {
     let package_undoes = package.starts_with(|c: char| c.is_ascii_lowercase())
         && package.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'.')
@@ -344,7 +345,7 @@ mod tests {
 
     #[test]
     fn names_that_shared_32_bits_of_a_hash_have_aliases_of_their_own() {
-        // Found by trying for some minutes; the readable parts are the same, and so were eight hex digits.
+        // Found by brute force: the readable parts are the same, and so were eight hex digits.
         let (one, other) =
             ("com.ex-bank:transfer_money_to_account_68f1", "com.ex-bank:transfer_money_to_account_14963");
         let head = |name: &str| alias(name).rsplit_once('_').unwrap().0.to_owned();

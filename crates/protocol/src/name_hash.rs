@@ -1,16 +1,16 @@
-//! The part of a short name that tells it from all others: a hash of the full name, long enough that nobody finds two names
-//! with the same one.
+//! The unique part of a shortened name: a hash of the full name, long enough to make collisions
+//! infeasible.
 
 use sha2::{Digest, Sha256};
 
 /// Letters and digits of a hash: 68 bits.
 pub const NAME_HASH_CHARS: usize = 14;
-/// The first character. Always a digit, so that words (`list_notifications`) are not taken for a hash.
+/// The first character. Always a digit, so that words (`list_notifications`) are not mistaken for a hash.
 const FIRST: &[u8; 8] = b"23456789";
-/// The others: base 32.
+/// The other characters: base 32.
 const OTHERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
-/// The hash of a name that consists of some parts. Parts are told apart: `a`, `bc` is not `ab`, `c`.
+/// The hash of a name that consists of several parts. Parts are separated: `a`, `bc` differs from `ab`, `c`.
 pub fn name_hash(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for (index, part) in parts.iter().enumerate() {
@@ -20,7 +20,7 @@ pub fn name_hash(parts: &[&str]) -> String {
         hash.update(part);
     }
     let digest = hash.finalize();
-    // Enough bytes for all characters; the front of the digest comes first.
+    // Enough bits for all characters, from the start of the digest.
     let mut bits = digest.iter().take(16).fold(0_u128, |bits, byte| bits << 8 | u128::from(*byte));
     let mut text = String::with_capacity(NAME_HASH_CHARS);
     text.push(char::from(FIRST[(bits >> 125) as usize]));
@@ -32,7 +32,7 @@ pub fn name_hash(parts: &[&str]) -> String {
     text
 }
 
-/// Whether a text ends in `_` and what could be a hash, as only names with a hash may.
+/// Whether a text ends in `_` and what looks like a hash. Only hashed names may.
 pub fn ends_like_name_hash(text: &str) -> bool {
     let bytes = text.as_bytes();
     let Some((head, tail)) = bytes.len().checked_sub(NAME_HASH_CHARS).map(|at| bytes.split_at(at)) else {

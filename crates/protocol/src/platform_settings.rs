@@ -1,22 +1,22 @@
-//! Settings of a user that belong to no app: apps read them as `mentraosSettings`.
+//! Platform settings of a user. Apps read them as `mentraosSettings`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Settings of a user that belong to no app.
+/// Platform settings of a user, shared by all apps.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PlatformSettings {
-    /// Where the user is in time: `Europe/London`.
+    /// The user's time zone: `Europe/London`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_timezone: Option<String>,
-    /// Whether the user reads metres and degrees Celsius, or feet and degrees Fahrenheit.
+    /// Whether to use metric units; if not, imperial units.
     pub metric_system_enabled: bool,
 }
 
 impl PlatformSettings {
-    /// The settings as apps get them.
+    /// The settings as apps receive them.
     pub fn to_map(&self) -> Map<String, Value> {
         let mut map = Map::new();
         if let Some(zone) = &self.user_timezone {

@@ -1,10 +1,10 @@
-//! A place in a document and what is wrong there. Readers collect all of them instead of stopping at the first.
+//! A place in a document and what is wrong there. Parsers collect all problems instead of stopping at the first.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// One thing that is wrong with a document.
+/// One problem in a document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Problem {
     /// Where: `tools[2].inputSchema.type`.

@@ -1,7 +1,7 @@
-//! JSON objects whose members stay as they came.
+//! JSON objects whose members stay raw.
 //!
-//! A tool definition or a result passes through byte-faithful where nobody needs to look inside; [`RawFields`] lets us
-//! read or replace one member and leave the others, their order included, alone.
+//! A tool definition or a result passes through byte for byte unless a part must be inspected. [`RawFields`] can
+//! read or replace one member and leaves the others, and their order, unchanged.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -17,17 +17,17 @@ use serde_json::value::RawValue;
 pub struct RawFields(Vec<(String, Box<RawValue>)>);
 
 impl RawFields {
-    /// The member with that name; the last one where it is there twice, as JSON readers do.
+    /// The member with that name; the last one if it is duplicated, as in other JSON parsers.
     pub fn get(&self, name: &str) -> Option<&RawValue> {
         self.0.iter().rev().find(|(key, _)| key == name).map(|(_, value)| &**value)
     }
 
-    /// The member as a type, if it is there and has that shape.
+    /// The member parsed as a type, if it exists.
     pub fn parse_field<'a, T: Deserialize<'a>>(&'a self, name: &str) -> Option<Result<T, serde_json::Error>> {
         self.get(name).map(|raw| serde_json::from_str(raw.get()))
     }
 
-    /// Puts a member in place of the one with that name, or at the front.
+    /// Replaces the member with that name, or inserts it at the front.
     pub fn set(&mut self, name: &str, value: Box<RawValue>) {
         self.0.retain({
             let mut seen = false;
@@ -39,7 +39,7 @@ impl RawFields {
         }
     }
 
-    /// Takes a member out.
+    /// Removes a member.
     pub fn remove(&mut self, name: &str) {
         self.0.retain(|(key, _)| key != name);
     }
@@ -49,7 +49,7 @@ impl RawFields {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 
-    /// The members by name; of one that is there twice, the last. For whoever looks at many of them.
+    /// The members by name; the last one if a name is duplicated. For reading many of them.
     pub fn by_name(&self) -> BTreeMap<&str, &RawValue> {
         self.0.iter().map(|(name, value)| (name.as_str(), &**value)).collect()
     }
@@ -60,8 +60,8 @@ impl RawFields {
     }
 }
 
-/// Anything of ours as raw JSON. Our types have text keys and finite numbers only, so writing cannot fail; if it ever
-/// did, the answer is `null` and not a panic.
+/// Serializes a value as raw JSON. Our types have string keys and finite numbers only, so this cannot fail; if it ever
+/// did, the result would be `null` instead of a panic.
 pub fn to_raw<T: Serialize + ?Sized>(value: &T) -> Box<RawValue> {
     serde_json::value::to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }

@@ -1,4 +1,4 @@
-//! The result of a tool: a raw MCP `CallToolResult` plus our extensions, and its form over REST.
+//! The result of a tool: a raw MCP `CallToolResult` plus our extensions, and its REST form.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -12,16 +12,16 @@ use crate::{
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ResultExtensions {
-    /// The app shows or speaks the answer itself; the assistant stays silent.
+    /// The app presents the result itself; the assistant stays silent.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub suppress_voice_response: bool,
-    /// What the user may want next.
+    /// Suggestions for the user's next request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub suggested_follow_ups: Vec<String>,
 }
 
 impl ResultExtensions {
-    /// Whether there is nothing to say.
+    /// Whether there are no extensions.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -31,11 +31,11 @@ impl ResultExtensions {
 #[derive(Debug, Clone)]
 pub struct McpResult {
     raw: Box<RawValue>,
-    /// Read once, when the result is made: results may be large.
+    /// Read once on creation: results may be large.
     is_error: bool,
 }
 
-/// The members of a result that we look at.
+/// The members of a result that this server reads.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResultParts<'a> {
@@ -45,7 +45,7 @@ pub struct ResultParts<'a> {
     /// The structured content.
     #[serde(borrow, default)]
     pub structured_content: Option<&'a RawValue>,
-    /// Whether the tool failed and said so.
+    /// Whether the tool reported an error.
     #[serde(default)]
     pub is_error: bool,
 }
@@ -58,22 +58,22 @@ struct TextContentBlock<'a> {
 }
 
 impl McpResult {
-    /// A result of one text.
+    /// A result with one text.
     pub fn from_text(text: &str) -> Self {
         Self::from_parts(Some(to_raw(&[TextContentBlock { r#type: "text", text: text.into() }])), None)
     }
 
-    /// A result that is structured and nothing else. Doors that need a text block make one.
+    /// A result with structured content only. Doors that need a text block add one.
     pub fn from_structured(value: &RawValue) -> Self {
         Self::from_parts(None, Some(value.to_owned()))
     }
 
-    /// A result of content blocks as they came, with structured content where there is some.
+    /// A result with content blocks as received, and optional structured content.
     pub fn from_blocks(content: &RawValue, structured: Option<&RawValue>) -> Self {
         Self::from_parts(Some(content.to_owned()), structured.map(RawValue::to_owned))
     }
 
-    /// With structured content beside what is there.
+    /// Adds structured content.
     #[must_use]
     pub fn with_structured(self, structured: &RawValue) -> Self {
         match serde_json::from_str::<RawFields>(self.raw.get()) {
@@ -90,13 +90,13 @@ impl McpResult {
         Self::from_parts(None, None)
     }
 
-    /// A result as somebody else wrote it, if it is one.
+    /// A result from raw JSON, if it is valid.
     pub fn from_raw(raw: Box<RawValue>) -> Option<Self> {
         let is_error = serde_json::from_str::<ResultParts<'_>>(raw.get()).ok()?.is_error;
         Some(Self { raw, is_error })
     }
 
-    /// The words of a failure, as a result that says so.
+    /// A result that reports an error.
     pub fn from_error_text(text: &str) -> Self {
         let mut fields: RawFields = serde_json::from_str(Self::from_text(text).raw.get()).unwrap_or_default();
         fields.set("isError", to_raw(&true));
@@ -117,14 +117,14 @@ impl McpResult {
         &self.raw
     }
 
-    /// Whether the tool failed and said so.
+    /// Whether the tool reported an error.
     pub fn is_error(&self) -> bool {
         self.is_error
     }
 
-    /// The members that we look at.
+    /// The members that this server reads.
     pub fn parts(&self) -> ResultParts<'_> {
-        // Checked when it was made; an empty result is the honest reading of anything else.
+        // Checked on creation; anything else reads as an empty result.
         serde_json::from_str(self.raw.get()).unwrap_or(ResultParts {
             content: Vec::new(),
             structured_content: None,
@@ -132,7 +132,7 @@ impl McpResult {
         })
     }
 
-    /// The text blocks joined, as the words of a failure.
+    /// The text blocks, joined by line breaks.
     pub fn all_text(&self) -> String {
         let parts = self.parts();
         let texts = parts.content.iter().filter_map(|block| block_text(block));
@@ -145,12 +145,12 @@ fn block_text(block: &RawValue) -> Option<std::borrow::Cow<'_, str>> {
     (block.r#type == "text").then_some(block.text)
 }
 
-/// What a tool gave back.
+/// The result of a tool.
 #[derive(Debug, Clone)]
 pub struct ToolResult {
     /// The MCP result, raw.
     pub mcp: McpResult,
-    /// What the assistant should know beside it.
+    /// Extensions for the assistant.
     pub extensions: ResultExtensions,
 }
 
@@ -161,11 +161,11 @@ impl ToolResult {
     }
 }
 
-/// Body of an answer over REST.
+/// Body of a REST response to a call.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RestResult<'a> {
-    /// Whether the tool ran and did not fail.
+    /// Whether the tool ran and succeeded.
     pub success: bool,
     /// The string of a single text block, else the structured content, else the block list.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -174,12 +174,12 @@ pub struct RestResult<'a> {
     /// What went wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<WireError>,
-    /// What the assistant should know beside it.
+    /// Extensions for the assistant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mentra_extensions: Option<&'a ResultExtensions>,
 }
 
-/// The three forms of content over REST.
+/// The three forms of content in a REST response.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum RestContent<'a> {
@@ -192,7 +192,7 @@ pub enum RestContent<'a> {
 }
 
 impl<'a> RestResult<'a> {
-    /// A result that worked.
+    /// A successful response.
     pub fn from_result(result: &'a ToolResult) -> Self {
         let parts = result.mcp.parts();
         let content = match (parts.content.as_slice(), parts.structured_content) {
@@ -205,7 +205,7 @@ impl<'a> RestResult<'a> {
         Self { success: true, content, error: None, mentra_extensions }
     }
 
-    /// A call that failed.
+    /// A failed response.
     pub fn from_error(error: WireError) -> Self {
         Self { success: false, content: None, error: Some(error), mentra_extensions: None }
     }
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn extensions_show_only_what_is_said() {
+    fn extensions_contain_only_set_members() {
         let extensions = ResultExtensions { suppress_voice_response: true, suggested_follow_ups: vec![] };
         let result = ToolResult { mcp: McpResult::empty(), extensions };
         assert_eq!(

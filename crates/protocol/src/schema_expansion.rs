@@ -1,12 +1,12 @@
-//! What a schema may grow to when its references are written out: a few lines that refer to each other, or to one long text,
-//! can mean more than fits in memory.
+//! Limits for expanding the references of a schema: a few lines that refer to each other, or to one long text,
+//! can expand to more than fits in memory.
 
 use serde_json::Value;
 
-/// Most bytes of names, texts and data of a schema that is written out.
+/// Maximum number of bytes of names, texts and data in an expanded schema.
 pub const MAX_EXPANDED_BYTES: usize = 1024 * 1024;
 
-/// About how many bytes a value takes.
+/// Approximate size of a value in bytes.
 pub fn approximate_bytes(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len(),
@@ -18,12 +18,12 @@ pub fn approximate_bytes(value: &Value) -> usize {
     }
 }
 
-/// Counts the bytes that are written out.
+/// Counts the bytes of an expansion.
 #[derive(Debug, Default)]
 pub struct ByteBudget(usize);
 
 impl ByteBudget {
-    /// Some more bytes. False where they are too many.
+    /// Adds bytes. Returns false if the limit is exceeded.
     #[must_use]
     pub fn add(&mut self, bytes: usize) -> bool {
         self.0 = self.0.saturating_add(bytes);

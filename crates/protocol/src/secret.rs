@@ -1,16 +1,16 @@
-//! A text that must not reach a log.
+//! Text that must not appear in a log.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A key or a hash that is as good as a key. `Debug` hides it; the wire shows it.
+/// A key, or a hash that is as good as a key. `Debug` hides it; serialization does not.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SecretText(String);
 
 impl SecretText {
-    /// Hides a text.
+    /// Wraps a text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }

@@ -1,7 +1,7 @@
-//! What a tool says of itself: an MCP tool definition plus our extensions.
+//! Tool definitions: an MCP definition plus our extensions.
 //!
-//! A definition is read once, when it is registered; what came is kept as it came. Whether its schemas compile is
-//! core's business; here is only the shape.
+//! A definition is parsed once, when it is registered, and stored as received. Only its shape is checked here; core
+//! compiles its schemas.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -15,22 +15,22 @@ use crate::{
     visible::{CleanedJson, strip_invisible_json},
 };
 
-/// Most tools in one app.
+/// Maximum number of tools in one app.
 pub const MAX_TOOLS: usize = 1_000;
 /// Largest definition of one tool, in bytes of JSON.
 pub const MAX_DEFINITION_BYTES: usize = 64 * 1024;
 /// Longest description, in bytes.
 pub const MAX_DESCRIPTION_BYTES: usize = 8 * 1024;
-/// Most activation phrases of one tool, over all languages.
+/// Maximum number of activation phrases of one tool, over all languages.
 pub const MAX_PHRASES: usize = 128;
 /// Longest activation phrase, in bytes.
 pub const MAX_PHRASE_BYTES: usize = 200;
-/// Members of `_meta` that name a user interface, beside `ui.resourceUri`.
+/// Members of `_meta` that name a user interface, in addition to `ui.resourceUri`.
 const UI_URIS: [&str; 2] = ["ui/resourceUri", "openai/outputTemplate"];
-/// Most problems that one answer names.
+/// Maximum number of problems in one response.
 pub const MAX_PROBLEMS: usize = 100;
 
-/// What kind of thing a tool does.
+/// The category of a tool.
 #[derive(
     Debug,
     Clone,
@@ -67,16 +67,16 @@ impl std::str::FromStr for Category {
 
     fn from_str(text: &str) -> Result<Self, String> {
         serde_json::from_value(Value::String(text.to_owned())).map_err(|_| {
-            format!("`{text}` is no category: productivity, media, communication, utility or other")
+            format!("`{text}` is not a category: productivity, media, communication, utility or other")
         })
     }
 }
 
-/// Words after which an assistant may think of the tool.
+/// Phrases that suggest the tool to an assistant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum ActivationPhrases {
-    /// One list for everybody.
+    /// One list for all languages.
     Plain(Vec<String>),
     /// A list per language tag (`en`, `de-AT`).
     ByLanguage(BTreeMap<String, Vec<String>>),
@@ -101,46 +101,46 @@ impl ActivationPhrases {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolExtensions {
-    /// Words after which an assistant may think of the tool.
+    /// Phrases that suggest the tool to an assistant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activation_phrases: Option<ActivationPhrases>,
-    /// What kind of thing it does.
+    /// The category of the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<Category>,
 }
 
-/// The hints of a definition that we act on. Untrusted: they only ever make us more careful or allow a retry.
+/// The hints of a definition that the platform uses. Untrusted: they can only add caution or allow a retry.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ToolAnnotations {
     /// The tool changes nothing.
     pub read_only_hint: bool,
-    /// Running it twice is the same as once.
+    /// Running it twice has the same effect as once.
     pub idempotent_hint: bool,
 }
 
-/// One tool definition, checked for shape, with everything that came kept as it came.
+/// One tool definition with a valid shape, stored as received.
 #[derive(Debug, Clone)]
 pub struct ToolDefinition {
     /// Name inside the app.
     pub name: LocalName,
-    /// For people.
+    /// Human-readable title.
     pub title: Option<String>,
     /// For the model.
     pub description: String,
-    /// Whether it promises a structured result.
+    /// Whether it has an output schema.
     pub has_output_schema: bool,
     /// Hints on side effects.
     pub annotations: ToolAnnotations,
     /// Our extensions.
     pub extensions: ToolExtensions,
-    /// How many invisible characters were taken out of its texts.
+    /// Number of invisible characters removed from its texts.
     pub invisible_chars: usize,
     fields: RawFields,
 }
 
 impl ToolDefinition {
-    /// Reads one definition and names everything that is wrong with it, each under `path`.
+    /// Parses one definition and reports every problem, each under `path`.
     pub fn parse(raw: &RawValue, path: &str) -> Result<Self, Vec<Problem>> {
         let at = |member: &str| format!("{path}.{member}");
         if raw.get().len() > MAX_DEFINITION_BYTES {
@@ -154,7 +154,7 @@ impl ToolDefinition {
         };
         let mut problems = Vec::new();
         if let Some(name) = bad_name {
-            let name = crate::name::shown(&name);
+            let name = crate::name::text_excerpt(&name);
             problems.push(Problem::new(path, format!("the name `{name}` in it has invisible characters")));
         }
         let name = read_name(&fields, &at("name"), "tool", &mut problems);
@@ -184,7 +184,7 @@ impl ToolDefinition {
         }
     }
 
-    /// Reads a whole set and names every problem at once, up to a bound.
+    /// Parses a whole set and reports every problem at once, up to a limit.
     pub fn parse_set(tools: &[Box<RawValue>]) -> Result<Vec<Self>, Vec<Problem>> {
         if tools.len() > MAX_TOOLS {
             return Err(vec![Problem::new("tools", format!("{} tools; at most {MAX_TOOLS}", tools.len()))]);
@@ -205,7 +205,7 @@ impl ToolDefinition {
         if problems.is_empty() { Ok(read) } else { Err(problems) }
     }
 
-    /// JSON Schema of the arguments; its root is `type: object`. Read anew each time: as a value a schema takes many times
+    /// JSON Schema of the arguments; its root is `type: object`. Parsed on every call: a parsed schema takes many times
     /// the memory of its text.
     pub fn input_schema(&self) -> Value {
         self.fields.parse_field("inputSchema").and_then(Result::ok).unwrap_or_default()
@@ -216,19 +216,19 @@ impl ToolDefinition {
         self.fields.parse_field("outputSchema").and_then(Result::ok).filter(|_| self.has_output_schema)
     }
 
-    /// The definition as it came.
+    /// The definition as received.
     pub fn to_raw(&self) -> Box<RawValue> {
         self.fields.to_raw()
     }
 
-    /// The definition as it came, under its canonical name.
+    /// The definition under its canonical name.
     pub fn listed_as(&self, name: &ToolName) -> Box<RawValue> {
         let mut fields = self.fields.clone();
         fields.set("name", to_raw(name));
         fields.to_raw()
     }
 
-    /// The definition as MCP clients see it: under its alias, with the canonical name beside it, and with the URIs of its
+    /// The definition for MCP clients: under its alias, with the canonical name in `_meta`, and with the URIs of its
     /// user interface as they are listed here.
     pub fn listed_for_mcp(&self, name: &ToolName, map_uri: impl Fn(&str) -> Option<String>) -> Box<RawValue> {
         let mut fields = self.fields.clone();
@@ -261,7 +261,7 @@ impl ToolDefinition {
         self
     }
 
-    /// The same tool with a category, where it names none itself.
+    /// Adds a category, if the definition has none.
     #[must_use]
     pub fn with_category(mut self, category: Category) -> Self {
         if self.extensions.category.is_none() {
@@ -274,18 +274,18 @@ impl ToolDefinition {
         self
     }
 
-    /// Whether running it twice does no harm, as the tool itself says.
+    /// Whether the tool declares that running it twice is harmless.
     pub fn is_harmless(&self) -> bool {
         self.annotations.read_only_hint || self.annotations.idempotent_hint
     }
 
-    /// What kind of thing it does.
+    /// The category of the tool.
     pub fn category(&self) -> Category {
         self.extensions.category.unwrap_or_default()
     }
 }
 
-/// The name of a tool or a prompt; `what` says which of them it is.
+/// The name of a tool or a prompt; `what` says which.
 pub(crate) fn read_name(
     fields: &RawFields,
     path: &str,
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_sees_does_not_reach_a_model() {
+    fn invisible_characters_do_not_reach_a_model() {
         let text = r#"{"name":"a","title":"T\u202e","description":"Adds\udb40\udc41 one","inputSchema":{"type":"object","properties":{"k":{"enum":["x\u200b"],"description":"\u2066d"}}}}"#;
         let tool = ToolDefinition::parse(&serde_json::from_str::<Box<RawValue>>(text).unwrap(), "t").unwrap();
         assert_eq!((tool.invisible_chars, tool.description.as_str()), (4, "Adds one"));

@@ -1,4 +1,4 @@
-//! W3C trace context: taken in from callers, passed on to apps.
+//! W3C trace context: received from callers, passed on to apps.
 
 use std::{fmt, str::FromStr};
 
@@ -9,11 +9,11 @@ pub struct TraceParent {
     pub trace_id: u128,
     /// The caller's span.
     pub span_id: u64,
-    /// Whether the caller records this trace.
+    /// Whether the caller samples this trace.
     pub sampled: bool,
 }
 
-/// The text is no `traceparent`. Callers with a broken one are served as if they had sent none.
+/// The text is not a `traceparent`. An invalid header is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a traceparent header")]
 pub struct InvalidTraceParent;

@@ -1,4 +1,4 @@
-//! An MCP server in the world that brings tools, as the operator describes it.
+//! An upstream MCP server, as the operator configures it.
 
 use std::collections::BTreeMap;
 
@@ -11,112 +11,112 @@ use crate::{
     tool::Category,
 };
 
-/// Package of the upstream with an id: `mcp.` and the id.
+/// Prefix of an upstream's package: `mcp.` and the id.
 const PREFIX: &str = "mcp.";
 /// Longest id.
 pub const MAX_ID_CHARS: usize = 40;
-/// Most arguments, variables, headers, patterns or renames of one upstream.
+/// Maximum number of arguments, variables, headers, patterns or renames of one upstream.
 pub const MAX_LIST: usize = 64;
-/// Longest of their texts, in bytes.
+/// Longest text in them, in bytes.
 pub const MAX_TEXT_BYTES: usize = 4 * 1024;
 
-/// The package of an upstream: `github` is `mcp.github`.
+/// The package of an upstream: `mcp.github` for `github`.
 pub fn upstream_package(id: &str) -> Result<PackageName, InvalidName> {
     let fits = !id.is_empty()
         && id.len() <= MAX_ID_CHARS
         && id.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
         && id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b));
     let name = format!("{PREFIX}{id}");
-    if fits { name.parse() } else { Err(InvalidName::Package(crate::name::shown(&name))) }
+    if fits { name.parse() } else { Err(InvalidName::Package(crate::name::text_excerpt(&name))) }
 }
 
-/// The id of an upstream's package.
+/// The upstream id of a package.
 pub fn upstream_id(package: &PackageName) -> &str {
     package.as_str().strip_prefix(PREFIX).unwrap_or(package.as_str())
 }
 
-/// How an upstream asks who is calling.
+/// How an upstream authenticates callers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum UpstreamAuth {
-    /// By the headers that are given, if any: the same for all users.
+    /// By the configured headers, if any: the same for all users.
     #[default]
     Headers,
-    /// By OAuth: each user authorizes for themselves.
+    /// By OAuth: each user authorizes separately.
     OAuth,
 }
 
-/// What is said of an upstream. Either `url` or `command` names it. Values of `headers` and `env` may contain
-/// `${NAME}`, which stands for a variable of the server's environment. In the configuration file names may be written
+/// The configuration of an upstream: either `url` or `command`. Values of `headers` and `env` may contain
+/// `${NAME}` for a variable of the server's environment. In the configuration file, names may be written
 /// with underscores.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct UpstreamDetails {
-    /// For people.
+    /// Display name.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// For people.
+    /// Human-readable description.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// Streamable HTTP: where it answers.
+    /// Streamable HTTP: its URL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Headers of every request.
+    /// Headers for every request.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// How it asks who is calling.
+    /// How it authenticates callers.
     pub auth: UpstreamAuth,
-    /// OAuth: a client id that was registered by hand.
+    /// OAuth: a pre-registered client id.
     #[serde(alias = "client_id", skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
     /// OAuth: its secret; may contain `${NAME}`.
     #[serde(alias = "client_secret", skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<String>,
-    /// OAuth: the authorization server that knows this client; no other one gets to see its secret.
+    /// OAuth: the authorization server of this client. Its secret is sent to no other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issuer: Option<String>,
-    /// OAuth: what to ask for; where it is empty, what the upstream names.
+    /// OAuth: the scopes to request; if empty, those that the upstream names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<String>,
-    /// stdio: the program. Only an operator may name one.
+    /// stdio: the program. Only an operator may set one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// stdio: its arguments.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    /// stdio: its environment; nothing else is inherited but `PATH` and `HOME`.
+    /// stdio: its environment. Only `PATH` and `HOME` are inherited.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// stdio: the folder it runs in.
+    /// stdio: its working directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// stdio: a process for each user, not one for all.
+    /// stdio: one process per user instead of one for all.
     #[serde(alias = "per_user")]
     pub per_user: bool,
-    /// Whether everybody has it without installing it.
+    /// Whether all users have it without installing it.
     #[serde(alias = "for_all")]
     pub for_all: bool,
-    /// Only tools, prompts and resources whose names match one of these; `*` and `?` stand for anything.
+    /// Only tools, prompts and resources whose names match one of these patterns; `*` matches anything, `?` one byte.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub include: Vec<String>,
-    /// None whose names match one of these.
+    /// Excludes names that match one of these patterns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub exclude: Vec<String>,
-    /// Other names for some tools.
+    /// New names for some tools.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub rename: BTreeMap<String, String>,
-    /// What kind of thing its tools do, where they do not say.
+    /// The category of its tools, if they name none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub category: Option<Category>,
-    /// What its tools need of a device.
+    /// The hardware its tools need.
     #[serde(alias = "hardware_requirements", skip_serializing_if = "Vec::is_empty")]
     pub hardware_requirements: Vec<HardwareRequirement>,
-    /// Longest call, in milliseconds; within the bounds of the server.
+    /// Timeout of a call in milliseconds, within the server's limits.
     #[serde(alias = "call_timeout_ms", skip_serializing_if = "Option::is_none")]
     pub call_timeout_ms: Option<u64>,
 }
 
-/// How an upstream is reached.
+/// How to connect to an upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UpstreamEndpoint<'a> {
     /// Over HTTP.
@@ -126,7 +126,7 @@ pub enum UpstreamEndpoint<'a> {
 }
 
 impl UpstreamDetails {
-    /// How it is reached, where exactly one way is named.
+    /// How to connect to it, if exactly one way is configured.
     pub fn endpoint(&self) -> Option<UpstreamEndpoint<'_>> {
         match (&self.url, &self.command) {
             (Some(url), None) => Some(UpstreamEndpoint::Url(url)),
@@ -135,7 +135,7 @@ impl UpstreamDetails {
         }
     }
 
-    /// Everything that is wrong with it, whoever says it.
+    /// Every problem in the configuration.
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         let mut problem = |path: &str, message: &str| problems.push(Problem::new(path, message));
@@ -192,7 +192,7 @@ impl UpstreamDetails {
         problems
     }
 
-    /// Whether it reads the server's environment or runs a program: only an operator may say that.
+    /// Whether only an operator may configure it, because it reads the server's environment, runs a program or is for all users.
     pub fn needs_operator(&self) -> bool {
         let reads = |text: &String| text.contains("${");
         self.command.is_some()
@@ -202,63 +202,63 @@ impl UpstreamDetails {
     }
 }
 
-/// How an upstream is doing.
+/// The state of an upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum UpstreamState {
-    /// Not asked yet.
+    /// Not contacted yet.
     Unknown,
-    /// It answered last time.
+    /// The last request succeeded.
     Up,
-    /// It did not, or not well; its tools are listed as they were.
+    /// The last request failed; its tools are listed as before.
     Down,
-    /// It wants to know who is calling.
+    /// It requires authorization.
     NeedsAuthorization,
-    /// It left the configuration file.
+    /// It was removed from the configuration file.
     Disabled,
 }
 
-/// How an upstream is doing, for whoever asks.
+/// The status of an upstream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UpstreamStatus {
-    /// In one word.
+    /// The state.
     pub state: UpstreamState,
-    /// What went wrong last, while it is not well.
+    /// The last error, while it is not up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
-    /// When its lists were read last, ISO 8601.
+    /// When its lists were last read, ISO 8601.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listed_at: Option<String>,
-    /// The revision of MCP that it speaks.
+    /// The MCP revision it uses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
-    /// How many tools, prompts, resources and templates it has.
+    /// Number of tools.
     pub tools: usize,
-    /// How many prompts.
+    /// Number of prompts.
     pub prompts: usize,
-    /// How many resources.
+    /// Number of resources.
     pub resources: usize,
-    /// How many resource templates.
+    /// Number of resource templates.
     pub templates: usize,
-    /// What was set aside, and why.
+    /// What was skipped, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set_aside: Vec<UpstreamIssue>,
-    /// What is used, but not as it came, and why.
+    /// What is used with changes, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<UpstreamIssue>,
 }
 
-/// Something of an upstream that cannot be used; the rest can.
+/// A problem with one item of an upstream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct UpstreamIssue {
-    /// Its name, or its place in the list where it has none: `tools[3]`.
+    /// Its name, or its index if it has none: `tools[3]`.
     pub name: String,
     /// Why.
     pub reason: String,
 }
 
-/// An upstream as the API shows it. Values of headers and variables are hidden, unless they name the environment.
+/// An upstream as the API shows it. Values of headers and variables are hidden unless they refer to the environment.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UpstreamSummary {
@@ -266,13 +266,13 @@ pub struct UpstreamSummary {
     pub id: String,
     /// The package of its tools.
     pub package_name: PackageName,
-    /// What is said of it.
+    /// Its configuration.
     pub details: UpstreamDetails,
     /// Who added it.
     pub owner: String,
-    /// Whether it stands in the configuration file, and can only be changed there.
+    /// Whether it is defined in the configuration file, and can only be changed there.
     pub managed: bool,
-    /// How it is doing.
+    /// Its status.
     pub status: UpstreamStatus,
 }
 

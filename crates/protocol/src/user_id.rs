@@ -1,8 +1,8 @@
-//! Which texts are user ids, and which of them are the same user.
+//! User ids: which texts are valid, and which are equal.
 //!
-//! Two people must never share an id, and no id may look exactly like another. So letters A to Z are folded to lower case
-//! and nothing else is changed: a text that Unicode would still map to another one (other case, other composition,
-//! compatibility forms) or that has characters one cannot see is refused. The accepted characters are those of the
+//! Two people must never share an id, and no id may look exactly like another. So the letters A to Z are folded to lower case
+//! and nothing else is changed: a text that Unicode would still map to another one (case, composition,
+//! compatibility forms) or that has invisible characters is rejected. The accepted characters are those of the
 //! IdentifierClass of RFC 8264 (PRECIS), without its contextual exceptions.
 
 use std::{str::FromStr, sync::Arc};
@@ -13,12 +13,12 @@ use icu_properties::{
 };
 use unicode_normalization::is_nfkc;
 
-use crate::{id::InvalidId, name::shown};
+use crate::{id::InvalidId, name::text_excerpt};
 
 /// Longest user id in bytes: the longest e-mail address.
 pub const MAX_USER_BYTES: usize = 254;
 
-/// Stands before a letter that was upper case in a case-sensitive id; a mark of this kind in the id itself is doubled.
+/// Precedes a letter that was upper case in a case-sensitive id. The mark itself is doubled.
 const UPPER_CASE_MARK: char = '^';
 
 const FORM: &str = "a user id: 1 to 254 bytes without spaces, such as an e-mail address";
@@ -38,8 +38,8 @@ impl UserId {
         &self.0
     }
 
-    /// The id of a user whom somebody else identifies by a text in which case matters, such as the `sub` of an
-    /// identity provider. Texts that differ give ids that differ: `Ab` becomes `^ab`.
+    /// The id of a user from a system in which case matters, such as the `sub` of an identity
+    /// provider. Different texts give different ids: `Ab` becomes `^ab`.
     pub fn from_case_sensitive(text: &str) -> Result<Self, InvalidId> {
         let mut id = String::with_capacity(text.len());
         for c in text.chars() {
@@ -48,10 +48,10 @@ impl UserId {
             }
             id.push(c);
         }
-        id.parse().map_err(|error: InvalidId| InvalidId { text: shown(text), ..error })
+        id.parse().map_err(|error: InvalidId| InvalidId { text: text_excerpt(text), ..error })
     }
 
-    /// An id that this server stored earlier. It is not checked again, so that a row from before a rule still shows.
+    /// An id from the store. It is not checked again, so that rows from before a rule still work.
     pub fn from_stored(text: &str) -> Self {
         Self(text.into())
     }
@@ -62,13 +62,13 @@ impl FromStr for UserId {
 
     fn from_str(text: &str) -> Result<Self, InvalidId> {
         match invalid_reason(text) {
-            Some(what) => Err(InvalidId { text: shown(text), what }),
+            Some(what) => Err(InvalidId { text: text_excerpt(text), what }),
             None => Ok(Self(text.to_ascii_lowercase().into())),
         }
     }
 }
 
-/// Why a text is no user id.
+/// Why a text is not a user id.
 fn invalid_reason(text: &str) -> Option<&'static str> {
     if text.is_empty() || text.len() > MAX_USER_BYTES || text.chars().any(char::is_whitespace) {
         return Some(FORM);
@@ -90,7 +90,7 @@ fn general_category(c: char) -> GeneralCategory {
     CodePointMapData::<GeneralCategory>::new().get(c)
 }
 
-/// Visible ASCII, and beyond it letters, decimal digits and marks that show.
+/// Visible ASCII, and beyond it letters, decimal digits and visible marks.
 fn is_identifier(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_graphic();
@@ -113,7 +113,7 @@ fn is_mark(c: char) -> bool {
     matches!(general_category(c), GeneralCategory::NonspacingMark | GeneralCategory::SpacingMark)
 }
 
-/// Whether a character has no shape of its own, or changes how the text around it is shown.
+/// Whether a character is invisible, or changes how the text around it is displayed.
 pub(crate) fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(

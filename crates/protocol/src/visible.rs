@@ -1,21 +1,21 @@
-//! Text without characters that nobody sees.
+//! Removes invisible characters from text.
 //!
-//! Definitions of tools come from others and go to models. A model reads characters that a person reading the same text
-//! does not see (tags, zero-width characters, controls of the writing direction), so orders can hide in them. They are taken
-//! out where definitions are read. What visible text needs stays: joined emoji, joiners inside words of scripts that have
-//! them, selectors of emoji or text style. Results of tools are data and stay as they are.
+//! Tool definitions come from third parties and go to models. A model reads characters that a person does not see in the
+//! same text (tags, zero-width characters, direction controls), so instructions can hide in them. They are removed
+//! when definitions are parsed. Characters that visible text needs stay: joined emoji, joiners inside words of scripts that
+//! use them, emoji and text style selectors. Tool results are data and stay unchanged.
 
 use std::borrow::Cow;
 
 use serde_json::{Value, value::RawValue};
 
-/// Tags that make a flag: of England, Scotland and Wales.
+/// Tags that form a flag: England, Scotland and Wales.
 const FLAGS: [&str; 3] = [
     "\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}",
     "\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}",
     "\u{e0067}\u{e0062}\u{e0077}\u{e006c}\u{e0073}\u{e007f}",
 ];
-/// What they follow.
+/// The character they follow.
 const BLACK_FLAG: char = '\u{1f3f4}';
 
 /// A text without invisible characters.
@@ -23,7 +23,7 @@ pub fn strip_invisible(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| (0x20..0x7f).contains(&byte) || matches!(byte, b'\n' | b'\r' | b'\t')) {
         return Cow::Borrowed(text);
     }
-    let mut kept = String::with_capacity(text.len());
+    let mut visible = String::with_capacity(text.len());
     let mut rest = text.chars();
     let mut last = None;
     while let Some(char) = rest.next() {
@@ -31,42 +31,42 @@ pub fn strip_invisible(text: &str) -> Cow<'_, str> {
         if is_invisible(char) && !affects_neighbors(char, last, rest.clone().next()) {
             continue;
         }
-        kept.push(char);
+        visible.push(char);
         last = Some(char);
         if char == BLACK_FLAG
             && let Some(tags) = FLAGS.into_iter().find(|tags| rest.as_str().starts_with(tags))
         {
-            kept.push_str(tags);
+            visible.push_str(tags);
             rest = rest.as_str()[tags.len()..].chars();
         }
     }
-    if kept.len() == text.len() && kept == text { Cow::Borrowed(text) } else { Cow::Owned(kept) }
+    if visible.len() == text.len() && visible == text { Cow::Borrowed(text) } else { Cow::Owned(visible) }
 }
 
-/// How many characters [`strip_invisible`] takes out or replaces.
+/// How many characters [`strip_invisible`] removes or replaces.
 pub fn count_invisible(text: &str) -> usize {
     match strip_invisible(text) {
         Cow::Borrowed(_) => 0,
-        Cow::Owned(kept) => (text.chars().count() - kept.chars().count()).max(1),
+        Cow::Owned(visible) => (text.chars().count() - visible.chars().count()).max(1),
     }
 }
 
-/// What came of cleaning a document.
+/// The result of cleaning a document.
 #[derive(Debug, Default)]
 pub struct CleanedJson {
-    /// The document without them; none where there were none.
+    /// The cleaned document; `None` if nothing was removed.
     pub cleaned: Option<Box<RawValue>>,
-    /// How many characters are gone.
+    /// Number of removed characters.
     pub removed: usize,
-    /// The first name of a member that has some, cleaned. Names cannot be changed: two could become one.
+    /// The first member name that has invisible characters, cleaned. Names cannot be changed: two could become equal.
     pub bad_name: Option<String>,
 }
 
-/// Takes invisible characters out of every text of a document; all else stays as it came, byte for byte.
+/// Removes invisible characters from every string of a document; everything else stays byte for byte.
 pub fn strip_invisible_json(raw: &RawValue) -> CleanedJson {
     let text = raw.get();
     let mut found = CleanedJson::default();
-    // Without escapes, all that JSON can hold here is what is written.
+    // Without escapes, the text is exactly what it shows.
     if text.bytes().all(|byte| byte < 0x7f && byte != b'\\') {
         return found;
     }
@@ -94,7 +94,7 @@ pub fn strip_invisible_json(raw: &RawValue) -> CleanedJson {
     found
 }
 
-/// Takes invisible characters out of every text of a value, but not out of the names of its members.
+/// Removes invisible characters from every string of a value, except member names.
 pub fn strip_invisible_value(value: &mut Value) {
     match value {
         Value::String(text) => {
@@ -108,7 +108,7 @@ pub fn strip_invisible_value(value: &mut Value) {
     }
 }
 
-/// Behind the closing quote of the text that begins at `start`.
+/// The position after the closing quote of the string that starts at `start`.
 fn literal_end(text: &str, start: usize) -> usize {
     let mut escaped = false;
     for (offset, byte) in text.bytes().enumerate().skip(start + 1) {
@@ -122,7 +122,7 @@ fn literal_end(text: &str, start: usize) -> usize {
     text.len()
 }
 
-/// Controls, format characters that show nothing, what Unicode lets programs ignore, and what is no character.
+/// Controls, invisible format characters, default-ignorable characters and noncharacters.
 fn is_invisible(char: char) -> bool {
     match char {
         '\n' | '\r' | '\t' => false,
@@ -139,8 +139,8 @@ fn is_invisible(char: char) -> bool {
     }
 }
 
-/// Whether an invisible character does something for the visible ones beside it. Never two of them in a row, so that none
-/// carries anything of its own.
+/// Whether an invisible character affects the visible ones next to it. Never two in a row, so that they cannot carry
+/// hidden content.
 fn affects_neighbors(char: char, last: Option<char>, next: Option<char>) -> bool {
     let Some(last) = last else { return false };
     match char {
@@ -155,7 +155,7 @@ fn affects_neighbors(char: char, last: Option<char>, next: Option<char>) -> bool
     }
 }
 
-/// Emoji, and symbols that can be shown as such.
+/// Emoji, and symbols that can be displayed as emoji.
 fn is_pictograph(char: char) -> bool {
     matches!(char,
         '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}' | '\u{2190}'..='\u{21ff}'
@@ -163,7 +163,7 @@ fn is_pictograph(char: char) -> bool {
         | '\u{2b00}'..='\u{2bff}' | '\u{3030}' | '\u{303d}' | '\u{3297}' | '\u{3299}' | '\u{1f000}'..='\u{1faff}')
 }
 
-/// Letters and marks of scripts in which joiners tell words apart: Arabic, Syriac, those of India and its neighbours, Mongolian.
+/// Letters and marks of scripts in which joiners distinguish words: Arabic, Syriac, those of India and its neighbours, Mongolian.
 fn is_joining(char: char) -> bool {
     matches!(char,
         '\u{620}'..='\u{6ff}' | '\u{710}'..='\u{7ff}' | '\u{860}'..='\u{8ff}' | '\u{900}'..='\u{dff}'
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn bits_cannot_hide_behind_characters_that_may_be_joined() {
-        // Selectors and joiners are as good as letters for whoever hides something.
+        // Selectors and joiners could encode hidden text.
         assert_eq!(strip_invisible("😀\u{fe0f}\u{fe0e}\u{fe0f}\u{e0101}"), "😀\u{fe0f}");
         assert_eq!(strip_invisible("می\u{200c}\u{200d}\u{200c}خواهم"), "می\u{200c}خواهم");
         assert_eq!(strip_invisible("😀\u{200d}\u{200d}\u{200b}x"), "😀x");

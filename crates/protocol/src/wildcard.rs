@@ -1,8 +1,8 @@
-//! Patterns of names, as filters of tools have them: `*` is anything, `?` one byte. Hosts are no such names
-//! ([`HostPattern`](crate::plugin::HostPattern)): there a star stands for whole parts, and only in front.
+//! Name patterns, as in tool filters: `*` matches anything, `?` one byte. Host patterns differ
+//! ([`HostPattern`](crate::plugin::HostPattern)): there a star matches whole labels, and only at the start.
 
-/// Whether a name fits a pattern. Upper and lower case differ. By hand: two wildcards are not worth a dependency, and going
-/// back to the last star only keeps hostile patterns cheap.
+/// Whether a name matches a pattern, case-sensitive. Hand-written: two wildcards are not worth a dependency, and backtracking
+/// only to the last star keeps hostile patterns cheap.
 pub fn matches_pattern(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut p, mut n, mut star) = (0, 0, None);

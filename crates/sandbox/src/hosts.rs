@@ -1,9 +1,9 @@
-//! Which hosts a plugin may call, as its manifest names them. Whether an address may be called at all is the guard's
-//! business, in `toolyard-net`.
+//! Which hosts a plugin may call, as its manifest names them. Whether an address is allowed at all is decided by the
+//! guard in `toolyard-net`.
 //!
-//! Wider than the pattern of a manifest (`toolyard_protocol::plugin::HostPattern`), which is a bare name that can be compared
-//! with others: here a pattern is matched against whole URLs, and may have a port or, for development, be plain http. Every
-//! pattern of a manifest is one of these.
+//! More general than the pattern of a manifest (`toolyard_protocol::plugin::HostPattern`), which is a bare name that
+//! can be compared with others: here a pattern is matched against whole URLs, and may have a port or, for development,
+//! use plain http. Every pattern of a manifest is also one of these.
 
 use std::fmt;
 use std::str::FromStr;
@@ -32,7 +32,7 @@ enum HostMatch {
     Below(String),
 }
 
-/// Why a text names no hosts.
+/// Why a text is not a host pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UrlHostPatternError {
     #[error("`{0}` is not a host; write it like api.example.com or *.example.com, without a path")]
@@ -96,7 +96,7 @@ impl HostMatch {
 }
 
 impl UrlHostPattern {
-    /// Whether this URL is one of those meant.
+    /// Whether the pattern matches this URL.
     pub fn is_match(&self, url: &Url) -> bool {
         let scheme = match self.scheme {
             PatternScheme::Https => "https",
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_wide_or_no_host_is_refused() {
+    fn too_wide_or_invalid_patterns_are_refused() {
         for text in ["*.com", "*.localhost"] {
             assert_eq!(
                 text.parse::<UrlHostPattern>(),

@@ -1,4 +1,4 @@
-//! What is to be run, and what it may do.
+//! What to run, and what it may do.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::storage::PluginStorage;
 pub struct SandboxJob {
     /// The body of an async function over `args`.
     pub source: Arc<str>,
-    /// What the code is called in stacks that it can see.
+    /// Name of the code in stack traces.
     pub name: String,
     /// The arguments.
     pub args: Box<RawValue>,
@@ -28,15 +28,15 @@ pub struct SandboxJob {
 pub struct RunPermissions {
     /// Hosts that `fetch` may call, redirects included.
     pub hosts: Vec<UrlHostPattern>,
-    /// What `storage` reads and writes.
+    /// The storage behind `storage`.
     pub storage: Option<Arc<dyn PluginStorage>>,
-    /// Whether the code may know what time it is.
+    /// Whether the code may know the current time.
     pub clock: bool,
 }
 
 impl fmt::Debug for RunPermissions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Permissions")
+        f.debug_struct("RunPermissions")
             .field("hosts", &self.hosts)
             .field("storage", &self.storage.is_some())
             .field("clock", &self.clock)
@@ -44,19 +44,19 @@ impl fmt::Debug for RunPermissions {
     }
 }
 
-/// The present, in milliseconds since 1970.
+/// The current time, in milliseconds since 1970.
 pub type ClockFn = dyn Fn() -> i64 + Send + Sync;
-/// Fills the bytes with chance.
+/// Fills the bytes with random values.
 pub type RandomFn = dyn Fn(&mut [u8]) + Send + Sync;
 
-/// The outside world, passed in.
+/// Access to the outside world, passed in.
 #[derive(Clone)]
 pub struct SandboxHost {
-    /// Sends what `fetch` asks for.
+    /// Sends the requests of `fetch`.
     pub client: HttpClient,
-    /// Judges each URL, besides the hosts of the job.
+    /// Checks each URL, in addition to the hosts of the job.
     pub guard: Guard,
-    /// For `Date`, and only with the permission.
+    /// For `Date`, only with the permission `clock`.
     pub clock: Arc<ClockFn>,
     /// For `Math.random` and `crypto.randomUUID`.
     pub random: Arc<RandomFn>,
@@ -64,7 +64,7 @@ pub struct SandboxHost {
 
 impl fmt::Debug for SandboxHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Host").finish_non_exhaustive()
+        f.debug_struct("SandboxHost").finish_non_exhaustive()
     }
 }
 

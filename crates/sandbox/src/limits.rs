@@ -1,19 +1,19 @@
-//! What a run may use. Every bound of this crate is here.
+//! All limits of this crate.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// What one run may use, and how many runs there may be. Nothing here can be left out: a sandbox without a bound is none.
+/// What one run may use, and how many runs are allowed. No limit can be switched off.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxLimits {
-    /// Wall time of a run, the wait for a free thread included.
+    /// Wall time of a run, including the wait for a free thread.
     pub time: Duration,
-    /// Time on a processor; waiting does not count.
+    /// Processor time; waiting does not count.
     pub compute: Duration,
-    /// What is waited beyond `time` for a run to notice it; after that its thread is left alone.
+    /// Extra time after `time` for a run to stop; after that its thread is abandoned.
     pub grace: Duration,
-    /// Memory of the engine, in bytes: objects, texts, code.
+    /// Memory of the engine, in bytes: objects, strings, code.
     pub memory: usize,
     /// Stack of the engine, in bytes. At most 8 MiB.
     pub stack: usize,
@@ -23,17 +23,17 @@ pub struct SandboxLimits {
     pub input_bytes: usize,
     /// The result, in bytes of JSON.
     pub output_bytes: usize,
-    /// How deep arrays and objects of the result may be nested. Readers of JSON stop at 128.
+    /// Nesting depth of arrays and objects in the result. JSON parsers stop at 128.
     pub output_depth: usize,
-    /// Calls of `fetch` and `storage` in a run.
+    /// Calls to `fetch` and `storage` per run.
     pub host_calls: usize,
-    /// Of those, under way at the same time; further ones wait.
+    /// Concurrent calls; further ones wait.
     pub host_calls_at_once: usize,
-    /// Timers that are set at the same time.
+    /// Concurrent timers.
     pub timers: usize,
     /// Body of a request, in bytes.
     pub request_bytes: usize,
-    /// Body of an answer, in bytes.
+    /// Body of a response, in bytes.
     pub response_bytes: usize,
     /// Headers of a request.
     pub request_headers: usize,
@@ -45,29 +45,29 @@ pub struct SandboxLimits {
     pub key_length: usize,
     /// Value in the storage, in bytes of JSON.
     pub value_bytes: usize,
-    /// Lines that are kept of `console`.
+    /// Lines of `console` that are kept.
     pub log_lines: usize,
     /// One line of `console`, in characters.
     pub log_line_length: usize,
     /// Text of an error, in characters.
     pub error_length: usize,
-    /// Runs at the same time, over all callers.
+    /// Concurrent runs, over all callers.
     pub runs: usize,
-    /// Runs that wait for a thread; one more is refused at once.
+    /// Runs that wait for a thread; further ones are refused.
     pub waiting: usize,
-    /// Threads that did not notice in time that their run is over, besides those of `runs`.
+    /// Abandoned threads, in addition to those of `runs`.
     pub abandoned: usize,
 }
 
-/// The least memory with which the engine starts.
+/// Least memory with which the engine starts.
 const MIN_MEMORY: usize = 1024 * 1024;
-/// The least stack with which the engine starts.
+/// Least stack with which the engine starts.
 const MIN_STACK: usize = 64 * 1024;
-/// The engine takes a larger stack for "no limit" from 16 MiB on.
+/// From 16 MiB on, the engine treats the stack as unlimited.
 const MAX_STACK: usize = 8 * 1024 * 1024;
-/// What is counted and queued, at most.
+/// Upper bound for everything that is counted and queued.
 const MAX_COUNT: usize = 10_000;
-/// No run takes longer.
+/// Upper bound for the time of a run.
 const MAX_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Default for SandboxLimits {
@@ -103,9 +103,9 @@ impl Default for SandboxLimits {
 }
 
 impl SandboxLimits {
-    /// Without settings that would switch a bound off, or that no machine can hold.
+    /// Replaces values that would switch a limit off, or that no machine can hold.
     pub(crate) fn clamped(mut self) -> Self {
-        // To the engine, a limit of zero is none.
+        // The engine treats a limit of zero as none.
         self.memory = self.memory.max(MIN_MEMORY);
         self.stack = self.stack.clamp(MIN_STACK, MAX_STACK);
         self.time = self.time.min(MAX_TIME);
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_setting_switches_a_bound_off() {
+    fn no_setting_switches_a_limit_off() {
         for number in [0, usize::MAX] {
             let limits = SandboxLimits {
                 memory: number,

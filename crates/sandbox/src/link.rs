@@ -1,5 +1,5 @@
-//! What a run and the async side say to each other. The run is on a thread of its own and waits for answers there; the
-//! async side makes the calls. Both ways hold as much as a run can send in all, so nobody waits to write.
+//! Messages between a run and the async side. The run has its own thread, where it waits for replies; the async side
+//! makes the calls. Both channels hold everything that a run can send, so sending never blocks.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use toolyard_net::MAX_URL_LENGTH;
 use crate::limits::SandboxLimits;
 use crate::outcome::LogLine;
 
-/// From the run.
+/// A message from the run.
 #[derive(Debug)]
 pub(crate) enum ToHost {
     Log(LogLine),
     Ask { id: u32, ask: HostCall },
 }
 
-/// A call of the host.
+/// A call to the host.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum HostCall {
     Fetch(FetchRequest),
@@ -26,7 +26,7 @@ pub(crate) enum HostCall {
     Keys,
 }
 
-/// What `fetch` was asked for, within the limits of sizes but not judged otherwise.
+/// A `fetch` request, with its sizes checked but nothing else.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct FetchRequest {
     pub(crate) url: String,
@@ -35,14 +35,14 @@ pub(crate) struct FetchRequest {
     pub(crate) body: Option<String>,
 }
 
-/// To the run.
+/// The reply to a host call.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct HostCallReply {
     pub(crate) id: u32,
     pub(crate) outcome: Result<SettledValue, String>,
 }
 
-/// What a promise is settled with, as JSON.
+/// The value with which a promise is settled, as JSON.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum SettledValue {
     Value(String),
@@ -50,8 +50,8 @@ pub(crate) enum SettledValue {
 }
 
 impl HostCall {
-    /// Checks sizes. The script inside the engine has checked them before it made copies, but what arrives here may come
-    /// from a process that foreign code has taken over.
+    /// Checks sizes. The script inside the engine has checked them before it made copies, but messages may come from a
+    /// process that foreign code has taken over.
     pub(crate) fn check_sizes(&self, limits: &SandboxLimits) -> Result<(), String> {
         match self {
             Self::Fetch(request) => request.check_sizes(limits),

@@ -1,4 +1,4 @@
-//! What a run came to.
+//! The outcome of a run.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 /// A run that returned.
 #[derive(Debug, Clone)]
 pub struct RunOutcome {
-    /// What the code returned, `null` if that was nothing.
+    /// What the code returned; `null` if nothing.
     pub json: Box<RawValue>,
     /// What it wrote to `console`, in order. If lines were dropped, the last one says how many.
     pub logs: Vec<LogLine>,
@@ -41,14 +41,14 @@ impl LogLevel {
     }
 }
 
-/// What a run used of its limits.
+/// What a run used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RunUsage {
-    /// From the call of `run` on.
+    /// Wall time since the call of `run`.
     pub time: Duration,
-    /// On a processor.
+    /// Processor time.
     pub compute: Duration,
     pub host_calls: usize,
-    /// Of the engine, when the code had returned, in bytes. The engine does not tell its peak.
+    /// Memory of the engine after the code returned, in bytes. The engine does not report its peak.
     pub memory: usize,
 }

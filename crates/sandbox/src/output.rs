@@ -1,11 +1,11 @@
-//! Checks what a run returned. The engine wrote it as JSON, but the code has a say in that: nothing is taken on trust.
+//! Checks the result of a run. The engine wrote it as JSON, but the code can influence that, so nothing is trusted.
 
 use serde_json::value::RawValue;
 
 use crate::error::SandboxError;
 use crate::limits::SandboxLimits;
 
-/// The result, within its bounds.
+/// Checks that the result is within its limits.
 pub(crate) fn check_output(text: String, limits: &SandboxLimits) -> Result<Box<RawValue>, SandboxError> {
     if text.len() > limits.output_bytes {
         return Err(SandboxError::OutputTooLarge { limit: limits.output_bytes });
@@ -17,7 +17,7 @@ pub(crate) fn check_output(text: String, limits: &SandboxLimits) -> Result<Box<R
     RawValue::from_string(text).map_err(|error| SandboxError::NotJson { text: error.to_string() })
 }
 
-/// How deep arrays and objects are nested.
+/// Nesting depth of arrays and objects.
 fn nesting_depth(text: &str) -> usize {
     let (mut now, mut most) = (0_usize, 0);
     let (mut in_text, mut escaped) = (false, false);
@@ -40,8 +40,8 @@ fn nesting_depth(text: &str) -> usize {
     most
 }
 
-/// JavaScript's texts may hold half of a surrogate pair, and JSON writes it as `\ud83d`. Most readers refuse such a text
-/// whole, so the half becomes the replacement character. Whole pairs are never written with an escape.
+/// JavaScript strings may contain half of a surrogate pair, which JSON writes as `\ud83d`. Most parsers refuse such a
+/// text, so the half is replaced by the replacement character. Whole pairs are never escaped.
 fn replace_lone_surrogates(text: String) -> String {
     if !text.contains("\\ud") {
         return text;

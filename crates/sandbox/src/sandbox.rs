@@ -1,4 +1,4 @@
-//! The way in: takes a seat, starts the thread of a run, makes its calls, and hands back what it came to.
+//! The entry point: takes a seat, starts the thread of a run, makes its calls, and returns the outcome.
 
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
@@ -18,7 +18,7 @@ use crate::link::{HostCallReply, ToHost};
 use crate::outcome::{LogLine, RunOutcome, RunUsage};
 use crate::seats::{OccupiedSeat, ThreadSeats};
 
-/// Runs foreign code. Clones share their limits on runs and threads.
+/// Runs untrusted code. Clones share their limits on runs and threads.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
     limits: Arc<SandboxLimits>,
@@ -27,7 +27,7 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Starts no thread yet. Limits that would be none are brought within reason.
+    /// Starts no thread yet. Limits are clamped to reasonable values.
     pub fn new(limits: SandboxLimits, host: SandboxHost) -> Self {
         let limits = limits.clamped();
         let seats = Arc::new(ThreadSeats::new(&limits));
@@ -39,7 +39,7 @@ impl Sandbox {
         &self.limits
     }
 
-    /// Runs a job in an engine of its own. Lines of `console` are handed to `on_log` as they come, also when the run fails.
+    /// Runs a job in its own engine. Lines of `console` are passed to `on_log` as they arrive, even if the run fails.
     /// Cancelling, or dropping the future, ends the run.
     pub async fn run(
         &self,
@@ -58,7 +58,7 @@ impl Sandbox {
         let calls = HostCaller::new(&self.host, job.permissions.clone(), Arc::clone(&self.limits));
         let stop = cancel.child_token();
         let _leaving = stop.clone().drop_guard();
-        // All that one run can send, and the line about dropped lines.
+        // Everything that one run can send, and the line about dropped lines.
         let (to_host, mut from_run) = mpsc::channel(self.limits.host_calls + self.limits.log_lines + 1);
         let (answer, answers) = sync_channel(self.limits.host_calls);
         let run = EngineRun {
@@ -78,7 +78,7 @@ impl Sandbox {
         let returned = loop {
             tokio::select! {
                 biased;
-                // Before its end, so that nothing of what it sent is lost.
+                // Before the result, so that no message is lost.
                 Some(message) = from_run.recv() => match message {
                     ToHost::Log(line) => {
                         on_log(&line);
@@ -100,14 +100,14 @@ impl Sandbox {
                 }
             }
         };
-        let gone = |_| SandboxError::Broken { text: "its thread ended without a word".to_owned() };
+        let gone = |_| SandboxError::Broken { text: "its thread ended without a result".to_owned() };
         let EngineResult { json, compute, host_calls, memory } = returned.map_err(gone)??;
         let used = RunUsage { time: began.elapsed(), compute, host_calls, memory };
         Ok(RunOutcome { json, logs, used })
     }
 
-    /// Runs on a thread that nobody joins: one that does not end in time cannot be ended from outside, and a pool that
-    /// waits for its threads would keep the program from ending.
+    /// The thread is never joined: one that does not end in time cannot be stopped from outside, and a pool that waits
+    /// for its threads would keep the program from exiting.
     fn start_thread(
         &self,
         run: EngineRun,
@@ -119,7 +119,7 @@ impl Sandbox {
         let thread = std::thread::Builder::new().name("sandbox".to_owned()).stack_size(stack);
         let started = thread.spawn(move || {
             let outcome = JsEngine::prepare(limits, random).and_then(|engine| engine.run(run));
-            // First the seat: whoever hears of the end may start the next run.
+            // The seat first: the receiver of the outcome may start the next run.
             drop(seated);
             let _ = done.send(outcome);
         });

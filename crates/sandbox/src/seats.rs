@@ -1,6 +1,6 @@
-//! How many threads there are. A run takes a seat and its thread gives it back when it ends. A thread that does not end
-//! moves to one of a few spare seats, so that others can run; when those are taken, it keeps the seat it has. So there are
-//! never more threads than seats of both kinds.
+//! Limits the number of threads. A run takes a seat, and its thread returns it when it ends. A thread that does not end
+//! moves to one of a few spare seats, so that others can run; if those are taken, it keeps its seat. So there are never
+//! more threads than seats of both kinds.
 
 use std::sync::Arc;
 
@@ -20,14 +20,14 @@ pub(crate) struct ThreadSeats {
     waiting: Arc<Semaphore>,
 }
 
-/// The seat of one run, shared by its thread and by the one who waits for it.
+/// The seat of one run, shared by its thread and its caller.
 type SharedSeat = Arc<Mutex<Option<OwnedSemaphorePermit>>>;
 
-/// The thread's side: gives the seat back.
+/// The thread's side: returns the seat on drop.
 #[derive(Debug)]
 pub(crate) struct OccupiedSeat(SharedSeat);
 
-/// The waiting side: once it is dropped nobody waits any more, and a thread that still runs moves.
+/// The caller's side: on drop, a thread that still runs moves to a spare seat.
 #[derive(Debug)]
 pub(crate) struct SeatWatcher {
     seat: SharedSeat,
@@ -40,7 +40,7 @@ impl ThreadSeats {
         Self { running: seats(limits.runs), spare: seats(limits.abandoned), waiting: seats(limits.waiting) }
     }
 
-    /// Waits for a seat, in the order of asking.
+    /// Waits for a seat, first come, first served.
     pub(crate) async fn take_seat(
         &self,
         deadline: Instant,
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_thread_that_goes_on_moves_as_long_as_there_are_spare_seats() {
+    async fn an_abandoned_thread_moves_to_a_spare_seat() {
         let seats = seats(1, 1, 1);
         let (stuck, waiting) = take(&seats).await.unwrap();
         drop(waiting);
@@ -114,7 +114,7 @@ mod tests {
         drop(waiting);
         assert_eq!(take(&seats).await.unwrap_err(), SandboxError::Busy);
         drop(stuck);
-        // The second one keeps the seat it has: the spare one is free for the next.
+        // The second one keeps its seat: the spare one is free for the next.
         assert_eq!(take(&seats).await.unwrap_err(), SandboxError::Busy);
         drop(stuck_too);
         take(&seats).await.unwrap();

@@ -1,35 +1,35 @@
-//! Where a plugin keeps what it wants to find again: a port, and one that forgets when the process ends.
+//! Storage for plugins: a port, and an implementation in memory.
 
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
 
-/// What one plugin has stored for one user. The sandbox checks the size of a key and of a value before it calls; how much
-/// there may be in all is up to the storage.
+/// The data of one plugin for one user. The sandbox checks the size of a key and of a value before it calls; the
+/// storage limits the total.
 #[async_trait]
 pub trait PluginStorage: Send + Sync {
     /// The value under a key, as JSON.
     async fn get(&self, key: &str) -> Result<Option<String>, StorageError>;
-    /// Stores or replaces.
+    /// Stores or replaces a value.
     async fn set(&self, key: &str, value: &str) -> Result<(), StorageError>;
-    /// Says whether there was something.
+    /// Deletes a value; returns whether there was one.
     async fn delete(&self, key: &str) -> Result<bool, StorageError>;
-    /// All keys in order.
+    /// All keys, sorted.
     async fn keys(&self) -> Result<Vec<String>, StorageError>;
 }
 
-/// Why nothing was stored or found. The plugin sees the text.
+/// Why a storage call failed. The plugin sees the text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StorageError {
     #[error("the storage is full ({limit}); delete something first")]
     Full { limit: String },
-    /// The text must not tell more than a plugin may know.
+    /// The text must not reveal more than a plugin may know.
     #[error("the storage cannot be reached now")]
     Unavailable,
 }
 
-/// How much a storage holds.
+/// The limits of a storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StorageQuota {
     pub keys: usize,
@@ -43,7 +43,7 @@ impl Default for StorageQuota {
     }
 }
 
-/// Keeps everything in memory.
+/// Stores everything in memory.
 #[derive(Debug, Default)]
 pub struct MemoryStorage {
     quota: StorageQuota,

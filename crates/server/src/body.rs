@@ -1,4 +1,4 @@
-//! Reading bodies: bounded, JSON only, with errors that say where.
+//! Reading request bodies: bounded, JSON only, with errors that name the place.
 
 use axum::{
     body::Body,
@@ -23,7 +23,7 @@ pub(crate) struct JsonBytes(pub(crate) Bytes);
 /// A JSON body as a type.
 pub(crate) struct JsonBody<T>(pub(crate) T);
 
-/// A tool set: larger than other bodies.
+/// A JSON body with the larger limit for tool sets.
 pub(crate) struct LargeJsonBody<T>(pub(crate) T);
 
 fn is_json(headers: &HeaderMap) -> bool {
@@ -34,7 +34,7 @@ fn is_json(headers: &HeaderMap) -> bool {
             && kind.to_ascii_lowercase().ends_with("+json"))
 }
 
-/// A JSON body of at most so many bytes.
+/// Reads a JSON body of at most `limit` bytes.
 pub(crate) async fn read_json_body(
     headers: &HeaderMap,
     body: Body,
@@ -66,7 +66,7 @@ async fn collect_body(body: Body, state: &ServerState, limit: usize) -> Result<B
         if error.downcast_ref::<LengthLimitError>().is_some() {
             RequestError::new(ApiErrorCode::TooLarge, format!("the body is larger than {limit} bytes"))
         } else {
-            RequestError::invalid_request("the body did not arrive whole")
+            RequestError::invalid_request("the body is incomplete")
         }
     })
 }
@@ -79,12 +79,12 @@ fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, RequestError> {
         RequestError::invalid_request(format!("the body cannot be read: {place}{why}"))
     })?;
     from.end().map_err(|error| {
-        RequestError::invalid_request(format!("the body goes on after its JSON: {error}"))
+        RequestError::invalid_request(format!("unexpected data after the JSON body: {error}"))
     })?;
     Ok(parsed)
 }
 
-/// A message of MCP, refused with a status and words for its own form of errors.
+/// Reads an MCP message. MCP has its own error format, so an error is a status and a text.
 pub(crate) async fn read_mcp_body(
     headers: &HeaderMap,
     body: Body,
@@ -98,10 +98,10 @@ pub(crate) async fn read_mcp_body(
     )
 }
 
-/// A form of a page of ours.
+/// A form that one of our own pages submitted.
 pub(crate) struct FormBytes(pub(crate) Bytes);
 
-/// Largest form.
+/// Largest form in bytes.
 const MAX_FORM_BYTES: usize = 64 * 1024;
 
 impl FromRequest<ServerState> for FormBytes {
@@ -110,7 +110,10 @@ impl FromRequest<ServerState> for FormBytes {
     async fn from_request(request: Request, state: &ServerState) -> Result<Self, Response> {
         let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         if !kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded")) {
-            return Err(RequestError::invalid_request("expected the form of the page").into());
+            return Err(RequestError::invalid_request(
+                "expected `Content-Type: application/x-www-form-urlencoded`",
+            )
+            .into());
         }
         Ok(Self(collect_body(request.into_body(), state, MAX_FORM_BYTES).await?))
     }

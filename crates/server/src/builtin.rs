@@ -1,4 +1,4 @@
-//! The tools of the server itself, set up from the configuration.
+//! Sets up the built-in tools from the configuration.
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,16 +27,16 @@ use crate::{
     serve::ServerStartError,
 };
 
-/// Finds tools by what they do.
+/// The tool that finds tools by what they do.
 pub(crate) const SEARCH_TOOLS: &str = "toolyard:search_tools";
-/// Reads on in a result that was too long for a model.
+/// The tool that reads more of a result that was too long for a model.
 pub(crate) const READ_RESULT: &str = "toolyard:read_result";
 
-/// What the tools share with the rest of the server.
+/// What the built-in tools share with the rest of the server.
 pub(crate) struct BuiltinDependencies {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) web: WebAccess,
-    /// For addresses that the operator chose.
+    /// For addresses that the operator configured.
     pub(crate) http: HttpClient,
     pub(crate) guard: Guard,
     pub(crate) long_results: Arc<LongResults>,
@@ -46,10 +46,10 @@ pub(crate) struct BuiltinDependencies {
     pub(crate) tasks: TaskTracker,
 }
 
-/// The parts of the built-in source. None where it is switched off.
+/// The parts of the built-in source. None if it is disabled.
 pub(crate) fn build_builtin_parts(
     config: &BuiltinConfig,
-    around: BuiltinDependencies,
+    deps: BuiltinDependencies,
 ) -> Result<Option<BuiltinParts>, ServerStartError> {
     if !config.enabled {
         return Ok(None);
@@ -72,21 +72,21 @@ pub(crate) fn build_builtin_parts(
         true => None,
         false => Some(FileRoots::open_with(roots).map_err(|error| wrong("roots", &error))?),
     };
-    let search = config.search.as_ref().map(|search| search_settings(search, &around)).transpose()?;
+    let search = config.search.as_ref().map(|search| search_settings(search, &deps)).transpose()?;
     Ok(Some(BuiltinParts {
-        clock: around.clock,
-        http: around.web.http,
-        guard: around.web.guard,
-        search_http: around.http,
+        clock: deps.clock,
+        http: deps.web.http,
+        guard: deps.web.guard,
+        search_http: deps.http,
         roots,
         search,
         searches_per_minute: config.searches_per_minute,
-        kept: around.long_results,
-        finder: Arc::new(ShortlistSearch(around.vectors)),
+        kept: deps.long_results,
+        finder: Arc::new(ShortlistSearch(deps.vectors)),
         calculator: CalculatorSetup {
-            worker: around.worker,
+            worker: deps.worker,
             limit: Duration::from_millis(config.calculation_ms),
-            tasks: around.tasks,
+            tasks: deps.tasks,
         },
         off,
     }))
@@ -94,32 +94,32 @@ pub(crate) fn build_builtin_parts(
 
 fn search_settings(
     config: &SearchConfig,
-    around: &BuiltinDependencies,
+    deps: &BuiltinDependencies,
 ) -> Result<SearchSettings, ServerStartError> {
     let wrong = |why: &dyn std::fmt::Display| ServerStartError::Config(format!("builtin.search: {why}"));
     let key = || {
         let variable = config.key_env.as_ref().ok_or_else(|| wrong(&"key_env: missing"))?;
-        let key = (around.environment)(variable);
+        let key = (deps.environment)(variable);
         key.map(SearchKey::new).ok_or_else(|| wrong(&format!("the variable {variable} is not set")))
     };
     let url = config.url.as_deref();
     let settings = match config.provider {
         SearchProvider::Searxng => {
-            SearchSettings::searxng(url.ok_or_else(|| wrong(&"url: missing"))?, &around.guard)
+            SearchSettings::searxng(url.ok_or_else(|| wrong(&"url: missing"))?, &deps.guard)
         }
-        SearchProvider::Brave => SearchSettings::brave(key()?, url, &around.guard),
-        SearchProvider::Tavily => SearchSettings::tavily(key()?, url, &around.guard),
+        SearchProvider::Brave => SearchSettings::brave(key()?, url, &deps.guard),
+        SearchProvider::Tavily => SearchSettings::tavily(key()?, url, &deps.guard),
     };
     settings.map_err(|error| wrong(&error))
 }
 
-/// Finds tools with the same index by which chats choose theirs.
+/// Searches tools in the index that chats use for their shortlist.
 struct ShortlistSearch(Option<Arc<WordVectors>>);
 
 #[async_trait]
 impl ToolSearch for ShortlistSearch {
     async fn search_tools(&self, view: &CatalogView, words: &str, most: usize) -> Vec<Arc<Tool>> {
-        // One index for all of them, whichever of them this caller chose.
+        // The index covers all tools of the view, so that it is shared by callers who chose different tools.
         ViewTools::for_view(&view.without_restriction(), self.0.as_ref())
             .await
             .search_tools(view, words, most)

@@ -1,4 +1,4 @@
-//! How every door runs a call: on a tracked task, so that it is recorded also when the client leaves.
+//! How every door runs a call: on a tracked task, so that it is recorded even if the client disconnects.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use toolyard_protocol::{
 
 use crate::{auth::CallerContext, state::ServerState};
 
-/// A call under way. Dropping it tells the executor that the caller left.
+/// A call in progress. Dropping it signals that the caller has disconnected.
 pub(crate) struct CallHandle {
     pub(crate) id: CallId,
     task: tokio::task::JoinHandle<CallOutcome>,
@@ -37,21 +37,21 @@ impl CallHandle {
     }
 }
 
-/// What a caller says beside what is called.
+/// Everything about a call besides the tool and its arguments.
 pub(crate) struct CallRequest {
     pub(crate) door: Door,
-    /// Under which key the call is made once.
+    /// The idempotency key.
     pub(crate) key: Option<Arc<str>>,
-    /// The trace it belongs to.
+    /// The trace that the call belongs to.
     pub(crate) parent: Option<TraceParent>,
     pub(crate) baggage: Vec<(&'static str, Arc<str>)>,
-    /// Where news go.
+    /// Receives progress and log notices.
     pub(crate) notices: NoticeSink,
     /// What the caller can do while the call runs.
     pub(crate) abilities: CallerAbilities,
-    /// What the caller brings back.
+    /// The caller's answers, if it resumes a call that awaited input.
     pub(crate) input: Option<CallerInput>,
-    /// What the caller was shown, where the call has to be one of that.
+    /// The view that the caller was offered, if the tool must be one of it.
     pub(crate) view: Option<CatalogView>,
 }
 
@@ -69,7 +69,7 @@ impl CallRequest {
         }
     }
 
-    /// With what the headers say.
+    /// Adds the trace parent and the idempotency key of the headers.
     pub(crate) fn with_headers(mut self, headers: &HeaderMap) -> Result<Self, ToolError> {
         let text = |name: &str| headers.get(name).and_then(|text| text.to_str().ok());
         self.parent = text(meta::TRACEPARENT).and_then(|text| text.parse().ok());
@@ -86,7 +86,7 @@ impl CallRequest {
     }
 }
 
-/// An idempotency key, if it is one.
+/// The idempotency key, if it is valid.
 pub(crate) fn checked_key(key: &str) -> Option<Arc<str>> {
     let fits =
         !key.is_empty() && key.len() <= MAX_KEY_CHARS && key.bytes().all(|b| (0x20..=0x7e).contains(&b));
@@ -98,7 +98,7 @@ pub(crate) fn bad_key(place: &str) -> ToolError {
     ToolError::new(ErrorCode::InvalidRequest, text)
 }
 
-/// What travels with a call of whoever acts, and the handle by which it is cancelled.
+/// The context of a call, and the token that cancels it.
 pub(crate) async fn build_call_context(
     state: &ServerState,
     who: CallerContext,
@@ -139,7 +139,7 @@ pub(crate) async fn build_call_context(
     Ok((cx, cancel))
 }
 
-/// Starts a call for whoever acts.
+/// Starts a call on a task of its own.
 pub(crate) async fn start_call(
     state: &ServerState,
     who: CallerContext,

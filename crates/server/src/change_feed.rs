@@ -1,7 +1,7 @@
-//! Changes of lists on their way to pages that show them.
+//! Notifies web pages when a list that they show has changed.
 //!
-//! A page that shows a list subscribes and reads the list again when it is told to. It is told which lists, never what is
-//! in them, so one feed serves everybody and each stream filters by who listens.
+//! A page subscribes, and reloads a list when it is notified. A notification names the lists, never their content, so one
+//! feed serves all users, and each stream filters by its subscriber.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use dashmap::DashMap;
 use tokio::sync::broadcast;
 use toolyard_core::ports::Change;
 
-/// Changes that a slow stream may lag behind. One that lags further reads all of its lists again.
+/// Changes that a slow stream may lag behind. If it lags further, the page reloads all of its lists.
 const FEED_DEPTH: usize = 256;
-/// Streams of one person at once: a browser opens six connections to a server, so this is several browsers.
+/// Concurrent streams of one person. A browser opens six connections to a server, so this is enough for several browsers.
 pub(crate) const MAX_STREAMS_PER_PERSON: usize = 32;
 
-/// The changes of this node, and who listens.
+/// The changes of this node and their subscribers.
 pub(crate) struct ChangeFeed {
     sender: broadcast::Sender<Change>,
     streams: Arc<DashMap<String, usize>>,
@@ -27,15 +27,15 @@ impl Default for ChangeFeed {
 }
 
 impl ChangeFeed {
-    /// Passes a change on. Resources are read by MCP clients, and are in no list here.
+    /// Sends a change to all subscribers, except for updated resources, which no web page lists.
     pub(crate) fn publish(&self, change: &Change) {
         if !matches!(change, Change::ResourceUpdated { .. }) {
-            // Nobody listens: nobody has to be told.
+            // An error only means that there is no subscriber.
             let _ = self.sender.send(change.clone());
         }
     }
 
-    /// Subscribes a person. None where they have too many streams.
+    /// Subscribes a person. None if they have too many streams.
     pub(crate) fn subscribe(&self, person: &str) -> Option<ChangeSubscription> {
         let mut count = self.streams.entry(person.to_owned()).or_default();
         if *count >= MAX_STREAMS_PER_PERSON {
@@ -54,7 +54,7 @@ pub(crate) struct ChangeSubscription {
     _place: ChangeStreamSlot,
 }
 
-/// Gives the place back when the stream ends.
+/// Frees the slot when the stream ends.
 struct ChangeStreamSlot {
     person: String,
     streams: Arc<DashMap<String, usize>>,
@@ -74,11 +74,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn streams_of_one_person_are_bounded_and_places_come_back() {
+    fn streams_per_person_are_limited_and_slots_are_freed() {
         let feed = ChangeFeed::default();
         let mut open: Vec<_> = (0..MAX_STREAMS_PER_PERSON).map(|_| feed.subscribe("ada").unwrap()).collect();
         assert!(feed.subscribe("ada").is_none());
-        assert!(feed.subscribe("bob").is_some(), "another person's are their own");
+        assert!(feed.subscribe("bob").is_some(), "each person has a limit of their own");
         open.pop();
         assert!(feed.subscribe("ada").is_some());
         open.clear();

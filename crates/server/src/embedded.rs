@@ -1,5 +1,5 @@
-//! The whole platform inside one program, for one user, over stdio or by requests of the program itself: no address, no
-//! port. What wants to connect to it, as session apps do, cannot; upstreams and tools-only apps work.
+//! A server inside another program, for one user, over stdio or by direct requests: it listens on no port. Upstreams and
+//! tools-only apps work. Session apps do not, because they have to connect to the server.
 
 use std::{io, time::Duration};
 
@@ -25,28 +25,28 @@ use crate::{
     state::{ServerExposure, ServerState},
 };
 
-/// How long the last messages may take to be written.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+/// How long it may take to write the last messages.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The body of an answer, piece by piece.
+/// The body of a response as a stream.
 pub type ResponseBodyStream = BoxStream<'static, io::Result<Bytes>>;
 
-/// A platform that nobody reaches but the program that holds it.
+/// A server that only the program around it can reach.
 pub struct EmbeddedServer {
-    /// Everything in it.
+    /// The state of the server.
     pub state: ServerState,
     router: Router,
 }
 
 impl EmbeddedServer {
-    /// Builds everything; listens nowhere.
-    pub async fn start(config: Config, world: ServerDependencies) -> Result<Self, ServerStartError> {
-        let state = assemble(config, world, ServerExposure::Embedded).await?;
+    /// Builds the server without listening.
+    pub async fn start(config: Config, deps: ServerDependencies) -> Result<Self, ServerStartError> {
+        let state = assemble(config, deps, ServerExposure::Embedded).await?;
         let router = routes::build_router().with_state(state.clone());
         Ok(Self { state, router })
     }
 
-    /// Answers a request of this user through the doors of a server. Dropping the body ends what it tells.
+    /// Handles a request of this user as a listening server would. Dropping the body cancels the rest of it.
     pub async fn send_request(
         &self,
         user: &UserId,
@@ -61,18 +61,20 @@ impl EmbeddedServer {
         answer.map(|body| body.into_data_stream().map_err(io::Error::other).boxed())
     }
 
-    /// Ends what is under way, and writes what is to be kept.
+    /// Drains the server: calls in progress end, and records are written.
     pub async fn close(self) {
         drain(&self.state).await;
     }
 
-    /// Waits until every upstream has been asked for its lists, so that the first list a client gets is not empty. Upstreams
-    /// whose lists are known from before are not waited for.
+    /// Waits until every upstream has sent its lists, so that the first list a client gets is not empty. Upstreams whose lists
+    /// are already stored are skipped.
     pub async fn wait_for_upstream_lists(&self, patience: Duration) {
         let state = &self.state;
         let upstreams = match state.stores.upstreams.list_upstreams().await {
             Ok(upstreams) => upstreams,
-            Err(error) => return tracing::error!(%error, "the store failed; upstreams come when they come"),
+            Err(error) => {
+                return tracing::error!(%error, "failed to read upstreams; not waiting for their lists");
+            }
         };
         let asking = upstreams.into_iter().filter(|(_, _, record)| !record.disabled).map(
             async |(package, _, record)| {
@@ -83,11 +85,11 @@ impl EmbeddedServer {
             },
         );
         if tokio::time::timeout(patience, futures_util::future::join_all(asking)).await.is_err() {
-            tracing::warn!("not every upstream has answered yet; its tools come later");
+            tracing::warn!("upstream lists are not complete yet; missing tools will be added later");
         }
     }
 
-    /// Serves MCP for one user until the input ends or `stop` fires, then drains. One message a line.
+    /// Serves MCP for one user until the input ends or `stop` fires, then drains. One message per line.
     pub async fn serve_mcp(
         self,
         user: UserId,
@@ -112,15 +114,15 @@ impl EmbeddedServer {
             () = &mut writing => false,
             () = stop.cancelled() => true,
         };
-        // The client is gone, and with it everything that could still say something: what is queued is written out.
-        if ended && tokio::time::timeout(LAST_WORDS, writing).await.is_err() {
-            tracing::warn!("the client did not read its last messages");
+        // Nothing can queue more messages now; write those that are left.
+        if ended && tokio::time::timeout(FLUSH_TIMEOUT, writing).await.is_err() {
+            tracing::warn!("client did not read the last messages in time");
         }
         drain(&state).await;
     }
 }
 
-/// Reads messages until the input ends. A line that is too long is refused, and the rest of it skipped.
+/// Reads messages until the input ends. A line that is too long is refused and skipped.
 async fn read_messages(
     mut peer: McpPeer,
     mut input: impl AsyncBufRead + Unpin,
@@ -143,12 +145,12 @@ async fn read_messages(
             Ok(_) => peer.receive_message(line.trim_ascii()).await,
         }
     }
-    // What was asked for before the end is still answered.
+    // Requests that came before the end of the input still get their responses.
     let patience = Duration::from_millis(state.config.server.drain_ms);
     let _ = tokio::time::timeout(patience, peer.wait_until_idle()).await;
 }
 
-/// The rest of a line. False at the end of the input.
+/// Skips the rest of a line. Returns false at the end of the input.
 async fn skip_line(input: &mut (impl AsyncBufRead + Unpin)) -> bool {
     loop {
         let (used, found) = match input.fill_buf().await {

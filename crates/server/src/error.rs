@@ -1,4 +1,4 @@
-//! Errors outside of calls, and how every error becomes an answer.
+//! Errors of requests, and how every error becomes a response.
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
@@ -13,12 +13,12 @@ use toolyard_protocol::{
 
 use crate::auth::AuthRefusal;
 
-/// An error outside of calls.
+/// An error of a request that is not the error of a call.
 #[derive(Debug)]
 pub(crate) enum RequestError {
-    /// Told in the API's form.
+    /// An error in the API's format.
     Api(ApiError),
-    /// Nobody, or not allowed.
+    /// Not authenticated, not allowed, or over the rate limit.
     Refused(AuthRefusal),
 }
 
@@ -39,7 +39,7 @@ impl RequestError {
         Self::new(ApiErrorCode::Unavailable, message)
     }
 
-    /// A document with everything that is wrong with it.
+    /// An invalid document, with all of its problems.
     pub(crate) fn with_problems(message: impl Into<String>, problems: Vec<Problem>) -> Self {
         Self::Api(ApiError { code: ApiErrorCode::InvalidRequest, message: message.into(), problems })
     }
@@ -77,12 +77,12 @@ impl From<StoreError> for RequestError {
             StoreError::Quota(reached) => return Self::new(ApiErrorCode::QuotaReached, reached.to_string()),
             StoreError::Failed(error) => error,
         };
-        tracing::error!(%error, "the store failed under a request");
-        Self::new(ApiErrorCode::Internal, "the server could not read or write its store; its log says more")
+        tracing::error!(%error, "store failed while handling a request");
+        Self::new(ApiErrorCode::Internal, "the server could not read or write its store; see the server log")
     }
 }
 
-/// The status of each code.
+/// The HTTP status of an error code.
 pub(crate) const fn api_error_status(code: ApiErrorCode) -> StatusCode {
     match code {
         ApiErrorCode::InvalidRequest => StatusCode::BAD_REQUEST,
@@ -99,7 +99,7 @@ pub(crate) const fn api_error_status(code: ApiErrorCode) -> StatusCode {
     }
 }
 
-/// A JSON answer.
+/// A JSON response.
 pub(crate) fn json_response<T: Serialize + ?Sized>(status: StatusCode, body: &T) -> Response {
     match serde_json::to_vec(body) {
         Ok(body) => {
@@ -107,16 +107,26 @@ pub(crate) fn json_response<T: Serialize + ?Sized>(status: StatusCode, body: &T)
             (status, [(header::CONTENT_TYPE, json)], body).into_response()
         }
         Err(error) => {
-            tracing::error!(%error, "an answer could not be written");
+            tracing::error!(%error, "failed to serialize a response");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }
 }
 
-/// The two answers that keep the form of the first design.
+/// Carries the code of an error whose body has none.
+const ERROR_HEADER: &str = "x-toolyard-error";
+
+/// The format of the first API version, which two errors keep.
 #[derive(Serialize)]
 struct LegacyErrorBody<'a> {
     error: &'a str,
+}
+
+/// The response keeps the body of the first API version, which has no code: the code is a header.
+fn legacy_refusal(code: &'static str, error: &str) -> Response {
+    let mut response = json_response(StatusCode::UNAUTHORIZED, &LegacyErrorBody { error });
+    response.headers_mut().insert(ERROR_HEADER, HeaderValue::from_static(code));
+    response
 }
 
 impl IntoResponse for RequestError {
@@ -124,14 +134,10 @@ impl IntoResponse for RequestError {
         let refused = |code, message: &str| Self::new(code, message).into_response();
         match self {
             Self::Api(error) => json_response(api_error_status(error.code), &ApiErrorBody { error }),
-            Self::Refused(AuthRefusal::NoUser) => json_response(
-                StatusCode::UNAUTHORIZED,
-                &LegacyErrorBody { error: "Missing X-User-Id header" },
-            ),
-            Self::Refused(AuthRefusal::NoSession) => json_response(
-                StatusCode::UNAUTHORIZED,
-                &LegacyErrorBody { error: "No active session for user" },
-            ),
+            Self::Refused(AuthRefusal::NoUser) => legacy_refusal("missing-user", "Missing X-User-Id header"),
+            Self::Refused(AuthRefusal::NoSession) => {
+                legacy_refusal("no-session", "No active session for user")
+            }
             Self::Refused(why @ AuthRefusal::RateLimited(wait)) => {
                 let mut response = refused(ApiErrorCode::RateLimited, &why.to_string());
                 response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1));
@@ -158,7 +164,7 @@ impl From<RequestError> for Response {
     }
 }
 
-/// A failed call, in the form of calls.
+/// The response to a failed call.
 pub(crate) fn call_error_response(error: &ToolError) -> Response {
     let status = StatusCode::from_u16(error.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = json_response(status, &RestResult::from_error(error.to_wire()));

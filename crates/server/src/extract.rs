@@ -1,14 +1,14 @@
-//! Path and query as axum reads them, refused in the API's own form instead of axum's plain text.
+//! axum's path and query extractors, with errors in the API's JSON format instead of plain text.
 
 use axum::{extract::FromRequestParts, http::request::Parts, response::Response};
 use serde::de::DeserializeOwned;
 
 use crate::{error::RequestError, state::ServerState};
 
-/// What the path names.
+/// The parameters of the path.
 pub(crate) struct PathParams<T>(pub(crate) T);
 
-/// What stands behind the question mark.
+/// The parameters of the query string.
 pub(crate) struct QueryParams<T>(pub(crate) T);
 
 impl<T: DeserializeOwned + Send> FromRequestParts<ServerState> for PathParams<T> {

@@ -1,4 +1,4 @@
-//! How the doors follow changes: MCP clients and pages that listen are notified.
+//! Notifies subscribed MCP clients and web pages about changes.
 
 use async_trait::async_trait;
 use toolyard_core::ports::{Change, ChangeSubscriber};

@@ -1,5 +1,5 @@
-//! Host and Origin are checked on the whole router, sockets included: a web page must not reach a server on loopback by
-//! a name of its own (DNS rebinding), nor use a user's network position from another origin.
+//! Checks Host and Origin for the whole router, sockets included: a web page must not reach a server on loopback through its
+//! own host name (DNS rebinding), nor use the user's network access from another origin.
 
 use std::{borrow::Cow, collections::HashSet, convert::Infallible, future::ready, sync::Arc};
 
@@ -27,30 +27,30 @@ use crate::{
 pub(crate) const RESOURCE_POLICY: http::HeaderName =
     http::HeaderName::from_static("cross-origin-resource-policy");
 
-/// How browsers name the origin of what has none.
+/// The Origin that browsers send for an opaque origin.
 const NO_ORIGIN: &str = "null";
 
-/// Headers that a web page of another origin may send. `*` is for parameters that tools have mirrored in headers of their
-/// own; a browser reads it as any but `authorization`, and not at all where cookies go along.
+/// Headers that a web page of another origin may send. `*` is for tool parameters that are mirrored in headers; browsers
+/// read it as every header but `authorization`, and ignore it for requests with cookies.
 const PAGE_HEADERS: &str = "accept, authorization, content-type, idempotency-key, if-none-match, traceparent, x-user-id, \
      mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, last-event-id, *";
 
-/// Who may be talked to, and from where.
+/// The hosts and origins that are allowed.
 #[derive(Debug)]
 pub(crate) struct HostRules {
     hosts: HashSet<String>,
     origins: HashSet<String>,
     public_origin: Option<String>,
-    /// Dev mode: a proxy would pass the trust in this machine on to everyone.
+    /// Dev mode: a proxy would extend the trust in this machine to everyone.
     refuses_proxied: bool,
 }
 
 /// Where a request comes from.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum RequestOrigin {
-    /// No web page, or one of this very server.
+    /// Not a web page, or a page of this server.
     SameOrigin,
-    /// A web page of an origin that the operator allows; the browser has to be told.
+    /// A web page of an origin that the operator allows. Its browser needs CORS headers.
     CrossOrigin(HeaderValue),
 }
 
@@ -72,8 +72,7 @@ impl HostRules {
         Self { hosts, origins, public_origin, refuses_proxied: mode == AuthMode::Dev }
     }
 
-    /// Whether the request names one of our hosts, comes from one of our origins, if it names any, and not through a
-    /// proxy that dev mode must not trust.
+    /// Checks the host, the origin if there is one, and that dev mode is not used through a proxy.
     pub(crate) fn check_request(
         &self,
         headers: &HeaderMap,
@@ -94,13 +93,11 @@ impl HostRules {
             (None, None) => return Err("the Host header is missing"),
         };
         if !self.hosts.contains(&host.host().to_ascii_lowercase()) {
-            return Err(
-                "this server does not answer under that Host; the operator can add it to server.hosts",
-            );
+            return Err("this Host is not allowed; the operator can add it to server.hosts");
         }
         let Some(named) = headers.get(header::ORIGIN) else { return Ok(RequestOrigin::SameOrigin) };
         let origin = named.to_str().map(normalize_origin).unwrap_or_default();
-        // A page of this very server; which scheme a proxy in front of us uses, only the public URL says.
+        // A page of this server. Only the public URL tells which scheme a proxy in front of us uses.
         let own = origin == format!("http://{}", host.as_str().to_ascii_lowercase());
         if own || self.public_origin.as_ref() == Some(&origin) {
             return Ok(RequestOrigin::SameOrigin);
@@ -108,15 +105,16 @@ impl HostRules {
         if self.origins.contains(&origin) {
             return Ok(RequestOrigin::CrossOrigin(named.clone()));
         }
-        // The frame of plugins has no origin, and browsers say so when it loads its script, which is the same for everybody.
+        // The plugin frame has an opaque origin, which browsers send when it loads its script. The script is the same for
+        // everyone.
         if origin == NO_ORIGIN && uri.path() == FRAME_SCRIPT {
             return Ok(RequestOrigin::SameOrigin);
         }
-        Err("this Origin may not use the server; the operator can add it to server.origins")
+        Err("this Origin is not allowed; the operator can add it to server.origins")
     }
 }
 
-/// `https://tools.example.com`, whatever path follows.
+/// `https://tools.example.com`, without the path.
 fn origin_of(url: &Uri) -> Option<String> {
     let (scheme, authority) = (url.scheme_str()?, url.authority()?);
     Some(normalize_origin(&format!("{scheme}://{authority}")))
@@ -126,7 +124,7 @@ fn normalize_origin(origin: &str) -> String {
     origin.trim_end_matches('/').to_ascii_lowercase()
 }
 
-/// The router behind the check. A plain service and no layer: it stands before every request, so it costs no box.
+/// The router behind the check. A plain service instead of a layer, because it runs for every request and should not allocate.
 #[derive(Clone)]
 pub(crate) struct HostCheckedRouter {
     hosts: Arc<HostRules>,
@@ -166,10 +164,10 @@ impl hyper::service::Service<Request<Incoming>> for HostCheckedRouter {
     }
 }
 
-/// What is done to every response.
+/// Adds headers to every response.
 type ResponseFinisher = fn(Result<Response, Infallible>) -> Result<Response, Infallible>;
 
-/// No browser guesses what a response is, and no page of another origin embeds it, unless its handler says otherwise.
+/// Browsers must not guess the content type, and pages of other origins must not embed a response unless its handler allows it.
 fn with_safe_headers(response: Result<Response, Infallible>) -> Result<Response, Infallible> {
     response.map(|mut response| {
         let headers = response.headers_mut();
@@ -179,15 +177,15 @@ fn with_safe_headers(response: Result<Response, Infallible>) -> Result<Response,
     })
 }
 
-/// The answer for a web page of another origin: its browser wants to be told that this is meant.
+/// The response to a web page of another origin, with CORS headers.
 async fn respond_cross_origin(
     mut router: Router,
     origin: HeaderValue,
     request: Request<Incoming>,
 ) -> Result<Response, Infallible> {
-    let asks_first = request.method() == Method::OPTIONS
+    let is_preflight = request.method() == Method::OPTIONS
         && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
-    let mut response = if asks_first {
+    let mut response = if is_preflight {
         let mut allowed = StatusCode::NO_CONTENT.into_response();
         let headers = allowed.headers_mut();
         headers.insert(
@@ -241,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn only_our_own_names_and_origins() {
+    fn only_known_hosts_and_origins_are_allowed() {
         let config = ServerConfig {
             public_url: Some("https://tools.example.com".into()),
             origins: vec!["https://console.example.com/".into()],
@@ -258,7 +256,7 @@ mod tests {
         assert!(!check(&config, "localhost:8787", Some("http://localhost:9999")));
         assert!(!check(&config, "localhost:8787", Some("null")));
         assert!(!check(&config, "localhost@evil.example", None));
-        // An origin that says nothing is none of ours, public URL or not.
+        // An empty origin is never ours, with a public URL or without.
         assert!(!check(&config, "localhost:8787", Some("")));
         assert!(!check(&ServerConfig::default(), "localhost:8787", Some("")));
     }

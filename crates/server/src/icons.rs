@@ -1,5 +1,5 @@
-//! Pictures of apps that lie on other hosts. The server fetches them, through the guard, so that no developer's host learns who
-//! looks at an app, and the console asks nobody but its own server.
+//! Icons of apps on other hosts. The server fetches them through the guard, so that a developer's host does not learn who looks
+//! at an app, and the console sends requests only to its own server.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -17,32 +17,32 @@ use toolyard_net::{HttpResponse, OutsideUrl};
 
 use crate::parts::WebAccess;
 
-/// Largest picture, in bytes.
+/// Largest icon in bytes.
 const MAX_BYTES: usize = 128 * 1024;
-/// Pictures that are kept, 8 MiB at most.
+/// Icons in the cache, at most 8 MiB.
 const MAX_KEPT: usize = 64;
-/// How long one is good, and how long it is not asked for again where it could not be had. In seconds.
+/// How long a cached icon, or the failure to fetch it, is valid, in seconds.
 const GOOD_S: i64 = 300;
-/// How long a host may take.
+/// How long a host may take to send an icon.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long somebody waits, also for their turn.
+/// How long a request waits for an icon, the wait for a fetch slot included.
 const WAIT: Duration = Duration::from_secs(8);
-/// How many are fetched at once.
+/// Concurrent fetches.
 const AT_ONCE: usize = 8;
 
-/// A picture.
+/// An icon and its media type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AppIcon {
     pub(crate) media_type: &'static str,
     pub(crate) bytes: Bytes,
 }
 
-/// Fetches pictures, and keeps the last ones.
+/// Fetches icons and caches the latest.
 pub(crate) struct IconCache {
     web: WebAccess,
     clock: Arc<dyn Clock>,
     room: Semaphore,
-    /// The newest at the back.
+    /// Oldest first.
     entries: Mutex<VecDeque<CachedIcon>>,
 }
 
@@ -52,7 +52,7 @@ struct CachedIcon {
     found: Arc<IconCell>,
 }
 
-/// Fetched once, however many ask for it: the others wait. None where there is none.
+/// Concurrent requests wait for one fetch. None if it failed.
 type IconCell = OnceCell<Option<AppIcon>>;
 
 impl IconCache {
@@ -60,10 +60,10 @@ impl IconCache {
         Self { web, clock, room: Semaphore::new(AT_ONCE), entries: Mutex::default() }
     }
 
-    /// The picture at an address, if there is one that can be shown and its turn comes in time.
+    /// The icon at a URL. None if it cannot be fetched in time or is not a supported image.
     pub(crate) async fn get(&self, url: &str) -> Option<AppIcon> {
         let found = self.cache_entry(url);
-        // Where the wait is over, what was not fetched is not kept, and the next one tries.
+        // After a timeout the cell is still empty, so the next request tries again.
         timeout(WAIT, found.get_or_init(|| self.load_icon(url))).await.ok()?.clone()
     }
 
@@ -85,10 +85,10 @@ impl IconCache {
 
     async fn load_icon(&self, url: &str) -> Option<AppIcon> {
         let _room = self.room.acquire().await;
-        let late = |_| Err(format!("it did not come within {} s", PATIENCE.as_secs()));
+        let late = |_| Err(format!("no response within {} s", PATIENCE.as_secs()));
         let icon = timeout(PATIENCE, self.fetch_icon(url)).await.unwrap_or_else(late);
-        // For the operator: what a host says to this server is not for everybody who may look at an app.
-        icon.inspect_err(|why| tracing::debug!(url, why, "no picture of an app")).ok()
+        // The cause is for the operator only: users must not learn what a host responded to this server.
+        icon.inspect_err(|error| tracing::debug!(url, error, "failed to fetch an app icon")).ok()
     }
 
     async fn fetch_icon(&self, url: &str) -> Result<AppIcon, String> {
@@ -98,13 +98,13 @@ impl IconCache {
         request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static("image/*"));
         let response = self.web.http.send(request).await.map_err(|error| error.to_string())?;
         if !response.status.is_success() {
-            return Err(format!("its host answered {}", response.status));
+            return Err(format!("the host responded with {}", response.status));
         }
         let says_svg = is_svg(&response);
         let bytes = response.bytes(MAX_BYTES).await.map_err(|error| error.to_string())?;
         let media_type = media_type(&bytes, says_svg)
-            .ok_or("what is there is no PNG, JPEG, GIF, WebP, ICO or SVG picture")?;
-        // Without the room that the reading left.
+            .ok_or("the response is not a PNG, JPEG, GIF, WebP, ICO or SVG image")?;
+        // Copied, to drop the spare capacity of the read buffer.
         Ok(AppIcon { media_type, bytes: Bytes::copy_from_slice(&bytes) })
     }
 }
@@ -114,8 +114,8 @@ fn is_svg(response: &HttpResponse) -> bool {
     declared.is_some_and(|declared| declared.trim_start().to_ascii_lowercase().starts_with("image/svg+xml"))
 }
 
-/// By how it begins: what a host says of its files is often wrong, and a browser shall not have to guess. An SVG is a text
-/// like any other, so its host has to say so.
+/// Detected by the first bytes: declared media types are often wrong, and a browser should not have to guess. SVG has no
+/// signature, so its host must declare it.
 fn media_type(bytes: &[u8], says_svg: bool) -> Option<&'static str> {
     match bytes {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_picture_is_known_by_how_it_begins() {
+    fn images_are_detected_by_their_first_bytes() {
         let known: [(&[u8], _); 5] = [
             (b"\x89PNG\r\n\x1a\n....", "image/png"),
             (b"\xff\xd8\xff\xe0", "image/jpeg"),

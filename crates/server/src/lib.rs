@@ -3,13 +3,13 @@
 //! | look for | in |
 //! | --- | --- |
 //! | the process from configuration to drain | [`serve`] |
-//! | its parts, put together | `assembly` |
-//! | every route, who may use it | [`routes`] |
-//! | who is asking | [`auth`] |
-//! | what clients may hold open | `connections` |
-//! | signals, the forced end, stuck workers | [`process`] |
+//! | how its parts are assembled | `assembly` |
+//! | every route and its access rule | [`routes`] |
+//! | authentication and authorization | [`auth`] |
+//! | limits on connections, sockets and streams | `connections` |
+//! | signals, forced exit, stuck workers | [`process`] |
 //! | the doors: REST noun by noun, MCP, chat, the sockets of apps and devices | `doors` |
-//! | words to sound and sound to words | `speech` |
+//! | text to speech and speech to text | `speech` |
 //! | the web console's files | `console` |
 //! | every setting | [`config`] |
 
@@ -54,7 +54,7 @@ pub use plugins::PluginRuntime;
 pub use serve::{Server, ServerDependencies};
 pub use speech::SpeechEngine;
 pub use state::{ServerState, SharedState};
-/// Which tools a model gets to see: for programs that measure how well they are chosen.
+/// How tools are chosen for a model. Exported for programs that measure how well it works.
 pub use toolyard_agent::shortlist;
-/// What a program does that serves as a worker for plugins: for `toolyard` itself and for programs that embed the server.
+/// The entry point of worker processes, for `toolyard` itself and for programs that embed the server.
 pub use toolyard_sources::worker::{WORKER_ARGUMENT, WorkerCommand, serve_worker};

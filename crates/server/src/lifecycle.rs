@@ -1,29 +1,29 @@
-//! What a stop waits for.
+//! Tasks and signals for a graceful stop.
 
 use std::{future::Future, time::Duration};
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// Tasks, and the two signals of a stop: no new work, and be gone.
+/// All tasks, and the two signals of a stop: accept no new work, then cancel what is left.
 #[derive(Debug, Clone, Default)]
 pub struct Lifecycle {
-    /// Fires when the server stops taking work.
+    /// Fires when the server stops accepting work.
     pub stopping: CancellationToken,
-    /// Fires when the time for calls under way is over: they are cancelled, and recorded as such.
+    /// Fires when the drain timeout is over: calls in progress are cancelled and recorded as cancelled.
     pub cut_off: CancellationToken,
-    /// Calls under way; a stop gives them time.
+    /// Calls in progress. A stop waits for them.
     pub calls: TaskTracker,
     /// Everything else that runs: sockets, timers, writers.
     pub tasks: TaskTracker,
 }
 
 impl Lifecycle {
-    /// Runs a task that ends by itself when the server stops.
+    /// Spawns a task that ends by itself when the server stops.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(task);
     }
 
-    /// Runs something every so often until the server stops.
+    /// Runs `work` once per period until the server stops.
     pub fn run_every<F: Future<Output = ()> + Send>(
         &self,
         period: Duration,

@@ -14,12 +14,12 @@ use tokio::net::TcpListener;
 
 use crate::{hosts::HostCheckedRouter, state::ServerState};
 
-/// Largest head of a request, in bytes.
+/// Largest request head in bytes.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
-/// How long to wait after a failed accept: usually there are no file descriptors left.
+/// The pause after a failed accept, which usually means that there are no file descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Serves until the lifecycle stops. Connections with a request under way are left to finish it.
+/// Serves until the lifecycle stops. Connections may finish the request that is in progress.
 pub(crate) async fn serve_connections(
     listener: TcpListener,
     service: HostCheckedRouter,
@@ -38,7 +38,7 @@ pub(crate) async fn serve_connections(
             Ok(Some(stream)) => stream,
             Ok(None) => continue,
             Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
+                tracing::warn!(%error, "failed to accept a connection");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }

@@ -1,7 +1,7 @@
-//! Which models callers may choose. A model that is not theirs to choose does not exist for them.
+//! Which models callers may select. A model that they may not select does not exist for them.
 //!
-//! With `chat.models` it is what that list says. Without it: everything in dev mode; elsewhere what is listed, and everything
-//! at places that need no key, because asking those costs nobody money.
+//! If `chat.models` is set, that list decides. Otherwise dev mode allows every model, and token mode allows the listed
+//! models and every model at an endpoint without a key, because those cost no money.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use toolyard_protocol::wildcard;
 
 use crate::{config::AuthMode, state::ServerState};
 
-/// The model for a chat: by name, where the caller may choose it, or the one for those who name none.
+/// The model for a chat: by name, if the caller may select it, or the default.
 pub(crate) async fn select_model(
     state: &ServerState,
     name: Option<&str>,
@@ -26,7 +26,7 @@ pub(crate) async fn select_model(
         None if state.config.chat.model.is_some() || state.config.chat.models.is_empty() => {
             state.models.get(None, tasks).await
         }
-        // The first that is found need not be one of the list.
+        // The first model that was discovered need not be on the list.
         None => match list_selectable_models(state).await.default {
             Some(name) => state.models.get(Some(&name.to_string()), tasks).await,
             None => Err(no_listed_model_error()),
@@ -34,7 +34,7 @@ pub(crate) async fn select_model(
     }
 }
 
-/// What there is, as far as callers may choose it.
+/// The models that callers may select.
 pub(crate) async fn list_selectable_models(state: &ServerState) -> ModelListing {
     let mut listing = state.models.list_models().await;
     let config = &state.config.chat;
@@ -48,7 +48,7 @@ pub(crate) async fn list_selectable_models(state: &ServerState) -> ModelListing 
     listing
 }
 
-/// The names of all models that can be chosen, the one for those who name none first.
+/// The names of all models that callers may select, the default first.
 pub(crate) async fn selectable_model_names(state: &ServerState) -> Vec<String> {
     let listing = list_selectable_models(state).await;
     let first = listing.default.iter().map(ToString::to_string);
@@ -68,13 +68,13 @@ async fn can_select(state: &ServerState, name: &str) -> bool {
     if state.auth_mode == AuthMode::Dev || state.config.chat.model.as_deref() == Some(name) {
         return true;
     }
-    // What is no name is refused where names are read, with words on what is wrong with it.
+    // A malformed name is refused where names are parsed, with a better error.
     let Ok(parsed) = name.parse::<ModelName>() else { return true };
     !state.models.needs_key(&parsed)
         || state.models.list_models().await.models.iter().any(|model| model.name == parsed)
 }
 
-/// By the operator's list, on which the model of the configuration always is.
+/// Whether the operator's list allows a model. The default model is always allowed.
 fn is_listed(state: &ServerState, name: &str) -> bool {
     let config = &state.config.chat;
     config.model.as_deref() == Some(name)
@@ -83,13 +83,12 @@ fn is_listed(state: &ServerState, name: &str) -> bool {
 
 fn not_selectable_error(name: &str) -> ModelError {
     let name: String = name.chars().take(128).collect();
-    let text =
-        format!("There is no {name} to choose here. GET /v1/models lists the models that can be chosen.");
+    let text = format!("The model {name} is not available. GET /v1/models lists the available models.");
     ModelError { kind: ModelErrorKind::Unknown, text, cause: None, retry_after: None }
 }
 
 fn no_listed_model_error() -> ModelError {
-    let text =
-        "None of the models in `chat.models` is there. Set `chat.model`, or start one of them.".to_owned();
+    let text = "None of the models in `chat.models` is available. Set `chat.model`, or start one of them."
+        .to_owned();
     ModelError { kind: ModelErrorKind::Unavailable, text, cause: None, retry_after: None }
 }

@@ -1,4 +1,4 @@
-//! Which model answers: by name, or the first that is found.
+//! The models of this server: found by name, or the default.
 
 use std::{collections::HashMap, io::BufRead, path::Path, sync::Arc, time::Duration};
 
@@ -30,62 +30,62 @@ use crate::{
     serve::{ServerDependencies, ServerStartError},
 };
 
-/// How long a server on this machine may take to say what it has.
-const LOOK: Duration = Duration::from_millis(500);
+/// How long a model server on this machine may take to list its models.
+const DISCOVERY_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Smaller files are taken for small models, in bytes.
+/// Files smaller than this are treated as small models, in bytes.
 const SMALL_FILE: u64 = 400 * 1024 * 1024;
-/// Tokens of a conversation with its answer, for files.
+/// Default context size of model files, in tokens.
 const CONTEXT: u32 = 8_192;
-/// Most of them.
+/// Largest context size, in tokens.
 const MAX_CONTEXT: u32 = 1 << 20;
-/// Most threads for a file.
+/// Most threads for a model file.
 const MAX_THREADS: u32 = 256;
 
-/// The models of this server, looked for now and then.
+/// The models of this server. Local servers and files are discovered again from time to time.
 pub struct ModelRegistry {
     models: ModelCatalog,
     refresh_after: Duration,
-    /// When somebody last looked; none is never.
+    /// When models were last discovered. None if they never were.
     last_lookup: Mutex<Option<Instant>>,
-    /// Held by whoever looks, for all who ask meanwhile.
+    /// Held during discovery, so that concurrent requests share one.
     lookup_lock: tokio::sync::Mutex<()>,
     ids: Arc<dyn IdGenerator>,
-    /// By endpoint: what was learnt of a small model is kept.
+    /// Small models by endpoint. Each keeps what it has learned about its model.
     small: HashMap<String, SmallModel>,
 }
 
 impl ModelRegistry {
-    /// The models of a configuration. Nothing is asked yet.
-    pub fn new(config: &Config, world: &ServerDependencies) -> Result<Self, ServerStartError> {
-        let settings = model_settings(config, &world.environment)?;
-        let mut small = build_small_models(&settings, &world.ids)?;
-        let variables = world.environment.clone();
+    /// The models of a configuration. Sends no request yet.
+    pub fn new(config: &Config, deps: &ServerDependencies) -> Result<Self, ServerStartError> {
+        let settings = model_settings(config, &deps.environment)?;
+        let mut small = build_small_models(&settings, &deps.ids)?;
+        let variables = deps.environment.clone();
         let environment = KeyEnvironment::new(move |name| variables(name));
         let files: Vec<_> = settings.files.iter().map(|file| file.name.clone()).collect();
-        let models = ModelCatalog::new(settings, environment, world.ids.clone());
+        let models = ModelCatalog::new(settings, environment, deps.ids.clone());
         let models = models.map_err(|error| ServerStartError::Config(error.text))?;
         small.extend(files.into_iter().filter_map(|place| {
             let scorer = models.file_scorer(&place)?;
-            Some((place.clone(), SmallModel::new(scorer, place, world.ids.clone())))
+            Some((place.clone(), SmallModel::new(scorer, place, deps.ids.clone())))
         }));
         Ok(Self {
             models,
             refresh_after: Duration::from_secs(config.model_search.again_s),
             last_lookup: Mutex::new(None),
             lookup_lock: tokio::sync::Mutex::new(()),
-            ids: world.ids.clone(),
+            ids: deps.ids.clone(),
             small,
         })
     }
 
-    /// What there is, looked for where that was long ago. One looks for all who ask at once.
+    /// Lists all models, after a new discovery if the last one is too old. Concurrent requests share one discovery.
     pub async fn list_models(&self) -> ModelListing {
-        let _looking = self.lookup_lock.lock().await;
+        let _guard = self.lookup_lock.lock().await;
         if self.last_lookup().is_some_and(|at| at.elapsed() < self.refresh_after) {
             return self.models.list();
         }
-        let listing = self.models.discover(LOOK).await;
+        let listing = self.models.discover(DISCOVERY_TIMEOUT).await;
         *self.last_lookup.lock() = Some(Instant::now());
         listing
     }
@@ -94,32 +94,32 @@ impl ModelRegistry {
         *self.last_lookup.lock()
     }
 
-    /// Looks again on a task of its own where that was long ago: a chat does not wait for it. Only the very first one does,
-    /// because how a model calls tools is known after somebody looked.
+    /// Starts a new discovery in the background if the last one is too old, so that chats do not wait for it. Only the first
+    /// discovery is awaited, because without it the server does not know how a model calls tools.
     async fn refresh_if_stale(self: &Arc<Self>, tasks: &TaskTracker) {
         match self.last_lookup() {
             None => drop(self.list_models().await),
-            // Unless somebody looks just now.
+            // If the lock is taken, a discovery is already running.
             Some(at) if at.elapsed() >= self.refresh_after && self.lookup_lock.try_lock().is_ok() => {
-                let book = self.clone();
-                tasks.spawn(async move { drop(book.list_models().await) });
+                let registry = self.clone();
+                tasks.spawn(async move { drop(registry.list_models().await) });
             }
             Some(_) => {}
         }
     }
 
-    /// Whether a model is asked with a key, so that somebody pays for it.
+    /// Whether requests to the model need a key, so that they cost money.
     pub(crate) fn needs_key(&self, name: &ModelName) -> bool {
         self.models.needs_key(name)
     }
 
-    /// Whose limits hold for tools where nobody names a model, as far as somebody looked.
+    /// The vendor family whose limits apply to tools if the caller names no model, as far as models are discovered.
     pub(crate) fn default_family(&self) -> VendorFamily {
         let default = self.models.list().default;
         default.and_then(|name| self.models.vendor_family(&name)).unwrap_or(VendorFamily::Compatible)
     }
 
-    /// The model of that name, or the one for those who name none.
+    /// The model with this name, or the default.
     pub async fn get(
         self: &Arc<Self>,
         name: Option<&str>,
@@ -127,7 +127,7 @@ impl ModelRegistry {
     ) -> Result<Arc<dyn Model>, ModelError> {
         self.refresh_if_stale(tasks).await;
         let model = match name {
-            // Nobody named one, so it is not the caller's fault.
+            // The caller named no model, so a missing one is not the caller's error.
             None => self.models.default().map_err(|error| match error.kind {
                 ModelErrorKind::Unknown => ModelError { kind: ModelErrorKind::Unavailable, ..error },
                 _ => error,
@@ -157,16 +157,16 @@ impl ModelRegistry {
 /// Why a model cannot be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
-    /// The files are not what they should be.
+    /// The test files are invalid.
     #[error(transparent)]
     Set(#[from] CallingEvalError),
-    /// There is no answer.
+    /// The model failed.
     #[error(transparent)]
     Model(#[from] ModelError),
 }
 
 impl ModelRegistry {
-    /// How well a model calls tools, on a set of tools and prompts as JSON Lines.
+    /// Measures how well a model calls tools. Tools and prompts are JSON Lines.
     pub async fn measure_tools(
         self: &Arc<Self>,
         name: Option<&str>,
@@ -180,8 +180,8 @@ impl ModelRegistry {
     }
 }
 
-/// The small models: those of endpoints that are said to have them, and of llama-servers on this machine, which say how large
-/// their model is.
+/// The small models: those of endpoints configured as `small`, and those of llama-servers on this machine, which report the
+/// size of their model.
 fn build_small_models(
     settings: &ModelSettings,
     ids: &Arc<dyn IdGenerator>,
@@ -213,7 +213,7 @@ fn model_settings(
                 files.push(file_model(name, path, model).map_err(|why| wrong(&place, &why))?);
                 continue;
             }
-            _ => return Err(wrong(&place, &"give it a url or a file, one of the two")),
+            _ => return Err(wrong(&place, &"set either url or file")),
         };
         let key = match &model.key_env {
             None => None,
@@ -245,14 +245,14 @@ fn model_settings(
     Ok(settings)
 }
 
-/// A model in this process.
+/// A model that runs in this process.
 fn file_model(name: &str, path: &Path, model: &ModelConfig) -> Result<FileModel, String> {
     if model.key_env.is_some() {
-        return Err("a file needs no key_env".to_owned());
+        return Err("key_env is not supported with file".to_owned());
     }
     let calling = match model.calling {
         Some(CallingMode::Native) => {
-            return Err("calling: a file calls by text or is small: `prompted` or `small`".to_owned());
+            return Err("calling: a model file supports `prompted` or `small` only".to_owned());
         }
         Some(calling) => calling,
         None => {

@@ -1,4 +1,4 @@
-//! The OpenAPI 3.1 document, made from the table of routes. Committed under `contract/` and compared by a test.
+//! The OpenAPI 3.1 document, built from the table of routes. It is committed under `contract/` and compared by a test.
 
 use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -26,15 +26,15 @@ pub fn openapi_document() -> Value {
         "info": {
             "title": "Toolyard",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Apps bring tools; any assistant calls them, for each user, on whatever device that user wears.",
+            "description": "Apps provide tools. Any assistant calls them for a user, on the device that the user wears.",
             "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         },
         "paths": paths,
         "components": {
             "schemas": definitions,
             "securitySchemes": {
-                "token": { "type": "http", "scheme": "bearer", "description": "A token of this server or its issuer." },
-                "appKey": { "type": "http", "scheme": "bearer", "description": "package:key of an app." },
+                "token": { "type": "http", "scheme": "bearer", "description": "A token of this server or of its identity provider." },
+                "appKey": { "type": "http", "scheme": "bearer", "description": "The key of an app, as `package:key`." },
             },
         },
     })
@@ -50,7 +50,7 @@ fn operation_object(route: &Route, schemas: &mut SchemaGenerator, error: &Value)
         "operationId": operation_id(route),
         "responses": {
             route.success.to_string(): success_response(route, schemas),
-            "default": { "description": "What was wrong and what to do.", "content": { "application/json": { "schema": error } } },
+            "default": { "description": "The error, and what to do about it.", "content": { "application/json": { "schema": error } } },
         },
     });
     let parameters: Vec<Value> = operation_parameters(route).collect();
@@ -86,10 +86,10 @@ fn operation_object(route: &Route, schemas: &mut SchemaGenerator, error: &Value)
 fn success_response(route: &Route, schemas: &mut SchemaGenerator) -> Value {
     match route.response {
         Some(response) => json!({
-            "description": "As asked.",
+            "description": "Success.",
             "content": { "application/json": { "schema": response(schemas).to_value() } },
         }),
-        None => json!({ "description": "As asked." }),
+        None => json!({ "description": "Success." }),
     }
 }
 
@@ -104,7 +104,7 @@ fn operation_parameters(route: &Route) -> impl Iterator<Item = Value> {
         json!({ "name": name, "in": "header", "description": text, "schema": { "type": "string" } })
     });
     let user = matches!(route.access, RouteAccess::User | RouteAccess::Caller | RouteAccess::Mcp).then(|| {
-        let text = "The user, where the credential is an app's key or an operator's token, or in dev mode.";
+        let text = "The user, if the credential is an app's key or an operator's token, or in dev mode.";
         json!({ "name": "X-User-Id", "in": "header", "description": text, "schema": { "type": "string" } })
     });
     in_path.chain(in_query).chain(in_header).chain(user)

@@ -1,4 +1,4 @@
-//! From the configuration to the settings of each part.
+//! Converts the configuration into the settings of each part.
 
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ use crate::{
     serve::{ServerDependencies, ServerStartError},
 };
 
-/// Word vectors, where the operator has some.
+/// The word vectors, if `chat.vectors` is set.
 pub(crate) fn load_word_vectors(config: &Config) -> Result<Option<Arc<WordVectors>>, ServerStartError> {
     let Some(folder) = &config.chat.vectors else { return Ok(None) };
     let read = WordVectors::open(folder);
@@ -28,28 +28,28 @@ pub(crate) fn load_word_vectors(config: &Config) -> Result<Option<Arc<WordVector
 }
 
 pub(crate) fn auth_mode(config: &Config) -> Result<AuthMode, ServerStartError> {
-    let at_home = config.server.listen.ip().is_loopback();
-    // A public URL says that a proxy stands before us: then loopback is not home.
-    let default = if at_home && config.server.public_url.is_none() { AuthMode::Dev } else { AuthMode::Token };
+    let is_loopback = config.server.listen.ip().is_loopback();
+    // A public URL means that a proxy is in front of us, so callers are not limited to this machine.
+    let default =
+        if is_loopback && config.server.public_url.is_none() { AuthMode::Dev } else { AuthMode::Token };
     let mode = config.auth.mode.unwrap_or(default);
     if mode == AuthMode::Dev {
-        // Checked when the configuration is read, and again here: it may have been made in another way.
-        if !at_home {
-            let text =
-                format!("auth.mode `dev` is only for a loopback address, not {}", config.server.listen);
+        // `load_config` checks this, too, but a configuration can also be built in code.
+        if !is_loopback {
+            let text = format!("auth.mode `dev` requires a loopback address, not {}", config.server.listen);
             return Err(ServerStartError::Config(text));
         }
         tracing::warn!(
-            "auth is in dev mode: every caller on this machine is believed; set auth.mode = \"token\" to end it"
+            "dev mode: anyone on this machine can act as any user; set auth.mode = \"token\" to require credentials"
         );
     }
     Ok(mode)
 }
 
-/// The root keys. A missing file is made unless the key `must_exist`.
+/// The root keys. A missing key file is created, unless the key `must_exist`.
 pub(crate) fn root_keys(
     config: &Config,
-    world: &ServerDependencies,
+    deps: &ServerDependencies,
     must_exist: bool,
 ) -> Result<RootKeys, RootKeyError> {
     let auth = &config.auth;
@@ -60,22 +60,22 @@ pub(crate) fn root_keys(
             let (file, database) = (file.display().to_string(), config.store.path.display().to_string());
             return Err(RootKeyError::Missing { file, database });
         }
-        None => RootKeys::load_or_create(&file, &*world.ids)?,
+        None => RootKeys::load_or_create(&file, &*deps.ids)?,
     };
     let old = auth
         .old_root_key
         .as_deref()
         .map(|text| secrets::parse_root_key(text, "auth.old_root_key"))
         .transpose()?;
-    Ok(RootKeys::new(std::iter::once(current).chain(old).collect(), world.ids.clone()))
+    Ok(RootKeys::new(std::iter::once(current).chain(old).collect(), deps.ids.clone()))
 }
 
-/// Where the root key is kept.
+/// The path of the root key file.
 pub fn root_key_file(config: &Config) -> std::path::PathBuf {
     config.auth.root_key_file.clone().unwrap_or_else(|| config.store.path.with_file_name("root.key"))
 }
 
-/// Where apps and upstreams may be.
+/// The guard that decides which addresses apps and upstreams may have.
 pub(crate) fn build_guard(config: &Config, mode: AuthMode) -> Result<Guard, ServerStartError> {
     Ok(Guard::new(guard_policy(config, mode)?))
 }
@@ -90,34 +90,34 @@ fn guard_policy(config: &Config, mode: AuthMode) -> Result<GuardPolicy, ServerSt
     })
 }
 
-/// How addresses are reached that upstreams name. Dev mode lets upstreams be on this machine; a server elsewhere must not
-/// borrow that.
+/// Clients for addresses that an upstream refers to. In dev mode upstreams may be on this machine; a remote upstream must not
+/// use that to reach it.
 pub(crate) fn referral_clients(
     config: &Config,
     mode: AuthMode,
-    world: &ServerDependencies,
+    deps: &ServerDependencies,
 ) -> Result<ReferralClients, ServerStartError> {
     let policy = guard_policy(config, mode)?;
     let own = || ReferralClients::new(&policy, client_settings(config));
-    Ok(world.http.clone().map_or_else(own, ReferralClients::unrestricted))
+    Ok(deps.http.clone().map_or_else(own, ReferralClients::unrestricted))
 }
 
-/// How pages, pictures and plugins reach the web. Their addresses come from models, users and pages, so this machine and
-/// the private network are out of reach even where apps may be there.
+/// Web access for `fetch_page`, app icons and plugins. Models, users and pages choose these addresses, so loopback and private
+/// networks are blocked even if apps may use them.
 #[derive(Clone)]
 pub(crate) struct WebAccess {
     pub(crate) http: HttpClient,
     pub(crate) guard: Guard,
 }
 
-pub(crate) fn web_access(config: &Config, world: &ServerDependencies) -> Result<WebAccess, ServerStartError> {
+pub(crate) fn web_access(config: &Config, deps: &ServerDependencies) -> Result<WebAccess, ServerStartError> {
     let guard = Guard::new(GuardPolicy {
         also: parse_ip_ranges("net.web_allow", &config.net.web_allow)?,
         own_listener: Some(config.server.listen),
         ..GuardPolicy::default()
     });
     let own = || HttpClient::new(guard.clone(), client_settings(config));
-    Ok(WebAccess { http: world.http.clone().unwrap_or_else(own), guard })
+    Ok(WebAccess { http: deps.http.clone().unwrap_or_else(own), guard })
 }
 
 fn parse_ip_ranges(path: &str, texts: &[String]) -> Result<Vec<IpRange>, ServerStartError> {
@@ -166,11 +166,11 @@ pub(crate) fn call_limits(config: &CallsConfig, ledger: &LedgerConfig) -> CallLi
 pub(crate) fn nonzero_rate(per_second: u32, burst: u32) -> Result<RateLimit, ServerStartError> {
     match (NonZeroU32::new(per_second), NonZeroU32::new(burst)) {
         (Some(per_second), Some(burst)) => Ok(RateLimit { per_second, burst }),
-        _ => Err(ServerStartError::Config("rates: at least 1".to_owned())),
+        _ => Err(ServerStartError::Config("rates: every rate must be at least 1".to_owned())),
     }
 }
 
-/// How often callers may change something.
+/// Rate limits of requests that change something.
 pub(crate) fn request_limits(rates: &RateConfig) -> Result<RequestLimits, ServerStartError> {
     Ok(RequestLimits::new(
         nonzero_rate(rates.manage_per_s, rates.manage_burst)?,
@@ -178,7 +178,7 @@ pub(crate) fn request_limits(rates: &RateConfig) -> Result<RequestLimits, Server
     ))
 }
 
-/// Bounds and defaults of the verbs.
+/// Limits and defaults of the platform's verbs.
 pub(crate) fn platform_config(config: &Config, mode: AuthMode) -> PlatformConfig {
     PlatformConfig {
         default_app_kind: config.apps.default_kind,
@@ -210,7 +210,7 @@ pub(crate) fn upstream_settings(config: &UpstreamConfig, calls: &CallsConfig) ->
     }
 }
 
-/// Where users come back to. Authorization servers can read who we are only over https.
+/// Where users return after they authorize. Client metadata needs https, or authorization servers cannot fetch it.
 pub(crate) fn oauth_setup(config: &Config) -> OAuthSetup {
     let base = config.base_url();
     let client_metadata_url = base.starts_with("https:").then(|| format!("{base}/oauth/client.json"));

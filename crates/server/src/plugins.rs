@@ -1,4 +1,4 @@
-//! Plugins: from the configuration to the source that runs them and the trust behind it.
+//! Sets up plugins from the configuration: their trust and the source that runs them.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -18,16 +18,16 @@ use crate::{
     serve::{ServerDependencies, ServerStartError},
 };
 
-/// What handlers need of plugins.
+/// What handlers need for plugins.
 pub struct PluginRuntime {
-    /// Whom this server believes.
+    /// Keys, revocations and verdicts.
     pub trust: Arc<PluginTrust>,
-    /// Runs them, where the operator allows it.
+    /// Runs plugins. None if the operator has not enabled them.
     pub source: Option<Arc<PluginSource>>,
 }
 
 impl PluginRuntime {
-    /// What the verbs about plugins work with.
+    /// What the plugin verbs work with.
     pub(crate) fn plugin_service(&self, config: &PluginsConfig) -> PluginContext {
         let runs = self.source.clone().map(|source| source as Arc<dyn PluginRuns>);
         let bounds = PluginBounds {
@@ -39,7 +39,7 @@ impl PluginRuntime {
     }
 }
 
-/// What plugins reach.
+/// What plugins share with the rest of the server.
 pub(crate) struct PluginDependencies<'a> {
     pub(crate) stores: &'a Stores,
     pub(crate) web: &'a WebAccess,
@@ -48,25 +48,25 @@ pub(crate) struct PluginDependencies<'a> {
 
 pub(crate) async fn build_plugin_runtime(
     config: &Config,
-    world: &ServerDependencies,
-    around: PluginDependencies<'_>,
+    deps: &ServerDependencies,
+    plugin_deps: PluginDependencies<'_>,
 ) -> Result<PluginRuntime, ServerStartError> {
     let plugins = &config.plugins;
-    let setup = trust_setup(plugins, &world.environment)?;
-    let trust = PluginTrust::open(setup, around.stores.plugin_lists.clone(), world.clock.now()).await;
+    let setup = trust_setup(plugins, &deps.environment)?;
+    let trust = PluginTrust::open(setup, plugin_deps.stores.plugin_lists.clone(), deps.clock.now()).await;
     let trust = Arc::new(trust.map_err(|error| ServerStartError::Config(error.to_string()))?);
-    let ids = world.ids.clone();
+    let ids = deps.ids.clone();
     let source = if plugins.enabled {
         let parts = PluginParts {
-            stores: around.stores.clone(),
+            stores: plugin_deps.stores.clone(),
             judge: trust.clone(),
-            clock: world.clock.clone(),
-            http: around.web.http.clone(),
-            guard: around.web.guard.clone(),
+            clock: deps.clock.clone(),
+            http: plugin_deps.web.http.clone(),
+            guard: plugin_deps.web.guard.clone(),
             random: Arc::new(move |bytes| ids.fill_random(bytes)),
-            tasks: around.lifecycle.tasks.clone(),
-            stopping: around.lifecycle.stopping.clone(),
-            worker: plugin_worker_command(plugins, world)?,
+            tasks: plugin_deps.lifecycle.tasks.clone(),
+            stopping: plugin_deps.lifecycle.stopping.clone(),
+            worker: plugin_worker_command(plugins, deps)?,
             settings: plugin_settings(plugins),
         };
         Some(PluginSource::new(parts).await.map_err(|error| plugins_config_error("worker", error))?)
@@ -76,18 +76,18 @@ pub(crate) async fn build_plugin_runtime(
     Ok(PluginRuntime { trust, source })
 }
 
-/// What is started to run plugins: what the configuration names, else what this program brings.
+/// The command that runs plugins: the configured one, or this program.
 fn plugin_worker_command(
     config: &PluginsConfig,
-    world: &ServerDependencies,
+    deps: &ServerDependencies,
 ) -> Result<WorkerCommand, ServerStartError> {
     if let Some(program) = &config.worker {
         return Ok(WorkerCommand { program: program.clone(), arguments: Vec::new() });
     }
-    world.worker_command().or_else(WorkerCommand::beside_this_program).ok_or_else(|| {
+    deps.worker_command().or_else(WorkerCommand::beside_this_program).ok_or_else(|| {
         plugins_config_error(
             "worker",
-            "this program is not `toolyard`; name the program `toolyard-sandbox-worker` here, or put it beside this one",
+            "this program is not `toolyard`; set this to the path of `toolyard-sandbox-worker`, or install it next to this program",
         )
     })
 }

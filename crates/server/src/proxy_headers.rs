@@ -1,5 +1,5 @@
-//! Requests that came through a proxy. In dev mode every caller of this machine is trusted, so a proxy on this machine
-//! would hand that trust to everyone it serves. Nothing a proxy leaves out can be noticed here; what it adds is.
+//! Detects requests that came through a proxy. Dev mode trusts every caller on this machine, so a proxy on this machine would
+//! extend that trust to all of its clients. A proxy that adds no header cannot be detected.
 
 use http::HeaderMap;
 
@@ -23,7 +23,7 @@ const NAMES: [&str; 16] = [
     "x-original-host",
 ];
 
-/// Beginnings of names of such headers.
+/// Prefixes of such headers.
 const PREFIXES: [&str; 14] = [
     "x-forwarded",
     "x-original-forwarded",
@@ -41,7 +41,7 @@ const PREFIXES: [&str; 14] = [
     "tailscale-",
 ];
 
-/// A header that says that the request came through a proxy.
+/// The first header that shows that the request came through a proxy.
 pub(crate) fn proxy_header(headers: &HeaderMap) -> Option<&str> {
     headers
         .keys()
@@ -49,12 +49,12 @@ pub(crate) fn proxy_header(headers: &HeaderMap) -> Option<&str> {
         .find(|name| NAMES.contains(name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
 }
 
-/// What to tell someone whose request has such a header, in dev mode.
+/// The error text for such a request in dev mode.
 pub(crate) fn proxy_refusal_message(header: &str) -> String {
     format!(
         "this server is in dev mode, which trusts every caller on this machine, and this request came through a proxy \
          (header `{header}`). To serve others, set auth.mode = \"token\" and server.public_url to the address of the \
-         proxy, then make tokens with `toolyard token`; to stay in dev mode, call this server directly"
+         proxy, then create tokens with `toolyard token`; to stay in dev mode, call this server directly"
     )
 }
 
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn proxies_are_known_by_what_they_add() {
+    fn proxies_are_detected_by_the_headers_they_add() {
         for name in [
             "Forwarded",
             "Via",

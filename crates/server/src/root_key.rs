@@ -1,5 +1,5 @@
-//! Which root key belongs to a database. A key that is made anew opens none of its secrets and verifies none of its tokens, so
-//! a server with another key than before does not start by itself.
+//! Checks that the root key belongs to the database. With another key no stored secret can be opened and no token verified, so
+//! the server refuses to start unless the operator accepts a new key.
 
 use toolyard_core::ports::{KnownKey, SecretSealer as _, StoreError, Stores};
 
@@ -14,14 +14,14 @@ fn to_start_error(error: StoreError) -> ServerStartError {
     ServerStartError::Config(error.to_string())
 }
 
-/// The root keys of this store. The first start makes one; what an old key sealed is sealed anew with the current one.
+/// The root keys of this store. The first start creates one. During a rotation all secrets are resealed with the current key.
 pub(crate) async fn load_root_keys(
     config: &Config,
-    world: &ServerDependencies,
+    deps: &ServerDependencies,
     stores: &Stores,
 ) -> Result<RootKeys, ServerStartError> {
     let known = stores.maintenance.known_key().await.map_err(to_start_error)?;
-    let keys = check_root_keys(config, world, &known)?;
+    let keys = check_root_keys(config, deps, &known)?;
     if config.auth.old_root_key.is_some() {
         secrets::reseal_all(stores, &keys).await.map_err(to_start_error)?;
     }
@@ -33,14 +33,14 @@ pub(crate) async fn load_root_keys(
     Ok(keys)
 }
 
-/// The root keys for a database that is known only by what it says of its key.
+/// The root keys, checked against what the database knows about its key.
 pub(crate) fn check_root_keys(
     config: &Config,
-    world: &ServerDependencies,
+    deps: &ServerDependencies,
     known: &KnownKey,
 ) -> Result<RootKeys, RootKeyError> {
     let accepts_new = config.auth.accept_new_root_key;
-    let keys = parts::root_keys(config, world, *known != KnownKey::None && !accepts_new)?;
+    let keys = parts::root_keys(config, deps, *known != KnownKey::None && !accepts_new)?;
     let fits = match known {
         KnownKey::None => true,
         KnownKey::Check(check) => keys.key_checks().iter().any(|key| key.as_slice() == check.as_slice()),
@@ -56,7 +56,7 @@ pub(crate) fn check_root_keys(
     }
     if !fits {
         tracing::warn!(
-            "the root key is a new one: stored secrets have to be made again, and tokens are not accepted"
+            "the root key has changed: replace all stored secrets and tokens, the old ones are invalid"
         );
     }
     Ok(keys)

@@ -1,5 +1,5 @@
-//! Every route, in one table: the router with its access rules, the OpenAPI document and the test that walks all of them as a
-//! stranger are made from it, so none can be forgotten.
+//! All routes in one table. The router with its access rules, the OpenAPI document and the test that requests every route
+//! without permission are built from it, so no route can be forgotten.
 
 use axum::{
     Router,
@@ -18,29 +18,29 @@ use crate::{
 /// Who may use a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RouteAccess {
-    /// Everybody.
+    /// Everyone, without a credential.
     Public,
-    /// Somebody we know.
+    /// Everyone with a valid credential.
     Authenticated,
-    /// A person, by token; no app.
+    /// A person with a token, not an app.
     Person,
-    /// A user, or an operator for one.
+    /// A user, or an operator on behalf of a user.
     User,
-    /// A user with a session, or an app or operator for one.
+    /// A user with a session, or an app or operator on behalf of one.
     Caller,
-    /// A developer or operator.
+    /// A developer, curator or operator, or an app with its key.
     Developer,
     /// The app's developer, an operator, or the app itself.
     Owner,
     /// A curator or operator.
     Curator,
-    /// The operator.
+    /// An operator.
     Operator,
     /// An app with its key.
     App,
-    /// Whoever acts for a user; a refusal says where to learn how to get in.
+    /// The same as `Caller`, but a refusal refers to the OAuth metadata, as MCP requires.
     Mcp,
-    /// A socket; it says who it is by itself.
+    /// A socket that authenticates with its first message or a ticket.
     Socket,
 }
 
@@ -54,7 +54,7 @@ pub struct Route {
     pub access: RouteAccess,
     /// What it does.
     pub summary: &'static str,
-    /// Whether it is part of the API, and not a file of a web page.
+    /// Whether it is part of the API, as opposed to a file of the web console.
     pub documented: bool,
     pub(crate) request: Option<fn(&mut SchemaGenerator) -> Schema>,
     pub(crate) response: Option<fn(&mut SchemaGenerator) -> Schema>,
@@ -82,8 +82,8 @@ impl Route {
         Self::checked_by_handler(method, path, access, summary, GuardedHandler { access, handler })
     }
 
-    /// A route whose handler enforces the access rule itself, because the credential is not where others have it, or a refusal
-    /// has a form of its own.
+    /// A route whose handler enforces the access rule itself, because its credential is in an unusual place, or its
+    /// refusals have a format of their own.
     pub(crate) fn checked_by_handler<H, T>(
         method: Method,
         path: &'static str,
@@ -123,7 +123,7 @@ impl Route {
         self
     }
 
-    /// The form of its failures, beside the common one.
+    /// The format of its errors, in addition to the common one.
     pub(crate) fn error_body<T: JsonSchema>(mut self) -> Self {
         self.failure = Some(SchemaGenerator::subschema_for::<T>);
         self
@@ -202,7 +202,7 @@ async fn route_not_found(uri: Uri) -> Response {
 }
 
 async fn method_not_allowed(method: Method, uri: Uri) -> Response {
-    let text = format!("{} does not take {method}; see /api/openapi.json", uri.path());
+    let text = format!("{} does not support {method}; see /api/openapi.json", uri.path());
     let mut response = RequestError::invalid_request(text).into_response();
     *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
     response

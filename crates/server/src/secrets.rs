@@ -1,4 +1,4 @@
-//! The root key and what is made of it.
+//! The root key, and the secrets that are sealed with it or derived from it.
 
 use std::{io::Write as _, path::Path};
 
@@ -16,9 +16,9 @@ pub enum RootKeyError {
     /// Not 64 hex digits.
     #[error("{0} is not a root key: expected 64 hex digits")]
     Malformed(String),
-    /// The database was made with a key, and the file of it is not there.
+    /// The database was created with a root key, and the key file is missing.
     #[error(
-        "{file} is missing, and the database {database} was made with a root key: put the key of your backup there, or \
+        "{file} is missing, and the database {database} was created with a root key: restore the key from your backup, or \
          set auth.root_key. Without it no stored secret can be opened and no token is accepted. If it is lost, start once \
          with auth.accept_new_root_key = true"
     )]
@@ -28,10 +28,10 @@ pub enum RootKeyError {
         /// The database.
         database: String,
     },
-    /// The key is another one than that of the database.
+    /// The key is not the one of the database.
     #[error(
-        "{source_of_key} is not the root key of the database {database}: put the right key back, or name the old one in \
-         auth.old_root_key if you are changing it. If it is lost, start once with auth.accept_new_root_key = true"
+        "{source_of_key} is not the root key of the database {database}: restore the right key, or set the old one in \
+         auth.old_root_key if you are rotating it. If it is lost, start once with auth.accept_new_root_key = true"
     )]
     Mismatch {
         /// Where the key came from.
@@ -39,12 +39,12 @@ pub enum RootKeyError {
         /// The database.
         database: String,
     },
-    /// The file cannot be read or made.
+    /// The file cannot be read or created.
     #[error("root key file {file}: {error}")]
     File {
         /// Which file.
         file: String,
-        /// What the system said.
+        /// The error of the operating system.
         error: std::io::Error,
     },
 }
@@ -64,12 +64,12 @@ impl RootKeys {
         Self { keys, seals, ids }
     }
 
-    /// What a store keeps to recognise a root key, the current one first. It says nothing about the key.
+    /// Check values by which a store recognizes a root key, the current one first. They reveal nothing about the key.
     pub(crate) fn key_checks(&self) -> Vec<[u8; 32]> {
         self.derive_keys("root-key-check")
     }
 
-    /// The key in a file, made where there is none.
+    /// Reads the key from a file, or creates the file with a new key.
     pub fn load_or_create(file: &Path, ids: &dyn IdGenerator) -> Result<[u8; 32], RootKeyError> {
         let failed = |error| RootKeyError::File { file: file.display().to_string(), error };
         match std::fs::read_to_string(file) {
@@ -94,13 +94,13 @@ impl RootKeys {
     }
 }
 
-/// A root key from its text.
+/// Parses a root key.
 pub fn parse_root_key(text: &str, what: &str) -> Result<[u8; 32], RootKeyError> {
     let bytes = hex::decode(text).ok().and_then(|bytes| bytes.try_into().ok());
     bytes.ok_or_else(|| RootKeyError::Malformed(what.to_owned()))
 }
 
-/// A subkey for a purpose. The root key is uniform, so one HMAC is a sound derivation.
+/// Derives a subkey for a purpose. The root key is uniformly random, so a single HMAC is sound.
 fn derive_subkey(root: &[u8; 32], purpose: &str) -> [u8; 32] {
     #[expect(clippy::expect_used, reason = "HMAC is defined for keys of every length")]
     let mut mac = Hmac::<Sha256>::new_from_slice(root).expect("HMAC takes any key");
@@ -118,7 +118,7 @@ impl SecretSealer for RootKeys {
         let done = first.map(|key| {
             key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::empty(), &mut sealed)
         });
-        // Without a key nothing is written: an empty secret opens nowhere.
+        // Without a key the result is empty, which no key opens.
         if !matches!(done, Some(Ok(()))) {
             return Vec::new();
         }
@@ -143,24 +143,24 @@ impl SecretSealer for RootKeys {
     }
 }
 
-/// Seals with the current root key what was sealed before, so that the old one can go: the apps' signing secrets, and
-/// the secrets of upstreams and the tokens of their users. What opens with neither is left as it is.
+/// Reseals all stored secrets with the current root key, so that the old one can be removed: signing secrets of apps, secrets
+/// of upstreams, and upstream tokens of users. A secret that neither key opens is left as it is.
 pub(crate) async fn reseal_all(stores: &Stores, secrets: &dyn SecretSealer) -> Result<(), StoreError> {
-    let again = |sealed: &Vec<u8>| secrets.unseal(sealed).map(|plain| secrets.seal(&plain));
+    let reseal = |sealed: &Vec<u8>| secrets.unseal(sealed).map(|plain| secrets.seal(&plain));
     for app in stores.apps.list_apps(None).await? {
         let signing = app.keys().map(|keys| keys.signing.as_slice()).unwrap_or_default();
-        match signing.iter().map(again).collect::<Result<Vec<_>, _>>() {
+        match signing.iter().map(reseal).collect::<Result<Vec<_>, _>>() {
             Ok(signing) => {
                 stores.apps.change_app(&app.package, AppChange::Signing(signing), app.updated_at).await?;
             }
             Err(UnsealError) => {
-                tracing::warn!(app = %app.package, "its signing secret opens with neither root key; make a new one");
+                tracing::warn!(package = %app.package, "no root key opens the app's signing secret; create a new one");
             }
         }
     }
     for (package, owner, upstream) in stores.upstreams.list_upstreams().await? {
         let Some(app) = stores.apps.find_app(&package).await? else { continue };
-        match again(&upstream.sealed) {
+        match reseal(&upstream.sealed) {
             Ok(sealed) => {
                 let upstream = UpstreamRecord { sealed, ..upstream };
                 let (at, write) = (app.updated_at, UpstreamWrite::Change);
@@ -170,15 +170,15 @@ pub(crate) async fn reseal_all(stores: &Stores, secrets: &dyn SecretSealer) -> R
                     .await?;
             }
             Err(UnsealError) => {
-                tracing::warn!(%package, "its secrets open with neither root key; set them anew");
+                tracing::warn!(%package, "no root key opens the upstream's secrets; set them again");
             }
         }
     }
     for (package, user, token) in stores.upstream_tokens.all_tokens().await? {
-        match again(&token) {
+        match reseal(&token) {
             Ok(sealed) => drop(stores.upstream_tokens.set_token(&package, &user, Some(sealed)).await?),
             Err(UnsealError) => {
-                tracing::warn!(%package, "a user's token opens with neither root key; the user has to authorize again");
+                tracing::warn!(%package, "no root key opens a user's upstream token; the user must authorize again");
             }
         }
     }

@@ -40,39 +40,39 @@ pub enum ServerStartError {
     /// Traces.
     #[error(transparent)]
     Traces(#[from] TraceError),
-    /// A value of the configuration that only now turns out wrong.
+    /// A setting that turned out to be invalid while the server started.
     #[error("configuration: {0}")]
     Config(String),
-    /// The address.
+    /// The address cannot be used.
     #[error("cannot listen on {address}: {error}")]
     Listen {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// The error of the operating system.
         error: std::io::Error,
     },
 }
 
 impl ServerStartError {
-    /// The store was opened, and cannot be read all the same.
+    /// The store was opened but cannot be read.
     pub(crate) fn store_unreadable(error: StoreError) -> Self {
         Self::Config(error.to_string())
     }
 }
 
-/// Time, chance and the network, passed in so that a test can move them.
+/// Clock, randomness, environment and network, passed in so that tests can replace them.
 pub struct ServerDependencies {
     /// The time of day.
     pub clock: Arc<dyn Clock>,
-    /// Unguessable numbers.
+    /// Source of random ids and secrets.
     pub ids: Arc<dyn IdGenerator>,
-    /// The environment that upstreams may name.
+    /// The environment variables that settings and upstreams may refer to.
     pub environment: UpstreamEnvironment,
     /// The web console.
     pub console: ConsoleFiles,
-    /// What sends requests that leave, if not the server's own client, which follows the configuration.
+    /// The client for outgoing requests. By default one that follows the configuration.
     pub http: Option<HttpClient>,
-    /// What is started as a worker, for plugins and calculations, if this program is not `toolyard`. It has to call
+    /// The worker command for plugins and calculations, if this program is not `toolyard`. It must call
     /// [`serve_worker`](crate::serve_worker).
     pub worker: Option<WorkerCommand>,
 }
@@ -84,7 +84,7 @@ impl Default for ServerDependencies {
 }
 
 impl ServerDependencies {
-    /// This machine, with these variables.
+    /// The system's clock and randomness, with these environment variables.
     pub fn with_environment(environment: &[(String, String)]) -> Self {
         let variables: HashMap<String, String> = environment.iter().cloned().collect();
         Self {
@@ -99,7 +99,7 @@ impl ServerDependencies {
 }
 
 impl ServerDependencies {
-    /// What is started as a worker.
+    /// The worker command: the given one, or this program.
     pub(crate) fn worker_command(&self) -> Option<WorkerCommand> {
         self.worker.clone().or_else(WorkerCommand::this_program)
     }
@@ -107,9 +107,9 @@ impl ServerDependencies {
 
 /// A server that listens.
 pub struct Server {
-    /// Where it listens.
+    /// The address it listens on.
     pub address: SocketAddr,
-    /// Everything in it.
+    /// The state of the server.
     pub state: ServerState,
     listener: TcpListener,
     service: HostCheckedRouter,
@@ -118,22 +118,22 @@ pub struct Server {
 /// Runs a server until `stop` fires, then drains it.
 pub async fn run_server(
     config: Config,
-    world: ServerDependencies,
+    deps: ServerDependencies,
     stop: CancellationToken,
 ) -> Result<(), ServerStartError> {
-    let server = Server::start(config, world).await?;
+    let server = Server::start(config, deps).await?;
     tracing::info!(address = %server.address, auth = ?server.state.auth_mode, "listening");
     server.run(stop).await;
     Ok(())
 }
 
 impl Server {
-    /// Listens, and builds everything.
-    pub async fn start(mut config: Config, world: ServerDependencies) -> Result<Self, ServerStartError> {
+    /// Binds the address and builds all parts.
+    pub async fn start(mut config: Config, deps: ServerDependencies) -> Result<Self, ServerStartError> {
         let listen = |error| ServerStartError::Listen { address: config.server.listen, error };
         let listener = TcpListener::bind(config.server.listen).await.map_err(listen)?;
         config.server.listen = listener.local_addr().map_err(listen)?;
-        let state = assemble(config, world, ServerExposure::Network).await?;
+        let state = assemble(config, deps, ServerExposure::Network).await?;
         let hosts = HostRules::new(&state.config.server, state.auth_mode);
         let service = HostCheckedRouter::new(hosts, routes::build_router().with_state(state.clone()));
         Ok(Self { address: state.config.server.listen, state, listener, service })
@@ -145,7 +145,7 @@ impl Server {
         let stuck_after = Duration::from_millis(state.config.server.stuck_after_ms);
         let watchdog = Watchdog::start(&Handle::current(), stuck_after, &state.process.workers);
         if let Err(error) = &watchdog {
-            tracing::error!(%error, "workers are not watched");
+            tracing::error!(%error, "failed to start the worker watchdog");
         }
         tokio::select! {
             () = listen::serve_connections(listener, service, &state) => {}

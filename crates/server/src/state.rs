@@ -1,7 +1,8 @@
-//! What handlers share.
+//! The state that all handlers share.
 
-use std::sync::Arc;
+use std::{ops::Deref, sync::Arc};
 
+use axum::extract::FromRef;
 use metrics_exporter_prometheus::PrometheusHandle;
 use toolyard_agent::shortlist::vectors::WordVectors;
 use toolyard_core::{
@@ -32,15 +33,24 @@ use crate::{
     tickets::SocketTickets,
 };
 
-/// What handlers share. Cheap to clone.
-pub type ServerState = Arc<SharedState>;
+/// The state that all handlers share. Cheap to clone.
+#[derive(Clone)]
+pub struct ServerState(pub(crate) Arc<SharedState>);
+
+impl Deref for ServerState {
+    type Target = SharedState;
+
+    fn deref(&self) -> &SharedState {
+        &self.0
+    }
+}
 
 /// Who can send requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ServerExposure {
-    /// Everyone who reaches the address.
+    /// Everyone who can reach the address.
     Network,
-    /// Only the program that this platform runs in. It says for which user it asks.
+    /// Only the program that embeds the server. It names the user of each request.
     Embedded,
 }
 
@@ -48,79 +58,102 @@ pub(crate) enum ServerExposure {
 pub struct SharedState {
     /// The configuration as it was loaded.
     pub config: Config,
-    /// How callers are believed.
+    /// How callers authenticate.
     pub auth_mode: AuthMode,
     /// Who can send requests.
     pub(crate) exposure: ServerExposure,
-    /// What must last.
+    /// Everything durable.
     pub stores: Stores,
-    /// Who sees what.
+    /// All tools, and who can see them.
     pub catalog: Arc<Catalog>,
     /// The one way to run a tool.
     pub executor: Arc<Executor>,
-    /// MCP servers in the world, live.
+    /// Connected upstreams.
     pub upstreams: Arc<UpstreamSource>,
-    /// Plugins: whom to believe, and what runs them.
+    /// Plugin trust, and the source that runs plugins.
     pub plugins: PluginRuntime,
-    /// Who is live.
+    /// Live users with their devices and apps.
     pub sessions: Sessions,
-    /// Words to sound, and sound to words.
+    /// Text to speech and speech to text.
     pub speech: SpeechEngine,
-    /// Rate limits, to be tidied now and then.
+    /// Rate limits of calls.
     pub limiter: Arc<LocalLimiter>,
-    /// Every change: the verbs' stores, clock, secrets and limits.
+    /// What every change goes through: the verbs with their stores, clock, secrets and limits.
     pub platform: Arc<Platform>,
-    /// Tokens of this server.
+    /// Issues and verifies tokens of this server.
     pub tokens: Arc<TokenSigner>,
-    /// Tokens of another issuer.
+    /// Verifies tokens of the identity provider.
     pub oidc: Option<OidcVerifier>,
-    /// The root key's work.
+    /// Seals, opens and derives secrets with the root key.
     pub secrets: Arc<dyn SecretSealer>,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// Unguessable numbers.
     pub ids: Arc<dyn IdGenerator>,
-    /// Where apps and upstreams may be.
+    /// Decides which addresses apps and upstreams may have.
     pub guard: Guard,
     /// The MCP door's streams, questions and sessions.
     pub(crate) mcp: McpDoor,
-    /// Changes of lists, for pages that show them.
+    /// Notifies web pages about changed lists.
     pub(crate) change_feed: ChangeFeed,
-    /// One-use tickets with which browsers open sockets.
+    /// One-time tickets with which browsers open sockets.
     pub(crate) tickets: SocketTickets,
     /// The web console.
     pub console: ConsoleFiles,
-    /// Pictures of apps.
+    /// Icons of apps.
     pub(crate) icons: IconCache,
-    /// Who answers in chats.
+    /// The models for chats.
     pub models: Arc<ModelRegistry>,
-    /// Results that are too long for a model.
+    /// Results that are too long for a model, kept so that it can read on.
     pub long_results: Arc<LongResults>,
-    /// Word vectors, by which tools are chosen.
+    /// Word vectors for choosing tools by meaning.
     pub vectors: Option<Arc<WordVectors>>,
-    /// Answers of chats that can be heard again.
+    /// Resumable chat streams.
     pub(crate) replays: ResumableStreams,
-    /// Answers of each user, at once and in a minute.
+    /// Limits each user's turns, concurrent and per minute.
     pub(crate) turns: TurnGate,
-    /// What bounds and watches the process.
+    /// Limits and health of the process.
     pub(crate) process: ProcessState,
-    /// What a stop waits for.
+    /// Tasks and signals for a graceful stop.
     pub lifecycle: Lifecycle,
     /// The metrics page.
     pub metrics: PrometheusHandle,
     /// The metrics of calls.
     pub call_metrics: CallMetrics,
-    /// The OpenAPI document, made once.
+    /// The OpenAPI document, serialized once.
     pub openapi: bytes::Bytes,
 }
 
+/// Lets a handler take the part it needs, `State<Arc<Platform>>`, instead of everything.
+macro_rules! parts {
+    ($($field:ident: $part:ty,)*) => {$(
+        impl FromRef<ServerState> for $part {
+            fn from_ref(state: &ServerState) -> Self {
+                state.$field.clone()
+            }
+        }
+    )*};
+}
+
+parts! {
+    platform: Arc<Platform>,
+    stores: Stores,
+    sessions: Sessions,
+    catalog: Arc<Catalog>,
+    executor: Arc<Executor>,
+    upstreams: Arc<UpstreamSource>,
+    models: Arc<ModelRegistry>,
+    clock: Arc<dyn Clock>,
+    lifecycle: Lifecycle,
+}
+
 impl SharedState {
-    /// Whether `X-User-Id` alone says who asks.
+    /// Whether `X-User-Id` alone identifies the caller.
     pub(crate) fn trusts_user_header(&self) -> bool {
         self.exposure == ServerExposure::Embedded || self.auth_mode == AuthMode::Dev
     }
 
-    /// How this server is reached from outside, without a slash at its end.
+    /// The URL under which clients reach this server, without a trailing slash.
     pub fn base_url(&self) -> String {
         self.config.base_url()
     }

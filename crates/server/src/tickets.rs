@@ -1,5 +1,5 @@
-//! Browsers cannot send a token when they open a socket, and a token must not stand in a URL. So they get a ticket for
-//! it, which opens one socket, soon.
+//! One-time tickets for sockets. Browsers cannot send a token when they open a socket, and a token must not be in a URL. So
+//! they exchange it for a ticket, which opens one socket and expires soon.
 
 use dashmap::DashMap;
 use jiff::Timestamp;
@@ -11,12 +11,12 @@ use crate::{
     error::RequestError,
 };
 
-/// Most tickets at once.
+/// Most unused tickets.
 const MAX_TICKETS: usize = 10_000;
-/// Most tickets of one user at once, so that nobody uses up those of the others.
+/// Most unused tickets of one user, so that no user can exhaust the total.
 const MAX_OF_USER: usize = 8;
 
-/// What a ticket is good for, and for whom.
+/// What a ticket opens, and for whom.
 #[derive(Debug, Clone)]
 pub(crate) enum TicketGrant {
     /// `/mcp/ws`.
@@ -34,7 +34,7 @@ impl TicketGrant {
     }
 }
 
-/// Tickets that were given and not used.
+/// Issued tickets that are not used yet.
 pub(crate) struct SocketTickets {
     issued: DashMap<String, (TicketGrant, Timestamp)>,
     lifetime_s: u64,
@@ -45,7 +45,7 @@ impl SocketTickets {
         Self { issued: DashMap::new(), lifetime_s }
     }
 
-    /// A ticket. A user's oldest gives way where there are too many of them.
+    /// Issues a ticket. If the user has too many, the oldest is removed.
     pub(crate) fn issue(
         &self,
         opens: TicketGrant,
@@ -55,7 +55,7 @@ impl SocketTickets {
         self.remove_expired(now);
         self.evict_oldest(opens.user());
         if self.issued.len() >= MAX_TICKETS {
-            return Err(RequestError::unavailable("too many tickets are about; try again shortly"));
+            return Err(RequestError::unavailable("too many unused tickets; try again shortly"));
         }
         let ticket = ids.new_secret();
         let lifetime = i64::try_from(self.lifetime_s).unwrap_or(i64::MAX);
@@ -64,8 +64,8 @@ impl SocketTickets {
         Ok(ticket)
     }
 
-    /// What the ticket is good for; it is good once, at the wrong door too. Looked up by a random key of 256 bits, so time
-    /// tells nothing.
+    /// Redeems a ticket. It is used up even if it does not fit the door. The key is 256 random bits, so the timing of the
+    /// lookup reveals nothing.
     pub(crate) fn redeem(&self, ticket: &str, now: Timestamp) -> Option<TicketGrant> {
         let (_, (opens, until)) = self.issued.remove(ticket)?;
         (until > now).then_some(opens)
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_has_so_many_and_the_oldest_gives_way() {
+    fn tickets_per_user_are_limited_and_the_oldest_is_removed() {
         let tickets = SocketTickets::new(30);
         let at = |second: i64| Timestamp::from_second(1_000 + second).unwrap();
         let other = tickets.issue(of("bob"), at(0), &SystemIds).unwrap();
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_so_many_tickets_at_once() {
+    fn the_total_of_tickets_is_limited() {
         let tickets = SocketTickets::new(30);
         let (now, later) = (Timestamp::from_second(1_000).unwrap(), Timestamp::from_second(1_030).unwrap());
         let first = tickets.issue(ada(), now, &SystemIds).unwrap();
@@ -131,7 +131,7 @@ mod tests {
         assert!(tickets.issue(ada(), now, &SystemIds).is_err());
         assert!(tickets.redeem(&first, now).is_some() && tickets.redeem(&first, now).is_none());
         assert!(tickets.issue(ada(), now, &SystemIds).is_ok());
-        // What is too old makes room.
+        // Expired tickets make room.
         assert!(tickets.issue(ada(), later, &SystemIds).is_ok());
         assert_eq!(tickets.issued.len(), 1);
     }

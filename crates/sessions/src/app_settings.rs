@@ -1,4 +1,4 @@
-//! The user changed settings of an app or of the platform, or an app asks for them.
+//! Changed settings, on their way to running apps.
 
 use serde_json::Value;
 use toolyard_core::ports::AppRecord;
@@ -13,7 +13,7 @@ use toolyard_protocol::{
 use crate::{run::AppRun, sessions::Sessions};
 
 impl Sessions {
-    /// Tells the app, if it runs; otherwise it learns of them when it starts.
+    /// Sends the settings to the app if it runs; otherwise it receives them when it starts.
     pub(crate) fn send_app_settings(
         &self,
         user: &UserId,
@@ -26,12 +26,12 @@ impl Sessions {
         if let Some(outbox) = state.apps.get(&app.package).and_then(AppRun::outbox) {
             let update = SettingsUpdate { package_name: app.package.clone(), settings: settings.to_vec() };
             outbox.send_control(ToApp::SettingsUpdate(update).to_text());
-            // SDK 2 takes the list for the settings of the platform as well and loses those, so they follow.
+            // SDK 2 also takes this list for the platform settings and loses those, so they are sent again.
             outbox.send_control(platform_update(platform));
         }
     }
 
-    /// Tells every app of the user that settings of the platform are others.
+    /// Sends changed platform settings to all of the user's apps.
     pub(crate) fn send_platform_settings(&self, user: &UserId, settings: &PlatformSettings) {
         let Some(live) = self.find_user(user) else { return };
         let update = platform_update(settings);
@@ -40,7 +40,7 @@ impl Sessions {
         }
     }
 
-    /// Whose session of that app it is.
+    /// The user of an app session, if it belongs to this app.
     pub fn user_of(&self, session: &AppSessionId, app: &PackageName) -> Option<UserId> {
         let entry = self.0.by_session.get(session)?;
         let (user, package) = entry.value();

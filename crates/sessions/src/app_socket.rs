@@ -1,5 +1,5 @@
-//! What an app says over its socket. Who says it is known from the socket, never from the message; whether it may is
-//! looked up in `message_rules`, before anything is done about it.
+//! Messages that an app sends over its socket. The sender is known from the socket, never from the message. Whether the
+//! app may send a message is looked up in `message_rules` before it is handled.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use crate::{
     user::LiveUser,
 };
 
-/// One socket of an app. Dropping it says that the socket is gone.
+/// One socket of an app. Dropping it means that the socket is closed.
 pub struct AppSocket {
     pub(crate) sessions: Sessions,
     pub(crate) live: Arc<LiveUser>,
@@ -36,12 +36,12 @@ pub struct AppSocket {
 }
 
 impl AppSocket {
-    /// The app gave a sign of life.
+    /// Notes that the app is alive.
     pub fn note_activity(&self) {
         self.sessions.confirm_running(&self.live, &self.package, self.number);
     }
 
-    /// Takes one message. Nothing that an app says is fatal; how fast it says it can be.
+    /// Handles one message. No message is fatal, but sending too many stops the app.
     pub fn receive(&self, text: &str) {
         self.note_activity();
         if !self.admit_message() {
@@ -50,17 +50,17 @@ impl AppSocket {
         match FromApp::parse(text) {
             Ok(message) => self.handle_if_allowed(message),
             Err(error) => {
-                tracing::warn!(app = %self.package, user = %self.live.id, %error, "unreadable message")
+                tracing::warn!(package = %self.package, user = %self.live.id, %error, "invalid app message")
             }
         }
     }
 
-    /// A frame that apps do not send. It counts, and nothing else.
+    /// A binary frame, which apps do not send. It only counts towards the rate limit.
     pub fn ignore_binary(&self) {
         self.admit_message();
     }
 
-    /// Counts a message. False where this socket is not the app's any longer, or the app sent too many: then it is stopped.
+    /// Counts a message. False if the app has a newer socket, or sent too many messages; in that case it is stopped.
     fn admit_message(&self) -> bool {
         let (session, rate) = {
             let mut state = self.live.lock();
@@ -82,8 +82,8 @@ impl AppSocket {
             (run.session.clone(), rate)
         };
         tracing::warn!(
-            app = %self.package, user = %self.live.id, per_s = rate.per_s, burst = rate.burst,
-            "app stopped: it sent too many messages"
+            package = %self.package, user = %self.live.id, per_s = rate.per_s, burst = rate.burst,
+            "app stopped: too many messages"
         );
         let why = unavailable_error(format!("{} sent too many messages and was stopped.", self.package));
         let (sessions, live, package) = (self.sessions.clone(), self.live.clone(), self.package.clone());
@@ -93,7 +93,7 @@ impl AppSocket {
         false
     }
 
-    /// Does what the app says if it may, else tells it what it lacks.
+    /// Handles a message if the app may send it; otherwise reports what is missing.
     fn handle_if_allowed(&self, message: FromApp) {
         let kind = message.kind();
         let dashboard = self.sessions.parts().settings.dashboard_app.as_ref();
@@ -106,7 +106,7 @@ impl AppSocket {
                 self.send_refusal(kind, refusal);
                 self.send_failure(&message, &refusal.explain());
             }
-            // Whose live stream it is, is found out on the way.
+            // The owner of the live stream is checked by the handler.
             Ok(()) => {
                 if let Err(refusal) = self.handle_message(message) {
                     self.send_refusal(kind, refusal);
@@ -128,7 +128,7 @@ impl AppSocket {
             FromApp::RtmpStreamRequest(fields) => sessions.start_stream(live, package, fields),
             FromApp::RtmpStreamStop(fields) => return sessions.stop_stream(live, package, &fields),
             FromApp::ManagedStreamRequest(_) => self.send_message(&managed_stream_failed(NO_MANAGED_STREAMS)),
-            // There is none to stop, and so the app has none.
+            // There are no managed streams, so there is none to stop.
             FromApp::ManagedStreamStop(_) => {
                 self.send_message(&ToApp::ManagedStreamStatus(fields_of(json!({ "status": "stopped" }))));
             }
@@ -141,21 +141,21 @@ impl AppSocket {
                     link.released = true;
                 }
             }
-            // SDK 3 asks and wants an answer; SDK 2 never asks.
+            // SDK 3 expects a pong; SDK 2 never sends a ping.
             FromApp::Ping => self.send_message(&ToApp::Pong),
             FromApp::DashboardContentUpdate(fields) => sessions.write_dashboard(live, package, &fields),
             FromApp::DashboardModeChange(fields) => sessions.change_dashboard_mode(live, &fields),
             FromApp::DashboardSystemUpdate(fields) => sessions.write_corner(live, &fields),
             FromApp::ConnectionInit(_) | FromApp::Reconnect(_) | FromApp::Unknown { .. } => {
-                tracing::debug!(app = %package, kind = message.kind().as_str(), "a message that nothing is done about");
+                tracing::debug!(%package, kind = message.kind().as_str(), "app message ignored");
             }
         }
         Ok(())
     }
 
-    /// Says what the app lacks, in the message in which its SDK looks for it.
+    /// Reports the missing permission in the message that the SDK expects.
     fn send_refusal(&self, kind: AppMessageKind, refusal: MessageRefusal) {
-        tracing::debug!(app = %self.package, user = %self.live.id, kind = kind.as_str(), ?refusal, "message refused");
+        tracing::debug!(package = %self.package, user = %self.live.id, kind = kind.as_str(), ?refusal, "app message refused");
         let detail = PermissionErrorDetail {
             stream: kind.as_str().to_owned(),
             required_permission: refusal.requirement().to_owned(),
@@ -165,7 +165,7 @@ impl AppSocket {
         self.send_message(&ToApp::PermissionError(PermissionError { message, details: vec![detail] }));
     }
 
-    /// Ends the app's wait for an answer, where its SDK waits for one.
+    /// Sends a failure response, if the SDK waits for a response to this message.
     fn send_failure(&self, message: &FromApp, why: &str) {
         match message {
             FromApp::AudioPlayRequest(request) => {
@@ -209,11 +209,11 @@ impl AppSocket {
         self.live.lock().send_to_app(&self.package, message);
     }
 
-    /// Replaces what the app hears. Streams that it did not declare a permission for are dropped, and it is told.
+    /// Replaces the app's subscriptions. Streams without a declared permission are dropped and reported.
     fn update_subscriptions(&self, update: &SubscriptionUpdate) {
         let (mut wanted, rejected) = SubscriptionSet::parse(&update.subscriptions);
         for rejected in rejected {
-            tracing::warn!(app = %self.package, %rejected, "a subscription was not taken");
+            tracing::warn!(package = %self.package, %rejected, "subscription rejected");
         }
         let mut state = self.live.lock();
         let grace = self.sessions.parts().settings.subscription_grace;
@@ -241,7 +241,7 @@ impl Drop for AppSocket {
     }
 }
 
-/// Says which streams an app may not hear.
+/// Reports the streams that an app may not receive.
 pub(crate) fn streams_refused(dropped: &[StreamSubscription]) -> ToApp {
     let details = dropped.iter().filter_map(PermissionErrorDetail::for_subscription).collect();
     let message = "some streams need a permission that the app does not declare".to_owned();

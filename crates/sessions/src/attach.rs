@@ -1,6 +1,6 @@
-//! An app's socket introduces itself. RUNNING is set before the ack goes out: subscriptions and pictures follow it
-//! within a millisecond. Calls come over another connection and could overtake the ack, so they wait until the app has
-//! given a sign that it has read it.
+//! An app's socket connects and authenticates. RUNNING is set before the ack is sent, because subscriptions and
+//! pictures follow within a millisecond. Calls use another connection and could overtake the ack, so they wait for a
+//! first sign that the app has read it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -26,25 +26,25 @@ use crate::{
     user::LiveUser,
 };
 
-/// How long the first sign of an app may take after its ack; then calls go out all the same.
+/// How long calls wait for the app's first sign after its ack; then they are sent anyway.
 const GREETING_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Who an app's socket says it is: by its first message, and for SDK 3 by the headers of its upgrade.
+/// The identity that an app's socket claims: from its first message, and for SDK 3 from the upgrade headers.
 #[derive(Debug, Default)]
 pub struct AppIntroduction {
     /// The session from the webhook.
     pub session: Option<AppSessionId>,
-    /// The user, where a header names one.
+    /// The user, if a header names one.
     pub user: Option<UserId>,
     /// The app.
     pub package: Option<PackageName>,
     /// Its key.
     pub api_key: String,
-    /// Whether it comes back after a loss, and says so.
+    /// Whether it is a reconnect after a lost connection.
     pub reconnects: bool,
 }
 
-/// The settings that an app is greeted with.
+/// The settings that are sent with the ack.
 struct AckSettings {
     app: Vec<Value>,
     platform: Map<String, Value>,
@@ -53,16 +53,16 @@ struct AckSettings {
 /// Why a socket is closed instead of acknowledged.
 #[derive(Debug, PartialEq, Eq)]
 pub struct AttachRefusal {
-    /// A message that goes out first.
+    /// A message that is sent before the close.
     pub message: Option<String>,
-    /// The close code: 1000 where the app should let go, 1008 where it is not who it says it is.
+    /// The close code: 1000 if the app should end the session, 1008 if authentication failed.
     pub code: u16,
     /// Why.
     pub reason: &'static str,
 }
 
 impl Sessions {
-    /// Lets an app's socket in, or says with which code it is closed.
+    /// Accepts an app's socket, or returns how to close it.
     pub async fn attach_app(
         &self,
         who: AppIntroduction,
@@ -97,7 +97,7 @@ impl Sessions {
             let (user, package) = self.0.by_session.get(id)?.clone();
             Some((user, package, id.clone()))
         });
-        // SDK 3 names user and app in headers and leaves the session out.
+        // SDK 3 sends user and app in headers, without a session id.
         let by_name = || {
             let (user, package) = (who.user.clone()?, who.package.clone()?);
             let session = self.find_user(&user)?.lock().apps.get(&package)?.session.clone();
@@ -105,14 +105,15 @@ impl Sessions {
         };
         let (user, package, session) =
             by_id.or_else(by_name).ok_or_else(|| session_over_refusal(who.reconnects))?;
-        if who.package.as_ref().is_some_and(|said| *said != package) {
+        if who.package.as_ref().is_some_and(|claimed| *claimed != package) {
             return Err(self.refuse_attach("INVALID_API_KEY", "this session belongs to another app"));
         }
         let live = self.find_user(&user).ok_or_else(|| session_over_refusal(who.reconnects))?;
         Ok((live, package, session))
     }
 
-    /// None where the run ended meanwhile, or is being stopped: an app that the user stopped does not come back.
+    /// Links the socket to its run. None if the run has ended or is stopping: an app that the user stopped must not
+    /// come back.
     fn accept_app(
         &self,
         live: &Arc<LiveUser>,
@@ -130,7 +131,7 @@ impl Sessions {
             RunPhase::Starting | RunPhase::Acknowledged | RunPhase::Running | RunPhase::Lost => {}
             RunPhase::Stopping | RunPhase::Ended(_) => return None,
         }
-        // An older socket is left to the app: closing it would make the SDK forget the new one as well.
+        // An older socket is not closed: closing it would make the SDK drop the new one as well.
         run.link = Some(AppLink { number, outbox: outbox.clone(), since: Instant::now(), released: false });
         run.last_used = Instant::now();
         let ack = Box::new(ConnectionAck {
@@ -172,7 +173,7 @@ impl Sessions {
         });
     }
 
-    /// The app behind that socket has read its ack: calls may go out.
+    /// Marks the app behind that socket as running: it has read its ack, so calls may be sent.
     pub(crate) fn confirm_running(&self, live: &Arc<LiveUser>, package: &PackageName, number: u64) {
         let state = live.lock();
         let greeted = |run: &&AppRun| run.is_link(number) && matches!(run.phase(), RunPhase::Acknowledged);
@@ -181,7 +182,7 @@ impl Sessions {
         }
     }
 
-    /// The app's settings with the user's values in place of the defaults.
+    /// The app's settings, with the user's values in place of the defaults.
     pub async fn settings_of(&self, user: &UserId, record: &AppRecord) -> Result<Vec<Value>, StoreError> {
         let values = self.parts().stores.app_data.app_settings(user, &record.package).await?;
         let filled = record.details.settings.iter().cloned().map(|mut setting| {
@@ -207,7 +208,7 @@ impl Sessions {
     }
 }
 
-/// 1000 makes an SDK app let go of the session; anything else makes a ghost that comes back.
+/// 1000 makes an SDK app end the session; with any other code it keeps reconnecting.
 fn session_over_refusal(reconnects: bool) -> AttachRefusal {
     let message = reconnects.then(|| {
         let rejected = ReconnectRejected {
@@ -220,11 +221,11 @@ fn session_over_refusal(reconnects: bool) -> AttachRefusal {
 }
 
 fn internal_refusal(error: StoreError) -> AttachRefusal {
-    tracing::error!(%error, "an app could not be let in");
+    tracing::error!(%error, "app connection failed");
     AttachRefusal { message: None, code: 1011, reason: "internal error" }
 }
 
-/// Constant time, on SHA-256 of the key.
+/// Compares SHA-256 of the key in constant time.
 fn is_valid_key(key: &str, record: &AppRecord) -> bool {
     let digest = Sha256::digest(key.as_bytes());
     record.keys().is_some_and(|keys| digest.as_slice().ct_eq(&keys.key_hash).into())

@@ -1,7 +1,7 @@
-//! Sound that apps want played, on its way to the device.
+//! Audio that apps play on the device.
 //!
-//! SDK apps put the platform's own `/api/tts?text=…` into the request, always as https. A device gets an address it can
-//! reach and may fetch (`speech_link`), and the words themselves, so that one that can speak needs no address at all.
+//! SDK apps put the platform's own `/api/tts?text=…` into the request, always as https. The device gets a signed URL
+//! that it can fetch (`speech_link`), and the text itself, so that a device with its own speech output needs no URL.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ impl Sessions {
         }
     }
 
-    /// The sounds of this app, and of no other, are to end.
+    /// Stops the audio of this app only.
     pub(crate) fn stop_audio(&self, live: &Arc<LiveUser>, package: &PackageName, request: AudioStopRequest) {
         let message = DeviceAudioStopRequest {
             package_name: package.clone(),
@@ -65,7 +65,7 @@ impl Sessions {
             track_id: request.track_id,
         };
         if let Err(why) = live.lock().request_device(package, &ToDevice::AudioStopRequest(message)) {
-            tracing::debug!(app = %package, user = %live.id, %why, "a stop of sounds was not sent");
+            tracing::debug!(%package, user = %live.id, reason = %why, "audio stop not sent");
         }
     }
 
@@ -77,7 +77,7 @@ impl Sessions {
     }
 }
 
-/// The address, where it is our own `/api/tts`, with our real scheme; its words are in it.
+/// The URL with the right scheme, if it is this server's own `/api/tts`.
 fn own_speech(address: &str, own: &str) -> Option<Url> {
     let (mut url, own) = (Url::parse(address).ok()?, Url::parse(own).ok()?);
     let same = url.host() == own.host()
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn our_own_address_is_repaired_and_gives_the_words() {
+    fn own_speech_urls_are_repaired_and_give_the_text() {
         let address = "https://127.0.0.1:8021/api/tts?text=1.+buy+milk%0A2.+call+Bob";
         let url = own_speech(address, "ws://127.0.0.1:8021/app-ws").unwrap();
         assert_eq!(speech_text(&url).as_deref(), Some("1. buy milk\n2. call Bob"));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_addresses_are_not_ours() {
+    fn foreign_urls_are_not_changed() {
         for foreign in [
             "https://example.com/a.mp3",
             "https://127.0.0.1:9/api/tts?text=a",

@@ -1,4 +1,4 @@
-//! How sessions follow what changes in the stores: an app that is removed stops, new permissions and settings reach running apps.
+//! How sessions react to changes: a removed app is stopped, and running apps receive new permissions and settings.
 
 use async_trait::async_trait;
 use toolyard_core::ports::{Announcement, Change, ChangeSubscriber, StoreError};
@@ -12,7 +12,7 @@ impl ChangeSubscriber for SessionsInner {
         let Some(sessions) = Sessions::from_inner(self) else { return };
         if let Err(error) = sessions.follow_change(&announcement.change).await {
             let Announcement { version, change } = announcement;
-            tracing::error!(%error, version, ?change, "sessions could not follow a change");
+            tracing::error!(%error, version, ?change, "sessions failed to apply a change");
         }
     }
 }
@@ -52,7 +52,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Gives running apps their new record; stops them if the app is gone.
+    /// Gives running apps their new record, or stops them if the app was removed.
     async fn follow_app(&self, package: &PackageName) -> Result<(), StoreError> {
         if !self.is_running(package) {
             return Ok(());

@@ -1,5 +1,6 @@
-//! The dashboard: what the wearer sees when looking up. Each app writes its own lines; the app that the operator named writes
-//! the corners of the system and chooses the mode. The device gets it as a picture of the view `dashboard`.
+//! The dashboard: what the wearer sees when looking up. Each app writes its own lines. The app that the operator
+//! configured as the dashboard app writes the system corners and sets the mode. The device receives it as a picture for
+//! the view `dashboard`.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -23,10 +24,10 @@ const MAX_CONTENT_CHARS: usize = 500;
 /// How much of the dashboard is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum DashboardMode {
-    /// The corners, and a line of each app.
+    /// The corners, and one line for each app.
     #[default]
     Main,
-    /// What apps have to say at length.
+    /// The longer texts of the apps.
     Expanded,
 }
 
@@ -43,7 +44,7 @@ impl DashboardMode {
     }
 }
 
-/// What one app has written, for each mode.
+/// The texts of one app, for each mode.
 #[derive(Debug, Default)]
 struct AppContent {
     main: Option<String>,
@@ -58,12 +59,12 @@ pub(crate) struct Dashboard {
     /// Top left, top right, bottom left, bottom right.
     corners: [Option<String>; 4],
     content: BTreeMap<PackageName, AppContent>,
-    /// Whether the device has one to show.
+    /// Whether the device currently shows a dashboard.
     shown: bool,
 }
 
 impl Dashboard {
-    /// Another device has nothing yet.
+    /// Called for a new device, which shows nothing yet.
     pub(crate) fn mark_not_shown(&mut self) {
         self.shown = false;
     }
@@ -114,7 +115,7 @@ impl Dashboard {
 }
 
 impl Sessions {
-    /// An app writes its lines.
+    /// Sets the lines of an app.
     pub(crate) fn write_dashboard(
         &self,
         live: &Arc<LiveUser>,
@@ -132,7 +133,7 @@ impl Sessions {
         self.redraw_dashboard(&mut state);
     }
 
-    /// The dashboard app writes a corner.
+    /// Sets a corner. For the dashboard app only.
     pub(crate) fn write_corner(&self, live: &Arc<LiveUser>, fields: &MessageFields) {
         let corners = ["topLeft", "topRight", "bottomLeft", "bottomRight"];
         let place =
@@ -146,7 +147,7 @@ impl Sessions {
         }
     }
 
-    /// The dashboard app chooses the mode.
+    /// Sets the mode. For the dashboard app only.
     pub(crate) fn change_dashboard_mode(&self, live: &Arc<LiveUser>, fields: &MessageFields) {
         let Some(mode) = fields.str_field("mode").and_then(DashboardMode::from_name) else { return };
         let mut state = live.lock();
@@ -154,13 +155,13 @@ impl Sessions {
             return;
         }
         state.dashboard.mode = mode;
-        let told = fields_of(json!({ "mode": mode.as_str() }));
-        state.send_device_state(StateKey::DashboardMode, &ToDevice::DashboardModeChange(told));
+        let message = fields_of(json!({ "mode": mode.as_str() }));
+        state.send_device_state(StateKey::DashboardMode, &ToDevice::DashboardModeChange(message));
         send_dashboard_mode(&state);
         self.redraw_dashboard(&mut state);
     }
 
-    /// The wearer looks up, to the dashboard, or down again.
+    /// Notes whether the wearer looks up, at the dashboard.
     pub(crate) fn set_head_up(&self, live: &Arc<LiveUser>, up: bool) {
         let mut state = live.lock();
         if state.dashboard.head_up != up {
@@ -169,14 +170,14 @@ impl Sessions {
         }
     }
 
-    /// An app stopped, and its lines go.
+    /// Removes the lines of a stopped app.
     pub(crate) fn remove_from_dashboard(&self, state: &mut UserState, package: &PackageName) {
         if state.dashboard.content.remove(package).is_some() {
             self.redraw_dashboard(state);
         }
     }
 
-    /// Gives the device the dashboard as it is now, if there is one, or was.
+    /// Sends the current dashboard to the device, if there is one or it has to be cleared.
     pub(crate) fn redraw_dashboard(&self, state: &mut UserState) {
         if state.device.is_none() || (state.dashboard.is_empty() && !state.dashboard.shown) {
             return;
@@ -194,13 +195,13 @@ impl Sessions {
     }
 }
 
-/// Tells the apps which mode is seen; none where the wearer does not look up.
+/// Sends the visible mode to the apps; `none` if the wearer does not look up.
 fn send_dashboard_mode(state: &UserState) {
     let Dashboard { mode, head_up, .. } = &state.dashboard;
     let mode = if *head_up { mode.as_str() } else { "none" };
-    let told = ToApp::DashboardModeChanged(fields_of(json!({ "mode": mode }))).to_text();
+    let message = ToApp::DashboardModeChanged(fields_of(json!({ "mode": mode }))).to_text();
     for outbox in state.apps.values().filter_map(AppRun::outbox) {
-        outbox.send_latest(StateKey::DashboardMode, told.clone());
+        outbox.send_latest(StateKey::DashboardMode, message.clone());
     }
 }
 
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_has_a_longest() {
+    fn long_texts_are_truncated() {
         let mut dashboard = Dashboard::default();
         dashboard.set_content(&name("todo"), &"é".repeat(MAX_CONTENT_CHARS + 1), &[DashboardMode::Main]);
         let Layout::DashboardCard { right_text, .. } = dashboard.to_layout(None) else { panic!() };

@@ -1,4 +1,4 @@
-//! Small things that apps ask of the device: a lamp, where the user is, Wi-Fi.
+//! Small requests of apps to the device: LED, location, Wi-Fi setup.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::{
 };
 
 impl Sessions {
-    /// An app switches a lamp.
+    /// Switches the LED for an app.
     pub(crate) fn switch_led(&self, live: &Arc<LiveUser>, package: &PackageName, request: &RgbLedControl) {
         let mut state = live.lock();
         if let Err(why) = try_switch_led(&mut state, package, request) {
@@ -29,15 +29,16 @@ impl Sessions {
         }
     }
 
-    /// The device says whether the lamp was switched.
+    /// Forwards the device's response about the LED.
     pub(crate) fn led_switched(&self, live: &Arc<LiveUser>, fields: MessageFields) {
         let mut state = live.lock();
-        let asked = fields.str_field("requestId").map(str::to_owned);
-        let Some(package) = asked.and_then(|id| state.pending.take(RequestKind::Led, &id)) else { return };
+        let id = fields.str_field("requestId").map(str::to_owned);
+        let Some(package) = id.and_then(|id| state.pending.take(RequestKind::Led, &id)) else { return };
         state.send_to_app(&package, &ToApp::RgbLedControlResponse(fields));
     }
 
-    /// An app asks where the user is. Where the device cannot be asked there is no answer, and the app's own wait ends.
+    /// Requests the location for an app. If the request cannot be sent there is no response, and the app's own timeout
+    /// applies.
     pub(crate) fn request_location(
         &self,
         live: &Arc<LiveUser>,
@@ -46,21 +47,24 @@ impl Sessions {
     ) {
         let LocationPollRequest { correlation_id, accuracy } = request;
         let mut state = live.lock();
-        let asked = LocationRequest { correlation_id: correlation_id.clone(), accuracy };
+        let location = LocationRequest { correlation_id: correlation_id.clone(), accuracy };
         let sent = state
             .pending
             .add(RequestKind::Location, &correlation_id, package)
             .map_err(|error| error.to_string())
             .and_then(|()| {
-                let sent = state.request_device(package, &ToDevice::RequestSingleLocation(asked));
-                sent.map_err(|error| error.to_string())
+                let sent = state.request_device(package, &ToDevice::RequestSingleLocation(location));
+                sent.map_err(|error| {
+                    state.pending.take(RequestKind::Location, &correlation_id);
+                    error.to_string()
+                })
             });
         if let Err(why) = sent {
-            tracing::warn!(app = %package, user = %live.id, why, "a location request was not sent");
+            tracing::warn!(%package, user = %live.id, reason = why, "location request not sent");
         }
     }
 
-    /// The device answers where the user is: that goes to the app that asked, if it may still know.
+    /// Forwards the location to the app that requested it, if it may still receive it.
     pub(crate) fn deliver_location(&self, live: &Arc<LiveUser>, correlation: &str, data: &RawValue) {
         let mut state = live.lock();
         if let Some(package) = state.pending.take(RequestKind::Location, correlation) {
@@ -68,7 +72,7 @@ impl Sessions {
         }
     }
 
-    /// An app asks the user to set up a network.
+    /// Asks the user, for an app, to set up Wi-Fi.
     pub(crate) fn request_wifi_setup(
         &self,
         live: &Arc<LiveUser>,
@@ -77,7 +81,7 @@ impl Sessions {
     ) {
         let setup = WifiSetup { reason: request.reason, app_package_name: Some(package.clone()) };
         if let Err(why) = live.lock().request_device(package, &ToDevice::ShowWifiSetup(setup)) {
-            tracing::warn!(app = %package, user = %live.id, %why, "a request for Wi-Fi was not sent");
+            tracing::warn!(%package, user = %live.id, reason = %why, "Wi-Fi setup request not sent");
         }
     }
 }
@@ -100,7 +104,7 @@ fn try_switch_led(
     })
 }
 
-/// How a lamp that was not switched is told.
+/// The response for an LED that was not switched.
 pub(crate) fn led_failed(request_id: &str, why: &str) -> ToApp {
     let answer: Value = json!({ "requestId": request_id, "success": false, "error": why });
     ToApp::RgbLedControlResponse(fields_of(answer))

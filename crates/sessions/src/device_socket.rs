@@ -1,4 +1,4 @@
-//! A device's socket: what glasses, phones and simulators say.
+//! A device's socket: messages of glasses, phones and simulators.
 
 use std::sync::Arc;
 
@@ -29,14 +29,14 @@ use crate::{
     user::{DeviceLink, LiveUser},
 };
 
-/// One socket of a device. Dropping it says that the socket is gone.
+/// One socket of a device. Dropping it means that the socket is closed.
 pub struct DeviceSocket {
     sessions: Sessions,
     live: Arc<LiveUser>,
     number: u64,
 }
 
-/// An app that the device wants started or stopped; the door asks whether the user has it.
+/// An app that the device wants started or stopped; the door checks that the user has it.
 #[derive(Debug, PartialEq, Eq)]
 pub enum DeviceOrder {
     /// Start it.
@@ -46,7 +46,7 @@ pub enum DeviceOrder {
 }
 
 impl Sessions {
-    /// Lets a device in. A second one takes the place of the first. None where there are too many users.
+    /// Accepts a device. A second device replaces the first. None if there are too many users.
     pub async fn attach_device(&self, user: &UserId, outbox: &Arc<Outbox>) -> Option<DeviceSocket> {
         let live = self.open_user(user)?;
         let known = live.lock().capabilities.is_some();
@@ -88,7 +88,7 @@ impl Sessions {
         ToDevice::ConnectionAck(ack).to_text()
     }
 
-    /// Other glasses, or none: views change, apps are told, and apps that do not fit any more are stopped.
+    /// Applies a change of glasses: views are rebuilt, apps are notified, and apps that no longer fit are stopped.
     async fn change_device(
         &self,
         live: &Arc<LiveUser>,
@@ -98,7 +98,7 @@ impl Sessions {
         let misfits = {
             let mut state = live.lock();
             if state.state.model_name != report.model_name {
-                // The battery and the network of other glasses are not those of these.
+                // Battery and network belong to the previous glasses.
                 state.state = DeviceState::default();
             }
             if state.capabilities == capabilities {
@@ -127,19 +127,19 @@ impl Sessions {
         if let Some(capabilities) = capabilities {
             let device = StoredDevice { capabilities, at: self.parts().clock.now() };
             if let Err(error) = self.parts().stores.devices.save_device(&live.id, device).await {
-                tracing::error!(%error, user = %live.id, "a device could not be remembered");
+                tracing::error!(%error, user = %live.id, "device not saved");
             }
         }
     }
 }
 
 impl DeviceSocket {
-    /// Takes one message. The answer is an order that the door has to carry out.
+    /// Handles one message. Returns an order that the door has to carry out, if any.
     pub async fn receive(&self, text: &str) -> Option<DeviceOrder> {
         let message = match FromDevice::parse(text) {
             Ok(message) => message,
             Err(error) => {
-                tracing::warn!(user = %self.live.id, %error, "unreadable message from a device");
+                tracing::warn!(user = %self.live.id, %error, "invalid device message");
                 return None;
             }
         };
@@ -181,13 +181,13 @@ impl DeviceSocket {
             | FromDevice::UdpRegister(_)
             | FromDevice::PhoneSubscriptionUpdate(_)
             | FromDevice::Unknown { .. } => {
-                tracing::debug!(user = %self.live.id, ?message, "a message that nothing is done about");
+                tracing::debug!(user = %self.live.id, ?message, "device message ignored");
             }
         }
         None
     }
 
-    /// Takes a piece of sound.
+    /// Handles a chunk of audio.
     pub fn receive_audio(&self, sound: &Bytes) {
         self.sessions.relay_audio(&self.live, sound);
         self.sessions.process_audio(&self.live, sound);
@@ -210,7 +210,7 @@ impl DeviceSocket {
         self.sessions.change_device(&self.live, capabilities, connection_report(glasses)).await;
     }
 
-    /// What the platform itself makes of an event.
+    /// Applies an event to the platform's own state.
     fn apply_event(&self, happened: &DeviceEvent) {
         match happened.event {
             StreamEvent::Plain(StreamKind::GlassesBatteryUpdate) => {
@@ -226,7 +226,7 @@ impl DeviceSocket {
         }
     }
 
-    /// An answer to one app's question goes to that app alone; everything else to whoever listens.
+    /// Routes an event: a response goes to the app that sent the request, everything else to all subscribers.
     fn route_event(&self, event: &StreamEvent, data: &RawValue, correlation: Option<String>) {
         match correlation {
             Some(id) if *event == StreamEvent::Plain(StreamKind::LocationUpdate) => {

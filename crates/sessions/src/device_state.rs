@@ -1,4 +1,4 @@
-//! The state of the glasses, as apps watch it: battery, charging, Wi-Fi, which model. Apps need no subscription for it.
+//! The state of the glasses: battery, charging, Wi-Fi, model. All apps receive it without a subscription.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ use crate::{
 };
 
 impl Sessions {
-    /// Takes over a report of the device, and tells every app what of it is new.
+    /// Merges a report of the device, and sends the changes to all apps.
     pub(crate) fn report_state(&self, live: &Arc<LiveUser>, report: DeviceState) {
         self.merge_state(&mut live.lock(), report);
     }
 
-    /// The same under a lock that is held already.
+    /// The same, under a lock that is already held.
     pub(crate) fn merge_state(&self, state: &mut UserState, report: DeviceState) {
         let changed = state.state.update(report);
         if changed.is_empty() {
@@ -41,12 +41,12 @@ impl Sessions {
     }
 }
 
-/// What `glasses_connection_state` says.
+/// The report in `glasses_connection_state`.
 pub(crate) fn connection_report(glasses: &GlassesConnection) -> DeviceState {
     let connected = glasses.status != GlassesStatus::Disconnected;
     let wifi = glasses.rest.0.get("wifi");
     let wifi_connected = wifi.and_then(|wifi| wifi.get("connected")).and_then(Value::as_bool);
-    // What is absent has not changed, so a network that is gone is told as an empty name.
+    // An absent field means no change, so a lost network is reported as an empty name.
     let wifi_ssid = match (wifi_connected, wifi.and_then(|wifi| wifi.get("ssid")).and_then(Value::as_str)) {
         (Some(true), Some(ssid)) => Some(ssid.to_owned()),
         (Some(_), _) => Some(String::new()),
@@ -61,7 +61,7 @@ pub(crate) fn connection_report(glasses: &GlassesConnection) -> DeviceState {
     }
 }
 
-/// What `glasses_battery_update` says. A level below zero is none: phones say so while they do not know.
+/// The report in `glasses_battery_update`. Phones send a negative level while it is unknown.
 pub(crate) fn battery_report(message: &RawValue) -> Option<DeviceState> {
     #[derive(Deserialize)]
     struct Battery {

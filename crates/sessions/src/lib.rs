@@ -1,21 +1,21 @@
-//! Live users: the device with its capabilities, the apps that run, what they hear and what they show.
+//! Live users: the device with its capabilities, the running apps, their subscriptions and their pictures.
 //!
-//! The doors own the sockets and pump frames; this crate owns the state behind them and decides.
+//! The doors own the sockets and pump frames; this crate owns the state behind them and makes the decisions.
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | how a sleeping app is woken, and once only | `wake` |
-//! | how it is stopped, lost and started again | `stop`, `lost` |
+//! | how a sleeping app is woken, exactly once | `wake` |
+//! | how it is stopped, and reconnects | `stop`, `reconnect` |
 //! | the state of one app for one user | `run` |
-//! | an app's socket: who it is, what it says | `attach`, `app_socket` |
-//! | what an app may say, and how fast | `message_rules`, `rate_limit` |
-//! | what apps ask of the device, and whose answer it is | `device_requests`, `photos`, `live_stream`, `pending` |
+//! | an app's socket: authentication and messages | `attach`, `app_socket` |
+//! | what an app may send, and how fast | `message_rules`, `rate_limit` |
+//! | apps' requests to the device, and its responses | `device_requests`, `photos`, `live_stream`, `pending` |
 //! | a device's socket | `device_socket` |
-//! | words out of a device's sound | `voice`, `listen` |
-//! | sound that apps want played, and the addresses it is fetched from | `audio`, `speech_link` |
-//! | what is on the screen, and on the dashboard | `screen`, `dashboard` |
-//! | queues towards sockets | `outbox` |
-//! | what apps, installs and settings changed to | `changes` |
+//! | speech recognition | `voice`, `listen` |
+//! | audio that apps play, and its signed URLs | `audio`, `speech_link` |
+//! | the screen and the dashboard | `screen`, `dashboard` |
+//! | queues to sockets | `outbox` |
+//! | reactions to changed apps, installs and settings | `changes` |
 //!
 //! Locks are held for the length of a state change, never across an await.
 

@@ -1,8 +1,8 @@
-//! From the sound of a device to the words that apps hear, where the server has a transcriber.
+//! From a device's audio to transcriptions for apps, if the server has a transcriber.
 //!
-//! Sound is looked at only while an app that may hear listens for words, and is never stored. What was said waits in a short
-//! queue for the transcriber; a slow one loses the oldest, never the socket's time. Words go the same way to apps as those
-//! that a device recognised itself.
+//! Audio is processed only while an app that may receive transcriptions subscribes to them, and is never stored.
+//! Utterances wait in a short queue for the transcriber. If it is slow the oldest are dropped; the socket never waits.
+//! Apps receive the text in the same way as text that a device recognised itself.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -19,38 +19,38 @@ use crate::{
     voice::{SILENCE_MS, Utterance, VoiceActivity},
 };
 
-/// The language of words of which nobody knows the language: apps that want every language hear them, others do not.
+/// The language code for text of unknown language: only apps that subscribe to all languages receive it.
 const UNKNOWN_LANGUAGE: &str = "und";
-/// Who recognised the words, as apps read it.
+/// The provider name that apps see.
 const PROVIDER: &str = "toolyard";
-/// A device that sends no sound for so long is silent.
+/// A device that sends no audio for this long is silent.
 const SILENCE: Duration = Duration::from_millis(SILENCE_MS);
 
-/// Makes words of sound.
+/// Converts speech to text.
 #[async_trait]
 pub trait Transcriber: Send + Sync {
-    /// What was said; none where nothing was understood, or the transcriber failed, which it logs and counts itself. Ends within
-    /// a bound. `language` is what is known to be spoken: `en-US`.
-    async fn transcribe(&self, said: &Utterance, language: Option<&str>) -> Option<TranscribedText>;
+    /// Transcribes an utterance. None if nothing was understood, or if the transcriber failed, which it logs and counts
+    /// itself. Must be bounded in time. `language` is the expected language, if known: `en-US`.
+    async fn transcribe(&self, utterance: &Utterance, language: Option<&str>) -> Option<TranscribedText>;
 }
 
-/// Words.
+/// Recognised text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TranscribedText {
-    /// The words.
+    /// The text.
     pub text: String,
-    /// What language they are in, where the transcriber found out: `en`.
+    /// Its language, if the transcriber detected it: `en`.
     pub language: Option<String>,
 }
 
-/// What one user's device lets us hear.
+/// The speech recognition state of one user.
 #[derive(Debug)]
 pub(crate) struct SpeechListener {
     voice: VoiceActivity,
     waiting: VecDeque<Utterance>,
-    /// Whether a task takes from the queue.
+    /// Whether a task works on the queue.
     at_work: bool,
-    /// Whether a task waits for the device to fall silent.
+    /// Whether a task waits for silence.
     timed: bool,
     last_sound: Instant,
     utterance_count: u64,
@@ -70,29 +70,30 @@ impl Default for SpeechListener {
 }
 
 impl SpeechListener {
-    /// Another device: what it sends does not go on with what the one before began. What was said to its end still counts.
+    /// Called for a new device: its audio does not continue what the previous one started. Complete utterances are
+    /// kept.
     pub(crate) fn reset_voice(&mut self) {
         self.voice = VoiceActivity::default();
     }
 
-    /// Nobody listens: what was heard is dropped.
+    /// Drops all audio, because no app listens.
     fn clear(&mut self) {
         self.voice = VoiceActivity::default();
         self.waiting.clear();
     }
 }
 
-/// In what languages apps want to hear words.
+/// The languages that apps subscribe to.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct WantedLanguages {
     languages: Vec<String>,
-    /// Some want every language.
+    /// Whether an app subscribes to all languages.
     every: bool,
 }
 
 impl WantedLanguages {
-    /// What running apps listen for and may hear; none where there is no such app, or where the device recognises speech
-    /// itself.
+    /// The languages that running apps subscribe to and may receive. None if there is no such app, or if the device
+    /// recognises speech itself.
     fn from_state(state: &UserState) -> Option<Self> {
         if state.device.as_ref().is_some_and(|device| device.transcribes) {
             return None;
@@ -112,7 +113,7 @@ impl WantedLanguages {
         (wanted.every || !wanted.languages.is_empty()).then_some(wanted)
     }
 
-    /// What the transcriber is told: the one language that is wanted, else the one that is spoken here, if anybody said.
+    /// The language hint for the transcriber: the only requested language, otherwise the configured one, if any.
     fn language_hint<'a>(&'a self, spoken: Option<&'a str>) -> Option<&'a str> {
         match self.languages.as_slice() {
             [one] if !self.every => Some(one),
@@ -120,7 +121,8 @@ impl WantedLanguages {
         }
     }
 
-    /// The languages under which words go to apps: every wanted variant of what was spoken, the one that was named first.
+    /// The languages under which a text is sent to apps: every requested variant of the spoken language, an exact match
+    /// first.
     fn languages_of(&self, hint: Option<&str>, found: Option<&str>) -> Vec<String> {
         let primary = |language: &str| language.split('-').next().unwrap_or_default().to_ascii_lowercase();
         let Some(spoken) = hint.or(found) else { return vec![UNKNOWN_LANGUAGE.to_owned()] };
@@ -135,7 +137,7 @@ impl WantedLanguages {
 }
 
 impl Sessions {
-    /// A piece of sound, for whoever wants words of it.
+    /// Processes a chunk of audio, if an app wants transcriptions.
     pub(crate) fn process_audio(&self, live: &Arc<LiveUser>, sound: &[u8]) {
         if self.parts().transcriber.is_none() {
             return;
@@ -150,19 +152,19 @@ impl Sessions {
         self.await_silence(live, &mut state);
     }
 
-    /// Puts what was said into the queue; the oldest gives way.
+    /// Queues utterances for transcription; the oldest are dropped if there are too many.
     fn queue_utterances(
         &self,
         live: &Arc<LiveUser>,
         state: &mut UserState,
-        said: impl IntoIterator<Item = Utterance>,
+        utterances: impl IntoIterator<Item = Utterance>,
     ) {
         let most = self.parts().settings.utterances;
-        for utterance in said {
+        for utterance in utterances {
             if state.listener.waiting.len() >= most {
                 state.listener.waiting.pop_front();
                 self.count_dropped_utterance();
-                tracing::debug!(user = %live.id, "the transcriber is slow; the oldest utterance was dropped");
+                tracing::debug!(user = %live.id, "utterance dropped: transcriber too slow");
             }
             state.listener.waiting.push_back(utterance);
         }
@@ -177,14 +179,14 @@ impl Sessions {
         });
     }
 
-    /// One utterance after the other, in order, until none waits.
+    /// Transcribes queued utterances in order until the queue is empty.
     async fn transcribe_queued(&self, live: &Arc<LiveUser>) {
         let Some(transcriber) = &self.parts().transcriber else { return };
         let spoken = self.parts().settings.spoken_language.as_deref();
-        while let Some((said, number, wanted)) = next_utterance(live) {
+        while let Some((utterance, number, wanted)) = next_utterance(live) {
             let hint = wanted.language_hint(spoken);
-            let Some(heard) = transcriber.transcribe(&said, hint).await else { continue };
-            let text = heard.text.trim();
+            let Some(recognised) = transcriber.transcribe(&utterance, hint).await else { continue };
+            let text = recognised.text.trim();
             if text.is_empty() {
                 continue;
             }
@@ -194,22 +196,22 @@ impl Sessions {
                 is_final: true,
                 utterance_id: Some(format!("u-{number}")),
                 transcribe_language: None,
-                detected_language: heard.language.clone(),
-                start_time: Some(said.start_ms.into()),
-                end_time: Some(said.end_ms.into()),
+                detected_language: recognised.language.clone(),
+                start_time: Some(utterance.start_ms.into()),
+                end_time: Some(utterance.end_ms.into()),
                 speaker_id: None,
-                duration: Some(said.end_ms.saturating_sub(said.start_ms).into()),
+                duration: Some(utterance.end_ms.saturating_sub(utterance.start_ms).into()),
                 provider: Some(PROVIDER.to_owned()),
                 confidence: None,
             };
-            let variants = wanted.languages_of(hint, heard.language.as_deref()).into_iter();
+            let variants = wanted.languages_of(hint, recognised.language.as_deref()).into_iter();
             let variants = variants
                 .map(|language| Transcription { transcribe_language: Some(language), ..words.clone() });
             self.relay_variants(live, &variants.collect::<Vec<_>>());
         }
     }
 
-    /// A device that is told to be silent sends no silence. One timer a user, while somebody speaks.
+    /// Detects silence for devices that stop sending audio. One timer for each user, while the user speaks.
     fn await_silence(&self, live: &Arc<LiveUser>, state: &mut UserState) {
         if state.listener.timed || !state.listener.voice.is_speaking() {
             return;
@@ -231,8 +233,8 @@ impl Sessions {
                 }
                 state.listener.timed = false;
                 if speaking {
-                    let said = state.listener.voice.finish();
-                    sessions.queue_utterances(&live, &mut state, said);
+                    let utterance = state.listener.voice.finish();
+                    sessions.queue_utterances(&live, &mut state, utterance);
                 }
                 return;
             }
@@ -240,7 +242,8 @@ impl Sessions {
     }
 }
 
-/// The next utterance, its number and who wants it. Whether anybody still does is asked before any sound leaves.
+/// The next utterance, its number and the requested languages. Checks first that an app still wants it, before any
+/// audio leaves the server.
 fn next_utterance(live: &Arc<LiveUser>) -> Option<(Utterance, u64, WantedLanguages)> {
     let mut state = live.lock();
     let Some(wanted) = WantedLanguages::from_state(&state) else {
@@ -248,12 +251,12 @@ fn next_utterance(live: &Arc<LiveUser>) -> Option<(Utterance, u64, WantedLanguag
         state.listener.at_work = false;
         return None;
     };
-    let Some(said) = state.listener.waiting.pop_front() else {
+    let Some(utterance) = state.listener.waiting.pop_front() else {
         state.listener.at_work = false;
         return None;
     };
     state.listener.utterance_count += 1;
-    Some((said, state.listener.utterance_count, wanted))
+    Some((utterance, state.listener.utterance_count, wanted))
 }
 
 #[cfg(test)]
@@ -265,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn one_language_is_told_to_the_transcriber_and_of_several_it_finds_out() {
+    fn one_requested_language_is_the_hint_and_several_are_detected() {
         let one = wanted(&["de-DE"], false);
         assert_eq!(one.language_hint(None), Some("de-DE"));
         assert_eq!(one.language_hint(Some("en-US")), Some("de-DE"), "the app asked for it");
@@ -276,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn words_go_out_under_the_language_that_was_found() {
+    fn text_is_sent_under_the_detected_language() {
         let two = wanted(&["de-DE", "en-US"], true);
         assert_eq!(two.languages_of(None, Some("en")), ["en-US"]);
         assert_eq!(two.languages_of(None, Some("DE")), ["de-DE"]);
@@ -285,12 +288,12 @@ mod tests {
         assert_eq!(
             two.languages_of(None, None),
             ["und"],
-            "nobody gets words as if in a language that they may not be in"
+            "text is never sent under a language that it may not be in"
         );
     }
 
     #[test]
-    fn words_go_to_every_variant_of_their_language() {
+    fn text_is_sent_to_every_variant_of_its_language() {
         let three = wanted(&["en-GB", "de-DE", "en-US"], false);
         assert_eq!(three.languages_of(None, Some("en")), ["en-GB", "en-US"]);
         assert_eq!(three.languages_of(Some("en-US"), None), ["en-US", "en-GB"]);

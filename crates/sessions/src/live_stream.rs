@@ -1,6 +1,6 @@
-//! Live video of the device. One app at a time has it; only that app stops it and hears how it is.
+//! Live video of the device. One app at a time owns it; only that app can stop it and receives its status.
 //!
-//! Managed streams (video by way of the platform) are not offered; an app that asks is told at once.
+//! Managed streams (video relayed by the platform) are not supported; an app that requests one gets an error at once.
 
 use std::sync::Arc;
 
@@ -16,24 +16,24 @@ use crate::{
     user::{LiveUser, UserState},
 };
 
-/// What an app is told that asks for a managed stream.
+/// The error for a managed stream.
 pub(crate) const NO_MANAGED_STREAMS: &str =
     "this platform offers no managed streams; send the video to an address of your own with startStream";
-/// The states of a stream after which there is none.
+/// Statuses after which a stream has ended.
 const ENDED: [&str; 3] = ["stopped", "error", "timeout"];
 
-/// The live video that the device was told to send.
+/// The live video that the device was asked to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LiveStream {
     pub(crate) package: PackageName,
     id: String,
-    /// Where to; it may hold a secret, so no other app is told.
+    /// The target URL. It may contain a secret, so other apps never see it.
     url: Option<String>,
     status: String,
 }
 
 impl Sessions {
-    /// An app wants live video.
+    /// Starts live video for an app.
     pub(crate) fn start_stream(&self, live: &Arc<LiveUser>, package: &PackageName, fields: MessageFields) {
         let mut state = live.lock();
         if let Err(why) = self.try_start_stream(&mut state, package, fields) {
@@ -65,7 +65,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// An app wants it stopped; only its own can be.
+    /// Stops live video for its owner.
     pub(crate) fn stop_stream(
         &self,
         live: &Arc<LiveUser>,
@@ -89,20 +89,20 @@ impl Sessions {
         let mut fields = MessageFields::default();
         name_sender(&mut fields, package);
         fields.0.insert("streamId".to_owned(), stream.id.into());
-        // Never refused: at most one for each start that the device was asked for.
+        // Never refused: there is at most one for each start.
         if let Some(device) = &state.device {
             device.outbox.send_control(ToDevice::StopStream(fields).to_text());
         }
     }
 
-    /// The device says how the live video is; the app that started it is told, in the message its SDK looks for.
+    /// Forwards the status of the live video to its owner, in the message that the SDK expects.
     pub(crate) fn stream_status(&self, live: &Arc<LiveUser>, mut fields: MessageFields) {
         let mut state = live.lock();
         let named = fields.str_field("streamId").map(str::to_owned);
         let Some(stream) =
             state.stream.as_mut().filter(|stream| named.is_none_or(|named| named == stream.id))
         else {
-            tracing::debug!(user = %live.id, "the state of a stream that no app has");
+            tracing::debug!(user = %live.id, "stream status ignored: no app owns the stream");
             return;
         };
         let status = fields.str_field("status").unwrap_or_default().to_owned();
@@ -116,7 +116,7 @@ impl Sessions {
         state.send_to_app(&package, &ToApp::RtmpStreamStatus(fields));
     }
 
-    /// An app asks whether there is live video. Of another app's it learns that it is there, and nothing else.
+    /// Answers whether there is live video. About another app's stream only its existence is revealed.
     pub(crate) fn check_stream(&self, live: &Arc<LiveUser>, package: &PackageName) {
         let state = live.lock();
         let mut answer = json!({ "hasActiveStream": state.stream.is_some() });
@@ -130,24 +130,24 @@ impl Sessions {
     }
 }
 
-/// Which app asks, in both names that devices look for.
+/// Names the requesting app, in both fields that devices read.
 pub(crate) fn name_sender(fields: &mut MessageFields, package: &PackageName) {
     for name in ["packageName", "appId"] {
         fields.0.insert(name.to_owned(), package.as_str().into());
     }
 }
 
-/// How a stream that did not begin is told.
+/// The status of a stream that did not start.
 pub(crate) fn stream_failed(why: &str) -> ToApp {
     ToApp::RtmpStreamStatus(fields_of(json!({ "status": "error", "errorDetails": why })))
 }
 
-/// How a managed stream that did not begin is told.
+/// The status of a managed stream that did not start.
 pub(crate) fn managed_stream_failed(why: &str) -> ToApp {
     ToApp::ManagedStreamStatus(fields_of(json!({ "status": "error", "message": why })))
 }
 
-/// The fields of a message that was made here.
+/// Converts a JSON object to message fields.
 pub(crate) fn fields_of(value: Value) -> MessageFields {
     match value {
         Value::Object(members) => MessageFields(members),

@@ -1,26 +1,26 @@
-//! What an app must have before a message of it does anything: one table, over every kind of message.
+//! What an app needs before a message of it is handled: one table over all kinds of messages.
 //!
-//! `docs/apps.md` shows the same table to developers; a test compares the two and plays every row through real sockets.
+//! `docs/apps.md` shows the same table to developers; a test compares the two and tries every row over real sockets.
 
 use toolyard_protocol::{PackageName, session::app_messages::AppMessageKind, stream::Permission};
 
 use crate::run::{AppRun, RunTrigger};
 
-/// Whose things a message acts on, and so who may send it.
+/// Who may send a message, depending on what it acts on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageOwner {
-    /// Any app: it acts on the sender's own things, or answers the sender.
+    /// Any app: the message concerns only the sender.
     Sender,
     /// Only the app that started the live stream.
     StreamStarter,
-    /// Only the app that the operator named as the dashboard.
+    /// Only the app that the operator configured as the dashboard app.
     DashboardApp,
 }
 
-/// When an app has to have been opened by the user.
+/// Whether the user must have opened the app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenRule {
-    /// A woken app may send it, too.
+    /// Never: a woken app may send it too.
     Anytime,
     /// The user must have opened the app.
     Opened,
@@ -28,10 +28,10 @@ pub enum OpenRule {
     OpenedOrBackground,
 }
 
-/// What one kind of message needs.
+/// The requirements of one kind of message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageRule {
-    /// What the app must declare.
+    /// The permission that the app must declare.
     pub permission: Option<Permission>,
     /// Whether the user must have opened it.
     pub open: OpenRule,
@@ -39,21 +39,21 @@ pub struct MessageRule {
     pub owner: MessageOwner,
 }
 
-/// Why a message does nothing.
+/// Why a message is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MessageRefusal {
-    /// The app does not declare this.
+    /// The app does not declare this permission.
     Permission(Permission),
     /// The user has not opened the app.
     NotOpened,
-    /// It is not the app's live stream.
+    /// The app does not own the live stream.
     NotStreamOwner,
-    /// It is not the dashboard.
+    /// The app is not the dashboard app.
     NotDashboard,
 }
 
 impl MessageRefusal {
-    /// What the app lacks, as `permission_error` names it.
+    /// The missing requirement, as `permission_error` names it.
     pub(crate) const fn requirement(self) -> &'static str {
         match self {
             Self::Permission(permission) => permission.as_str(),
@@ -63,7 +63,7 @@ impl MessageRefusal {
         }
     }
 
-    /// What to do about it, for developers.
+    /// What the developer has to do.
     pub(crate) fn explain(self) -> String {
         match self {
             Self::Permission(permission) => {
@@ -78,7 +78,7 @@ impl MessageRefusal {
     }
 }
 
-/// What a kind of message needs.
+/// The requirements of a kind of message.
 pub const fn message_rule(kind: AppMessageKind) -> MessageRule {
     const FREE: MessageRule =
         MessageRule { permission: None, open: OpenRule::Anytime, owner: MessageOwner::Sender };
@@ -95,14 +95,14 @@ pub const fn message_rule(kind: AppMessageKind) -> MessageRule {
         AppMessageKind::RgbLedControl | AppMessageKind::RequestWifiSetup => {
             MessageRule { open: OpenRule::Opened, ..FREE }
         }
-        // Whoever started it may end it, whatever was taken from the app since.
+        // The app that started a stream may stop it, even if it lost its permission since.
         AppMessageKind::RtmpStreamStop | AppMessageKind::ManagedStreamStop => {
             MessageRule { owner: MessageOwner::StreamStarter, ..FREE }
         }
         AppMessageKind::DashboardModeChange | AppMessageKind::DashboardSystemUpdate => {
             MessageRule { owner: MessageOwner::DashboardApp, ..FREE }
         }
-        // What an app may hear is decided for each stream: `stream::required_permission` and `AppRun::may_hear`.
+        // Receiving is checked for each stream: `stream::required_permission` and `AppRun::can_receive`.
         AppMessageKind::SubscriptionUpdate
         | AppMessageKind::DisplayEvent
         | AppMessageKind::AudioPlayRequest
@@ -117,7 +117,7 @@ pub const fn message_rule(kind: AppMessageKind) -> MessageRule {
 }
 
 impl AppRun {
-    /// Whether the app may send that now. Who owns a live stream is asked where the stream is known.
+    /// Whether the app may send this now. Ownership of a live stream is checked by its handler.
     pub(crate) fn check_message(
         &self,
         kind: AppMessageKind,

@@ -1,4 +1,4 @@
-//! Words for the wearer: a start that failed is shown, so that it does not fail silently.
+//! Notices for the wearer: a failed start is shown on the device.
 
 use tokio::time::Instant;
 use toolyard_protocol::{

@@ -1,4 +1,4 @@
-//! The user opens an app: it comes to the front and may hear. One app of the kind that owns the screen at a time.
+//! The user opens an app: it comes to the front and may use the microphone. Only one standard app is open at a time.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use toolyard_protocol::{UserId, app::AppType, call::AppActivation, session::webh
 use crate::{run::RunTrigger, sessions::Sessions};
 
 impl Sessions {
-    /// Starts an app for the user, or brings one to the front that a call had woken. The door has asked whether the
-    /// user installed it.
+    /// Starts an app for the user, or brings an app to the front that a call woke. The door has checked that the user
+    /// installed it.
     pub async fn open_app(&self, user: &UserId, app: AppRecord) -> Result<AppActivation, ToolError> {
         let app = Arc::new(app);
         let deadline = Instant::now() + self.parts().limits.wake_timeout_for(app.details.wake_timeout_ms);

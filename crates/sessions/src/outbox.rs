@@ -1,9 +1,9 @@
-//! The queue towards one socket.
+//! The queue to one socket.
 //!
-//! Streams may lose data when the other side is slow, and it is told how much. Control messages are never lost: when
-//! even they pile up, the socket is closed, so that the app comes back with a clean state. What apps cause at a device is
-//! never a reason to close it: of states (a picture, the microphone) only the latest counts, and each app has a few
-//! places for requests of its own, beyond which they are refused.
+//! Stream data may be dropped if the peer is slow, and the peer is notified how much. Control messages are never
+//! dropped: if too many of them wait, the socket is closed, so that the app reconnects with a clean state. Apps can
+//! never cause the device's socket to close: of a state (a picture, the microphone) only the latest value is queued,
+//! and each app has a few places for its own requests, beyond which they are refused.
 
 use std::collections::VecDeque;
 
@@ -12,39 +12,39 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use toolyard_protocol::PackageName;
 
-/// Requests of one app that wait for a slow device, where nothing else is set.
+/// Default number of requests of one app that may wait for a slow device.
 pub(crate) const DEFAULT_REQUEST_BOUND: usize = 16;
 
-/// Something to write to a socket.
+/// A frame to write to a socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SocketFrame {
     /// A message.
     Text(String),
-    /// Sound.
+    /// Audio.
     Binary(Bytes),
-    /// A question that the other side's WebSocket answers by itself, after everything that was sent before it.
+    /// A WebSocket ping, which the peer answers after everything that was sent before it.
     Ping,
-    /// The end.
+    /// The close frame.
     Close {
         /// A WebSocket close code.
         code: u16,
-        /// Why.
+        /// The reason.
         reason: &'static str,
     },
 }
 
-/// A state of which only the latest counts.
+/// A state of which only the latest value is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StateKey {
-    /// What is on the display.
+    /// The picture on the display.
     Picture,
-    /// What is on the dashboard.
+    /// The content of the dashboard.
     Dashboard,
-    /// Which mode the dashboard is in.
+    /// The mode of the dashboard.
     DashboardMode,
-    /// Whether the device listens.
+    /// Whether the microphone is on.
     Microphone,
-    /// That the list of apps is another one.
+    /// That the list of apps changed.
     AppList,
     /// Whether an app runs.
     App(PackageName),
@@ -67,7 +67,7 @@ struct OutboxQueue {
     closing: bool,
 }
 
-/// The queue towards one socket.
+/// The queue to one socket.
 #[derive(Debug)]
 pub struct Outbox {
     queue: Mutex<OutboxQueue>,
@@ -75,30 +75,30 @@ pub struct Outbox {
     stream_bound: usize,
     control_bound: usize,
     request_bound: usize,
-    /// Makes the message that tells how much was lost; devices are not told.
+    /// Builds the message that reports dropped data. Devices get none.
     notice: Option<fn(u64) -> String>,
 }
 
 impl Outbox {
-    /// A queue with these bounds.
+    /// Creates a queue with these limits.
     pub fn new(stream_bound: usize, control_bound: usize, notice: Option<fn(u64) -> String>) -> Self {
         let request_bound = DEFAULT_REQUEST_BOUND;
         let (queue, filled) = (Mutex::default(), Notify::new());
         Self { queue, filled, stream_bound, control_bound, request_bound, notice }
     }
 
-    /// The same with so many places for requests of each app.
+    /// Sets the number of places for requests of each app.
     #[must_use]
     pub fn with_request_bound(self, request_bound: usize) -> Self {
         Self { request_bound, ..self }
     }
 
-    /// A message that must arrive.
+    /// Queues a message that must arrive.
     pub fn send_control(&self, text: String) {
         self.push_control(SocketFrame::Text(text));
     }
 
-    /// Asks for a sign of life.
+    /// Queues a ping.
     pub fn send_ping(&self) {
         self.push_control(SocketFrame::Ping);
     }
@@ -118,7 +118,7 @@ impl Outbox {
         self.filled.notify_one();
     }
 
-    /// A piece of a stream, which may be lost.
+    /// Queues stream data, which may be dropped.
     pub fn send_stream(&self, frame: SocketFrame) {
         let mut queue = self.lock();
         if queue.closing {
@@ -134,7 +134,7 @@ impl Outbox {
         self.filled.notify_one();
     }
 
-    /// A state, which takes the place of an earlier one that was not yet sent.
+    /// Queues a state, replacing an earlier value that was not sent yet.
     pub(crate) fn send_latest(&self, key: StateKey, text: String) {
         let mut queue = self.lock();
         if queue.closing {
@@ -149,7 +149,7 @@ impl Outbox {
         self.filled.notify_one();
     }
 
-    /// Something that an app asks of the device. False where too much of that app waits already.
+    /// Queues a request of an app to the device. False if too many requests of that app are waiting.
     #[must_use]
     pub(crate) fn send_request(&self, app: &PackageName, text: String) -> bool {
         let mut queue = self.lock();
@@ -164,7 +164,7 @@ impl Outbox {
         true
     }
 
-    /// Ends the socket after what is queued. Only the first end counts.
+    /// Closes the socket after what is queued. Only the first close counts.
     pub fn close(&self, code: u16, reason: &'static str) {
         let queue = self.lock();
         if !queue.closing {
@@ -172,7 +172,7 @@ impl Outbox {
         }
     }
 
-    /// The next frame; waits for one. Nothing follows a close.
+    /// Waits for the next frame. No frame follows a close.
     pub async fn next_frame(&self) -> SocketFrame {
         loop {
             let filled = self.filled.notified();
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_states_the_latest_counts() {
+    async fn only_the_latest_state_is_sent() {
         let outbox = Outbox::new(2, 2, None);
         let picture = |text: &str| outbox.send_latest(StateKey::Picture, text.to_owned());
         picture("a");

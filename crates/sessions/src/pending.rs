@@ -1,15 +1,15 @@
-//! Requests of apps that the device has not answered yet: an answer goes to the app that asked, and to no other.
+//! Requests of apps that the device has not answered yet: a response goes only to the app that sent the request.
 
 use std::collections::VecDeque;
 
 use toolyard_protocol::PackageName;
 
-/// Most requests of one app that wait for the device; its oldest gives way.
+/// Most pending requests of one app; the oldest is dropped.
 const MAX_PENDING_PER_APP: usize = 64;
-/// Longest id of a request, in bytes.
+/// Longest request id, in bytes.
 pub(crate) const MAX_REQUEST_ID_BYTES: usize = 256;
 
-/// What was asked for. An answer of one kind never answers another.
+/// What was requested. A response of one kind never answers another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RequestKind {
     /// Play a sound.
@@ -18,7 +18,7 @@ pub(crate) enum RequestKind {
     Photo,
     /// Switch a lamp.
     Led,
-    /// Say where the user is.
+    /// Get the location.
     Location,
 }
 
@@ -29,10 +29,10 @@ struct PendingRequest {
     package: PackageName,
 }
 
-/// Why a request is not taken.
+/// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PendingError {
-    /// Another app waits for an answer under that id; which of them it is for could not be told.
+    /// Another app has a pending request with that id, so the response would be ambiguous.
     #[error("this request id is in use; send the request again under another one")]
     IdInUse,
     /// Over [`MAX_REQUEST_ID_BYTES`], or empty.
@@ -40,12 +40,12 @@ pub(crate) enum PendingError {
     BadId,
 }
 
-/// Who waits for what.
+/// All pending requests.
 #[derive(Debug, Default)]
 pub(crate) struct PendingRequests(VecDeque<PendingRequest>);
 
 impl PendingRequests {
-    /// Remembers who asked.
+    /// Adds a request.
     pub(crate) fn add(
         &mut self,
         kind: RequestKind,
@@ -67,13 +67,13 @@ impl PendingRequests {
         Ok(())
     }
 
-    /// Who asked for it; nobody waits for it any longer.
+    /// Removes a request and returns its app.
     pub(crate) fn take(&mut self, kind: RequestKind, id: &str) -> Option<PackageName> {
         let place = self.0.iter().position(|one| one.kind == kind && one.id == id)?;
         self.0.remove(place).map(|one| one.package)
     }
 
-    /// An app stopped.
+    /// Removes the requests of a stopped app.
     pub(crate) fn remove_app(&mut self, package: &PackageName) {
         self.0.retain(|one| one.package != *package);
     }
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_goes_to_who_asked_and_an_id_cannot_be_taken_over() {
+    fn a_response_goes_to_the_requesting_app_and_an_id_cannot_be_taken_over() {
         let mut pending = PendingRequests::default();
         pending.add(RequestKind::Audio, "r1", &name("a")).unwrap();
         assert_eq!(pending.add(RequestKind::Audio, "r1", &name("b")), Err(PendingError::IdInUse));
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn one_app_pushes_out_only_its_own() {
+    fn an_app_evicts_only_its_own_requests() {
         let mut pending = PendingRequests::default();
         pending.add(RequestKind::Photo, "mine", &name("a")).unwrap();
         for n in 0..=MAX_PENDING_PER_APP {
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_have_a_longest() {
+    fn request_ids_have_a_maximum_length() {
         let mut pending = PendingRequests::default();
         let add = |pending: &mut PendingRequests, id: String| pending.add(RequestKind::Led, &id, &name("a"));
         assert_eq!(add(&mut pending, String::new()), Err(PendingError::BadId));

@@ -1,4 +1,4 @@
-//! The developer changed what an app declares: apps that run now are bound by it at once.
+//! The developer changed an app's permissions: running apps are bound by them at once.
 
 use std::sync::Arc;
 
@@ -8,7 +8,8 @@ use toolyard_protocol::stream::Permission;
 use crate::{app_socket::streams_refused, sessions::Sessions};
 
 impl Sessions {
-    /// Takes over an app as it is now, wherever it runs. What it may not hear or use any longer ends, and it is told.
+    /// Applies a changed record to all runs of the app. Streams that it may no longer receive or send end, and it is
+    /// notified.
     pub(crate) fn app_changed(&self, record: &AppRecord) {
         let record = Arc::new(record.clone());
         let live: Vec<_> = self.0.users.iter().map(|live| live.value().clone()).collect();

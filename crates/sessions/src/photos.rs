@@ -1,8 +1,8 @@
-//! Pictures that apps want taken.
+//! Photos that apps request.
 //!
-//! The phone uploads a picture to the app itself: it is told where (`webhookUrl`) and with which token. So what comes back
-//! here is mostly failure. An app on SDK 2 learns of a failure only by its own upload address, and one on another SDK by
-//! `photo_response`; both are told.
+//! The phone uploads a photo to the app itself: the request contains the URL (`webhookUrl`) and a token. So responses
+//! here are mostly failures. An app on SDK 2 receives a failure only at its upload URL, and one on another SDK as
+//! `photo_response`; both are sent.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,16 +22,16 @@ use crate::{
     user::{DeviceRefusal, LiveUser, UserState},
 };
 
-/// How long an app may take to hear that there is no picture.
+/// Timeout of a failure report to an app.
 const REPORT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Such reports under way at once, over all apps; more are left out, and the SDK's own limit of 30 s ends the wait.
+/// Failure reports at once, over all apps. More are skipped, and the SDK's own timeout of 30 s applies.
 pub(crate) const REPORTS_AT_ONCE: usize = 64;
-/// Longest explanation that is passed on, in characters.
+/// Longest reason that is forwarded, in characters.
 const MAX_REASON_CHARS: usize = 500;
-/// Longest answer to a report that is read.
+/// Longest response to a report that is read.
 const MAX_ANSWER_BYTES: usize = 4 * 1024;
 
-/// Why there is no picture: a code of the SDK, and words.
+/// Why there is no photo: an SDK error code, and a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PhotoFailure {
     code: String,
@@ -43,7 +43,7 @@ impl PhotoFailure {
         Self { code: code.to_owned(), message: message.into() }
     }
 
-    /// Out of a phone's answer. Phones say it in one of two forms; none where the picture was taken.
+    /// Reads the failure from a phone's response, which has one of two forms. None if the photo was taken.
     fn from_response(answer: &MessageFields) -> Option<Self> {
         let error = answer.0.get("error");
         let within = |name: &str| error.and_then(|error| error.get(name)).and_then(Value::as_str);
@@ -62,7 +62,7 @@ impl PhotoFailure {
 }
 
 impl Sessions {
-    /// An app wants a picture.
+    /// Requests a photo for an app.
     pub(crate) fn take_photo(&self, live: &Arc<LiveUser>, package: &PackageName, request: &PhotoRequest) {
         let refused = self.try_take_photo(&mut live.lock(), package, request);
         if let Err(why) = refused {
@@ -112,7 +112,7 @@ impl Sessions {
         Some(url.join("photo-upload").to_string())
     }
 
-    /// The phone answers. A picture that it hands over here is passed on; a failure is told in every way.
+    /// Handles the phone's response. A photo in it is forwarded; a failure is reported in all forms.
     pub(crate) fn photo_answered(&self, live: &Arc<LiveUser>, answer: MessageFields) {
         let Some(id) = answer.str_field("requestId").map(str::to_owned) else { return };
         let Some(package) = live.lock().pending.take(RequestKind::Photo, &id) else { return };
@@ -122,7 +122,7 @@ impl Sessions {
         }
     }
 
-    /// Tells an app that there is no picture.
+    /// Reports to an app that there is no photo.
     pub(crate) fn photo_failed(
         &self,
         live: &Arc<LiveUser>,
@@ -131,12 +131,12 @@ impl Sessions {
         why: PhotoFailure,
     ) {
         let PhotoFailure { code, message } = why;
-        tracing::debug!(app = %package, user = %live.id, code, "a photo request failed");
-        let told =
+        tracing::debug!(%package, user = %live.id, code, "photo request failed");
+        let response =
             json!({ "requestId": id, "success": false, "error": { "code": code, "message": message } });
         let record = {
             let state = live.lock();
-            state.send_to_app(package, &ToApp::PhotoResponse(fields_of(told)));
+            state.send_to_app(package, &ToApp::PhotoResponse(fields_of(response)));
             state.apps.get(package).map(|run| run.record.clone())
         };
         let report = json!({ "requestId": id, "type": "photo_error", "success": false, "errorCode": code,
@@ -146,7 +146,7 @@ impl Sessions {
         }
     }
 
-    /// SDK 2 waits for its pictures at its own web server, and for the news that there is none as well.
+    /// SDK 2 expects photos at its own web server, and failures as well.
     fn report_photo(&self, app: &Arc<AppRecord>, report: &Value) {
         let (Ok(permit), Ok(request)) = (
             self.0.photo_reports.clone().try_acquire_owned(),
@@ -159,7 +159,7 @@ impl Sessions {
         self.parts().tasks.spawn(async move {
             let sent = async { http.send(request).await?.bytes(MAX_ANSWER_BYTES).await };
             if let Some(Ok(Err(error))) = stopping.run_until_cancelled(timeout(REPORT_TIMEOUT, sent)).await {
-                tracing::debug!(app = %package, %error, "an app did not take the report of a photo");
+                tracing::debug!(%package, %error, "photo failure report not delivered");
             }
             drop(permit);
         });
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn phones_say_in_two_forms_that_there_is_no_picture() {
+    fn both_failure_formats_of_phones_are_read() {
         let read = |answer: Value| PhotoFailure::from_response(&fields_of(answer));
         let busy = Some(PhotoFailure::new("CAMERA_BUSY", "in use"));
         assert_eq!(

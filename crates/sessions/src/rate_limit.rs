@@ -1,22 +1,22 @@
-//! How fast an app may talk. One that floods is stopped; the device and the other apps do not notice.
+//! How fast an app may send messages. An app that floods is stopped; the device and other apps are not affected.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Messages a second in the long run, and how many at once after a pause.
+/// A sustained message rate, and a burst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageRate {
-    /// Messages a second.
+    /// Messages per second.
     pub per_s: u32,
-    /// Messages at once.
+    /// Messages at once after a pause.
     pub burst: u32,
 }
 
-/// What one app has used of its rate. It outlives the app's socket, so that a new one does not begin afresh.
+/// The rate that one app has used. It outlives the app's socket, so that reconnecting does not reset it.
 #[derive(Debug)]
 pub(crate) struct MessageMeter {
-    /// When everything that was taken so far would have been due at the steady rate.
+    /// When all messages so far would have been due at the sustained rate.
     due: Instant,
 }
 
@@ -25,7 +25,7 @@ impl MessageMeter {
         Self { due: now }
     }
 
-    /// Takes one message; false where there were too many.
+    /// Counts one message; false if there were too many.
     pub(crate) fn try_take(&mut self, now: Instant, rate: MessageRate) -> bool {
         let each = Duration::from_secs(1) / rate.per_s.max(1);
         let due = self.due.max(now);

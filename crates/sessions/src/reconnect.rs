@@ -1,5 +1,5 @@
-//! A socket that broke. The SDK comes back by itself within some seconds; where it does not, an app that the user had
-//! open is asked to connect again, and one that a call had woken is over.
+//! Lost sockets. The SDK reconnects within some seconds. If it does not, an app that the user opened is asked to
+//! connect again, and the run of a woken app ends.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Sessions {
-    /// The socket with that number is gone.
+    /// Handles the loss of the socket with that number.
     pub(crate) fn socket_gone(&self, live: &Arc<LiveUser>, package: &PackageName, number: u64) {
         let (session, released) = {
             let mut state = live.lock();
@@ -25,13 +25,13 @@ impl Sessions {
             run.set_phase(RunPhase::Lost);
             (run.session.clone(), released)
         };
-        // An app that let go of the session is not waited for.
+        // An app that released its session will not reconnect.
         let window =
             if released { std::time::Duration::ZERO } else { self.parts().settings.reconnect_window };
         self.wait_for_return(live.clone(), package.clone(), session, Instant::now() + window, released);
     }
 
-    /// Gives a lost app its time, then decides.
+    /// Waits for a lost app to reconnect, then restarts it or ends its run.
     pub(crate) fn wait_for_return(
         &self,
         live: Arc<LiveUser>,
@@ -44,7 +44,7 @@ impl Sessions {
         self.parts().tasks.spawn(async move {
             tokio::select! {
                 () = sleep_until(until) => {}
-                // Stays in the table: the app comes back to the next process.
+                // The run stays in the store: the app reconnects to the next process.
                 () = sessions.parts().stopping.cancelled() => return,
             }
             let again = {

@@ -1,4 +1,4 @@
-//! After a restart of the server: the runs of the process before are expected back.
+//! After a server restart: the runs of the previous process are restored.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Sessions {
-    /// Takes up the table of runs: each app may reconnect under its old session within the window.
+    /// Restores the stored runs: each app may reconnect with its old session within the window.
     pub async fn restore_runs(&self) -> Result<usize, StoreError> {
         let stored = self.parts().stores.runs.list_runs().await?;
         let count = stored.len();
@@ -23,13 +23,16 @@ impl Sessions {
             };
             let opened = if run.by_user { RunTrigger::ByUser } else { RunTrigger::ForCall };
             let lost = AppRun::new(Arc::new(record), run.session.clone(), opened, RunPhase::Lost);
-            {
+            let replaced = {
                 let mut state = live.lock();
-                // The grace of the device: a session that was only taken up does not live for ever.
+                // Starts the grace period of the device, so that a restored session without a device ends.
                 state.device_left = Some(Instant::now());
-                if state.apps.insert(run.package.clone(), lost).is_some() {
-                    tracing::warn!(app = %run.package, user = %run.user, "two stored runs of one app; the later one counts");
-                }
+                state.apps.insert(run.package.clone(), lost)
+            };
+            if let Some(replaced) = replaced {
+                tracing::warn!(package = %run.package, user = %run.user, "duplicate stored run removed");
+                self.0.by_session.remove(&replaced.session);
+                self.parts().stores.runs.remove_run(&replaced.session).await?;
             }
             self.0.by_session.insert(run.session.clone(), (run.user.clone(), run.package.clone()));
             let until = Instant::now() + self.parts().settings.reconnect_window;

@@ -1,4 +1,4 @@
-//! One app for one user: its state, and who waits for it.
+//! One app for one user: its state, and how to wait for it.
 
 use std::sync::Arc;
 
@@ -22,21 +22,21 @@ pub(crate) enum RunTrigger {
     ByUser,
 }
 
-/// Where a run is. STOPPED is no run at all.
+/// The phase of a run. A stopped app has no run.
 #[derive(Debug, Clone)]
 pub(crate) enum RunPhase {
     /// Asked to start, not yet connected.
     Starting,
-    /// Connected and acknowledged; whether the app has read that is not known yet. A call that overtakes the
-    /// acknowledgement finds no session in the app, so calls wait for a first sign of it.
+    /// Connected and acknowledged, but the app may not have read the ack yet. A call that overtakes the ack would find
+    /// no session in the app, so calls wait for a first sign.
     Acknowledged,
-    /// Connected, and the app knows.
+    /// Connected, and the app has read the ack.
     Running,
-    /// The socket broke; the app may come back by itself.
+    /// The socket was lost; the app may reconnect.
     Lost,
     /// Asked to stop.
     Stopping,
-    /// Over; whoever waited for it fails with this reason.
+    /// Ended; all waiting calls fail with this error.
     Ended(Arc<ToolError>),
 }
 
@@ -52,13 +52,13 @@ impl RunPhase {
     }
 }
 
-/// One socket of an app. Two can exist for a moment, so they are told apart by number.
+/// One socket of an app. Two can exist for a moment, so they are numbered.
 #[derive(Debug, Clone)]
 pub(crate) struct AppLink {
     pub(crate) number: u64,
     pub(crate) outbox: Arc<Outbox>,
     pub(crate) since: Instant,
-    /// The app said that it does not want to be started again when this socket closes.
+    /// The app released its session: it must not be restarted when this socket closes.
     pub(crate) released: bool,
 }
 
@@ -110,22 +110,22 @@ impl AppRun {
         self.phase.send_replace(phase);
     }
 
-    /// Whether the app may hear this now: declared, and for microphone and camera also opened by the user; for the place
-    /// opened, or declared for the background.
+    /// Whether the app may receive this now. The permission must be declared. For microphone and camera the user must
+    /// have opened the app; for location the app must be opened or declare background use.
     pub(crate) fn can_receive(&self, kind: &StreamKind) -> bool {
         let woken_may =
             !is_sensitive(kind) && (!is_location(kind) || self.permissions.locates_in_background());
         self.permissions.allows_stream(kind) && (self.trigger == RunTrigger::ByUser || woken_may)
     }
 
-    /// The developer changed the app. What it may not hear any longer is dropped, and given back.
+    /// Applies a changed record. Drops and returns the subscriptions that are no longer permitted.
     pub(crate) fn change_record(&mut self, record: Arc<AppRecord>) -> Vec<StreamSubscription> {
         self.permissions = declared_permissions(&record);
         self.record = record;
         self.subscriptions.drop_unpermitted(&self.permissions)
     }
 
-    /// What the app has declared.
+    /// The declared permissions.
     pub(crate) fn permissions(&self) -> &PermissionSet {
         &self.permissions
     }
@@ -139,7 +139,7 @@ impl AppRun {
         self.link.is_some() && matches!(*self.phase.borrow(), RunPhase::Acknowledged | RunPhase::Running)
     }
 
-    /// The open socket, while the app runs.
+    /// The queue to its socket, while it is connected.
     pub(crate) fn outbox(&self) -> Option<&Arc<Outbox>> {
         self.link.as_ref().filter(|_| self.is_connected()).map(|link| &link.outbox)
     }

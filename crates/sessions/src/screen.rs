@@ -1,7 +1,7 @@
-//! What is on the screen. Pure: time comes in, pictures go out.
+//! The screen of a user. Pure logic: time comes in, pictures go out.
 //!
-//! The app in front owns the screen. Another app's picture lies over it for a bounded time; then the last picture of
-//! the app in front returns, or nothing. An app that a tool call woke has that time once for each call, however often it
+//! The app in front owns the screen. A picture of another app covers it for a limited time; then the last picture of
+//! the app in front returns, or the screen is cleared. A woken app gets this time once for each call, however often it
 //! draws. So a tool call never takes the screen from the user for long.
 
 use std::{collections::HashMap, time::Duration};
@@ -12,15 +12,15 @@ use toolyard_protocol::{
     session::{DisplayEvent, DisplayView, Layout},
 };
 
-/// A picture and how long it holds.
+/// A picture and its expiry.
 #[derive(Debug, Clone, PartialEq)]
 struct ScreenPicture {
     package: PackageName,
     event: DisplayEvent,
     until: Option<Instant>,
-    /// Until when its app wants it, whoever is in front.
+    /// The expiry that its app requested.
     wanted_until: Option<Instant>,
-    /// Whether the platform drew it about the app.
+    /// Whether it is a notice of the platform about the app.
     notice: bool,
 }
 
@@ -30,18 +30,18 @@ pub(crate) struct UserScreen {
     front: Option<PackageName>,
     base: Option<ScreenPicture>,
     over: Option<ScreenPicture>,
-    /// Until when woken apps may be seen.
+    /// Until when woken apps may be visible.
     grants: HashMap<PackageName, OverlayGrant>,
 }
 
-/// The time for which one call lets a woken app be seen; it begins with the first picture.
+/// The time for which one call makes a woken app visible; it starts with the first picture.
 #[derive(Debug, Clone, Copy)]
 struct OverlayGrant {
     called_at: Instant,
     until: Instant,
 }
 
-/// What the device is to show.
+/// What the device should show.
 pub(crate) type AppPicture = (PackageName, DisplayEvent);
 
 impl UserScreen {
@@ -50,9 +50,8 @@ impl UserScreen {
         self.front.as_ref()
     }
 
-    /// The user opened an app: it owns the screen, and what lay over it is gone, be it a note that an app did not start.
-    /// What the app drew while it started stays, as long as the app wants. The answer is what the device shows now, if that
-    /// changes.
+    /// Brings an app to the front. Pictures that covered the screen are removed, including notices; what the app drew
+    /// while it started stays until it expires. Returns what the device should show now, if that changes.
     pub(crate) fn open_app(&mut self, package: &PackageName) -> Option<AppPicture> {
         let mut gone = None;
         if self.front.as_ref() != Some(package) {
@@ -69,7 +68,7 @@ impl UserScreen {
         }
     }
 
-    /// The platform draws about an app, over everything and for a bounded time.
+    /// Shows a notice about an app, over everything and for a limited time.
     pub(crate) fn show_notice(
         &mut self,
         package: &PackageName,
@@ -84,8 +83,8 @@ impl UserScreen {
         shown
     }
 
-    /// An app draws. `woken_by` is the last call of an app that the user did not open. The answer is what the device shows
-    /// now, if that changes.
+    /// Draws a picture of an app. `woken_by` is the time of the last call, for an app that the user did not open.
+    /// Returns what the device should show now, if that changes.
     pub(crate) fn draw(
         &mut self,
         package: &PackageName,
@@ -96,7 +95,7 @@ impl UserScreen {
     ) -> Option<AppPicture> {
         event.view = DisplayView::Main;
         let wish = event.duration_ms.map(Duration::from_millis);
-        // A wish beyond all times is none.
+        // A duration beyond all times means no expiry.
         let wanted_until = wish.and_then(|wish| now.checked_add(wish));
         let (package, shown) = (package.clone(), (package.clone(), event.clone()));
         if self.front.as_ref() == Some(&package) {
@@ -113,7 +112,7 @@ impl UserScreen {
         Some(shown)
     }
 
-    /// Until when a woken app may be seen for this call.
+    /// Until when a woken app may be visible for this call.
     fn overlay_end(
         &mut self,
         package: &PackageName,
@@ -129,7 +128,7 @@ impl UserScreen {
         grant.until
     }
 
-    /// Time passed. The answer is what the device shows now, if that changes.
+    /// Removes expired pictures. Returns what the device should show now, if that changes.
     pub(crate) fn expire(&mut self, now: Instant) -> Option<AppPicture> {
         let over = |picture: &mut ScreenPicture| picture.until.is_some_and(|until| until <= now);
         let gone = self.over.take_if(over);
@@ -141,7 +140,7 @@ impl UserScreen {
         }
     }
 
-    /// An app stopped. The answer is what the device shows now, if that changes.
+    /// Removes a stopped app. Returns what the device should show now, if that changes.
     pub(crate) fn remove_app(&mut self, package: &PackageName) -> Option<AppPicture> {
         if self.front.as_ref() == Some(package) {
             self.front = None;
@@ -152,7 +151,7 @@ impl UserScreen {
         (over_gone || (base_gone && self.over.is_none())).then(|| self.picture_beneath(package.clone()))
     }
 
-    /// What a device that connects now has to show.
+    /// The current picture, for a device that connects.
     pub(crate) fn current(&self) -> Option<AppPicture> {
         self.over
             .as_ref()
@@ -252,14 +251,14 @@ mod tests {
     }
 
     #[test]
-    fn a_shorter_wish_is_honoured() {
+    fn a_shorter_duration_is_honoured() {
         let (now, mut screen) = (Instant::now(), UserScreen::default());
         screen.draw(&name("todo"), wall("list", Some(3_000)), now, OVERLAY, None);
         assert_eq!(shows(screen.expire(now + Duration::from_secs(3))).unwrap(), "clear");
     }
 
     #[test]
-    fn what_stops_leaves_the_screen() {
+    fn a_stopped_app_leaves_the_screen() {
         let (now, mut screen) = (Instant::now(), UserScreen::default());
         screen.open_app(&name("front"));
         screen.draw(&name("front"), wall("map", None), now, OVERLAY, None);
@@ -292,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_beyond_all_times_harms_nobody() {
+    fn a_huge_duration_does_not_overflow() {
         let (now, mut screen) = (Instant::now(), UserScreen::default());
         screen.open_app(&name("todo"));
         assert!(screen.draw(&name("todo"), wall("list", Some(u64::MAX)), now, OVERLAY, None).is_some());

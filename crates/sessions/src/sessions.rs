@@ -33,52 +33,52 @@ use crate::{
     user::LiveUser,
 };
 
-/// What sessions need.
+/// The parts that sessions need.
 pub struct SessionParts {
     /// Apps, settings, devices, and app sessions that outlive this process.
     pub stores: Stores,
     /// Opens the apps' signing secrets.
     pub secrets: Arc<dyn SecretSealer>,
-    /// The way out.
+    /// Sends requests to apps.
     pub http: HttpClient,
-    /// What may be called.
+    /// Which URLs may be requested.
     pub guard: Guard,
-    /// The time of day.
+    /// The wall clock.
     pub clock: Arc<dyn Clock>,
-    /// Unguessable numbers.
+    /// Generates ids.
     pub ids: Arc<dyn IdGenerator>,
     /// How long a wake may take.
     pub limits: CallLimits,
-    /// Makes words of the sound of devices, where there is one.
+    /// Converts speech to text, if configured.
     pub transcriber: Option<Arc<dyn Transcriber>>,
-    /// Bounds and times.
+    /// Limits and timeouts.
     pub settings: SessionSettings,
-    /// A stop waits for what runs here.
+    /// A server stop waits for these tasks.
     pub tasks: TaskTracker,
     /// Fires when the server stops.
     pub stopping: CancellationToken,
 }
 
-/// Everybody who is live. A cheap handle.
+/// All live users. A cheap handle.
 #[derive(Clone)]
 pub struct Sessions(pub(crate) Arc<SessionsInner>);
 
 pub(crate) struct SessionsInner {
-    /// For announcements, which know this part only.
+    /// For announcements, which hold only this part.
     me: Weak<Self>,
     pub(crate) parts: SessionParts,
     pub(crate) users: DashMap<UserId, Arc<LiveUser>>,
-    /// Whose run an app session id is. Ids are looked up here, never parsed.
+    /// The user and app of each app session id. Ids are looked up here, never parsed.
     pub(crate) by_session: DashMap<AppSessionId, (UserId, PackageName)>,
     links: AtomicU64,
     dropped_utterances: AtomicU64,
     pub(crate) speech_links: SpeechLinks,
-    /// Places for reports that there is no picture.
+    /// Limits concurrent photo failure reports.
     pub(crate) photo_reports: Arc<Semaphore>,
 }
 
 impl Sessions {
-    /// Nobody yet.
+    /// Creates the sessions; no user is live yet.
     pub fn new(parts: SessionParts) -> Self {
         let (users, by_session) = (DashMap::new(), DashMap::new());
         let speech_links = SpeechLinks::new(&*parts.secrets);
@@ -99,7 +99,7 @@ impl Sessions {
         sessions
     }
 
-    /// The user's session, made where there is none. None where there are too many.
+    /// The user's session, opened if needed. None if there are too many.
     pub(crate) fn open_user(&self, user: &UserId) -> Option<Arc<LiveUser>> {
         if let Some(live) = self.find_user(user) {
             return Some(live);
@@ -116,7 +116,7 @@ impl Sessions {
         self.0.users.get(user).map(|live| live.clone())
     }
 
-    /// An authenticated request came in for the user: that opens a session, or keeps it. False where there are too many.
+    /// Opens or keeps the session of a user who sent an authenticated request. False if there are too many.
     pub fn keep_alive(&self, user: &UserId) -> bool {
         let live = self.open_user(user);
         live.inspect(|live| live.lock().last_used = Instant::now()).is_some()
@@ -127,12 +127,12 @@ impl Sessions {
         self.0.users.contains_key(user)
     }
 
-    /// How many users are live.
+    /// The number of live users.
     pub fn user_count(&self) -> usize {
         self.0.users.len()
     }
 
-    /// How many utterances were dropped because the transcriber was slow, over all users.
+    /// How many utterances were dropped because the transcriber was too slow.
     pub fn dropped_utterances(&self) -> u64 {
         self.0.dropped_utterances.load(Ordering::Relaxed)
     }
@@ -141,7 +141,7 @@ impl Sessions {
         self.0.dropped_utterances.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The live users whose ids fit, by id, with the model of their device where it is known.
+    /// The live users with matching ids, by id, with their device model if known.
     pub fn list_live_users(&self, fits: impl Fn(&UserId) -> bool) -> Vec<(UserId, Option<String>)> {
         let live = self.0.users.iter().filter(|live| fits(live.key())).map(|live| {
             let model = live.lock().capabilities.as_ref().map(|device| device.model_name.clone());
@@ -152,12 +152,12 @@ impl Sessions {
         live
     }
 
-    /// What the API shows of a session.
+    /// The summary of a session for the API.
     pub fn session_summary(&self, user: &UserId) -> Option<SessionSummary> {
         self.find_user(user).map(|live| live.session_summary())
     }
 
-    /// The handle behind what it holds; None at its end.
+    /// The handle of these sessions; None during shutdown.
     pub(crate) fn from_inner(inner: &SessionsInner) -> Option<Self> {
         inner.me.upgrade().map(Self)
     }
@@ -170,7 +170,7 @@ impl Sessions {
         self.0.links.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// A queue towards an app; an app that loses data is told in words that every SDK knows.
+    /// A queue to an app; dropped data is reported in a message that every SDK knows.
     pub fn app_outbox(&self) -> Arc<Outbox> {
         let settings = &self.parts().settings;
         Arc::new(Outbox::new(
@@ -180,7 +180,7 @@ impl Sessions {
         ))
     }
 
-    /// A queue towards a device.
+    /// A queue to a device.
     pub fn device_outbox(&self) -> Arc<Outbox> {
         let settings = &self.parts().settings;
         let outbox = Outbox::new(settings.stream_queue, settings.control_queue, None);
@@ -191,7 +191,7 @@ impl Sessions {
         self.parts().stores.announcements.notify(&Change::ViewChanged(user.clone()));
     }
 
-    /// The server stops: apps are told to come back, devices to connect again.
+    /// Closes all sockets because the server stops; apps and devices reconnect.
     pub fn drain(&self) {
         for live in &self.0.users {
             live.lock().close_sockets(1012, "server restarts");
@@ -199,8 +199,9 @@ impl Sessions {
     }
 }
 
+#[async_trait]
 impl UserPresence for Sessions {
-    fn session_view(&self, user: &UserId) -> Option<SessionView> {
+    async fn session_view(&self, user: &UserId) -> Option<SessionView> {
         self.find_user(user).map(|live| SessionView { capabilities: live.lock().capabilities.clone() })
     }
 }

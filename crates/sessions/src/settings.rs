@@ -1,4 +1,4 @@
-//! Bounds and times of sessions.
+//! Limits and timeouts of sessions.
 
 use std::time::Duration;
 
@@ -6,44 +6,45 @@ use toolyard_protocol::PackageName;
 
 use crate::{outbox::DEFAULT_REQUEST_BOUND, rate_limit::MessageRate};
 
-/// All of them are settings of the server, under `[sessions]`.
+/// All of them are server settings, under `[sessions]`.
 #[derive(Debug, Clone)]
 pub struct SessionSettings {
-    /// Where apps connect: `ws://127.0.0.1:8787/app-ws`. Ends in `/app-ws`: apps derive other addresses from it.
+    /// Where apps connect: `ws://127.0.0.1:8787/app-ws`. Ends in `/app-ws`, because apps derive other URLs from it.
     pub app_socket_url: String,
-    /// How long an app whose socket broke may take to come back by itself. The SDK gives up after 6 s.
+    /// How long an app may take to reconnect after its socket was lost. The SDK gives up after 6 s.
     pub reconnect_window: Duration,
-    /// A woken app that nobody called for this long is stopped.
+    /// A woken app without calls for this long is stopped.
     pub idle_stop: Duration,
     /// How long a session outlives its device.
     pub device_grace: Duration,
     /// How long a session without a device lives after the last request.
     pub session_idle: Duration,
-    /// How long the picture of an app that is not in front stays, where the app asks for nothing shorter.
+    /// How long a picture of an app that is not in front stays, unless the app requests less.
     pub overlay: Duration,
-    /// An empty list of subscriptions this soon after a connect is ignored: the SDK sends one before it knows.
+    /// An empty list of subscriptions this soon after a connect is ignored, because the SDK sends one before it is
+    /// initialized.
     pub subscription_grace: Duration,
-    /// How long a stop waits for the app's web server.
+    /// Timeout of the stop request to an app's web server.
     pub stop_timeout: Duration,
-    /// Messages of streams that wait for a slow socket; more are dropped, and the app is told.
+    /// Stream messages that may wait for a slow socket; more are dropped and reported.
     pub stream_queue: usize,
-    /// Other messages that wait for a slow socket; at more the socket is closed.
+    /// Other messages that may wait for a slow socket; beyond that it is closed.
     pub control_queue: usize,
-    /// Requests of one app that wait for a slow device; more are refused.
+    /// Requests of one app that may wait for a slow device; more are refused.
     pub requests_per_app: usize,
-    /// How fast one app may send messages; one that sends more is stopped.
+    /// How fast one app may send messages; an app that exceeds it is stopped.
     pub app_messages: MessageRate,
     /// The app that may change the mode and the system texts of the dashboard.
     pub dashboard_app: Option<PackageName>,
     /// Users with a session at once.
     pub max_users: usize,
-    /// Apps that run for one user at once.
+    /// Apps that run at once for one user.
     pub max_apps: usize,
-    /// How long an address of speech that goes to a device is good.
+    /// How long a signed speech URL is valid.
     pub speech_link: Duration,
-    /// Utterances of one user that wait for the transcriber; more push the oldest out.
+    /// Utterances of one user that may wait for the transcriber; the oldest are dropped.
     pub utterances: usize,
-    /// What is spoken here, where apps want to hear several languages: `en-US`.
+    /// The language hint if apps subscribe to several languages: `en-US`.
     pub spoken_language: Option<String>,
 }
 

@@ -1,7 +1,7 @@
-//! Addresses of speech that a device may fetch without a credential.
+//! Signed speech URLs that a device may fetch without a credential.
 //!
-//! What plays a sound gets an address and nothing else: no header, no token. So the server signs the addresses of its own
-//! `/api/tts` that it hands to a device, each for its words, its user and a short time. Apps never see a signed address.
+//! An audio player gets a URL and nothing else: no header, no token. So the server signs the `/api/tts` URLs that it
+//! sends to a device, each for its text, its user and a short time. Apps never see a signed URL.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
@@ -9,65 +9,65 @@ use toolyard_core::ports::SecretSealer;
 use toolyard_protocol::UserId;
 use url::Url;
 
-/// What an address of speech can say, all of it signed. Everything else in its query is left out.
+/// The query parameters of a speech URL, all of them signed. All others are removed.
 pub const SPEECH_PARAMETERS: [&str; 6] =
     ["text", "voice_id", "model_id", "voice_settings", "language", "format"];
-/// Until when the address is good, in seconds since 1970.
+/// When the URL expires, in seconds since 1970.
 const EXPIRES: &str = "expires";
-/// For whom it was made, without saying who that is.
+/// An opaque tag of the user it was signed for.
 const USER_TAG: &str = "for";
-/// Says that an address is signed.
+/// The signature.
 pub const SPEECH_SIGNATURE: &str = "signature";
-/// Hex digits of what stands for a user.
+/// Hex digits of the user tag.
 const USER_TAG_DIGITS: usize = 16;
 
 type SpeechMac = Hmac<Sha256>;
 
-/// Why a signed address is not believed.
+/// Why a signed URL is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
-    /// Not signed by this server, or changed since.
-    #[error("this address was not made by this server, or was changed since")]
+    /// Not signed by this server, or modified.
+    #[error("this URL was not signed by this server, or was modified")]
     Forged,
-    /// Too old.
-    #[error("this address is too old; it was good for a short time only")]
+    /// Expired.
+    #[error("this URL has expired")]
     Expired,
 }
 
-/// Signs and checks addresses of speech.
+/// Signs and verifies speech URLs.
 pub struct SpeechLinks(Vec<SpeechMac>);
 
 impl SpeechLinks {
-    /// Signs with the current root key; addresses of the one before are good during a rotation.
+    /// Signs with the current root key. URLs signed with the previous one stay valid during a rotation.
     pub fn new(secrets: &dyn SecretSealer) -> Self {
         let keyed = |key: &[u8; 32]| SpeechMac::new_from_slice(key).ok();
         Self(secrets.derive_keys("speech-links").iter().filter_map(keyed).collect())
     }
 
-    /// Signs an address, for a user and until a time in seconds since 1970.
+    /// Signs a URL for a user, with an expiry in seconds since 1970.
     pub fn sign_url(&self, url: &mut Url, user: &UserId, expires: i64) {
         let Some(key) = self.0.first() else { return };
-        let said: Vec<(&str, String)> = SPEECH_PARAMETERS
+        let parameters: Vec<(&str, String)> = SPEECH_PARAMETERS
             .into_iter()
             .filter_map(|name| {
                 let value = url.query_pairs().find(|(named, _)| named == name)?.1.into_owned();
                 Some((name, value))
             })
             .collect();
-        let (expires, whose) = (expires.to_string(), user_tag(key, user));
+        let (expires, tag) = (expires.to_string(), user_tag(key, user));
         let value_of = |name: &str| match name {
             EXPIRES => Some(expires.as_str()),
-            USER_TAG => Some(whose.as_str()),
-            _ => said.iter().find(|(named, _)| *named == name).map(|(_, value)| value.as_str()),
+            USER_TAG => Some(tag.as_str()),
+            _ => parameters.iter().find(|(named, _)| *named == name).map(|(_, value)| value.as_str()),
         };
         let signature = hex::encode(compute_mac(key, value_of).finalize().into_bytes());
         let mut query = url.query_pairs_mut();
-        query.clear().extend_pairs(&said);
-        query.append_pair(EXPIRES, &expires).append_pair(USER_TAG, &whose);
+        query.clear().extend_pairs(&parameters);
+        query.append_pair(EXPIRES, &expires).append_pair(USER_TAG, &tag);
         query.append_pair(SPEECH_SIGNATURE, &signature);
     }
 
-    /// For whom an address was signed, as an opaque text; `now` is in seconds since 1970.
+    /// Verifies a URL and returns its user tag. `now` is in seconds since 1970.
     pub fn verify_url<'a>(
         &self,
         value_of: impl Fn(&str) -> Option<&'a str>,
@@ -87,7 +87,7 @@ impl SpeechLinks {
     }
 }
 
-/// Each part with its length, so that no two addresses are the same to the key.
+/// Each value is prefixed with its length, so that the signed text is unambiguous.
 fn compute_mac<'a>(key: &SpeechMac, value_of: impl Fn(&str) -> Option<&'a str>) -> SpeechMac {
     let mut mac = key.clone();
     for name in SPEECH_PARAMETERS.into_iter().chain([EXPIRES, USER_TAG]) {
@@ -105,7 +105,7 @@ fn compute_mac<'a>(key: &SpeechMac, value_of: impl Fn(&str) -> Option<&'a str>) 
 
 fn user_tag(key: &SpeechMac, user: &UserId) -> String {
     let mut mac = key.clone();
-    // Longer than the first byte of what is signed, and another one: the two never mix.
+    // Starts with another byte than the signed parameters, so the two can never be confused.
     mac.update(b"user:");
     mac.update(user.as_str().as_bytes());
     let mut digits = hex::encode(mac.finalize().into_bytes());
@@ -151,22 +151,22 @@ mod tests {
     }
 
     #[test]
-    fn a_signed_address_is_good_until_its_time_and_says_for_whom() {
+    fn a_signed_url_is_valid_until_it_expires_and_names_its_user() {
         let url = signed("text=buy+milk&voice_id=x&more=1&text=sell+milk&for=bob&expires=9999");
         let query = url.query().unwrap();
         assert!(query.starts_with("text=buy+milk&voice_id=x&expires=100&for="), "{query}");
         assert!(!query.contains("more") && !query.contains("sell") && !query.contains("ada"), "{query}");
-        let whose = check(&links(&[1]), &url, 99).unwrap();
-        assert_eq!(whose.len(), USER_TAG_DIGITS);
-        assert_eq!(whose, check(&links(&[1]), &signed("text=other"), 99).unwrap());
+        let tag = check(&links(&[1]), &url, 99).unwrap();
+        assert_eq!(tag.len(), USER_TAG_DIGITS);
+        assert_eq!(tag, check(&links(&[1]), &signed("text=other"), 99).unwrap());
         assert_eq!(check(&links(&[1]), &url, 100), Err(LinkError::Expired));
-        assert_eq!(check(&links(&[2, 1]), &url, 99), Ok(whose), "during a rotation");
+        assert_eq!(check(&links(&[2, 1]), &url, 99), Ok(tag), "during a rotation");
         assert_eq!(check(&links(&[2]), &url, 99), Err(LinkError::Forged));
         assert_eq!(check(&links(&[]), &url, 99), Err(LinkError::Forged));
     }
 
     #[test]
-    fn nothing_of_it_can_be_changed() {
+    fn a_signed_url_cannot_be_modified() {
         let url = signed("text=ab&voice_id=c");
         for (from, to) in [
             ("text=ab", "text=abc"),

@@ -1,5 +1,5 @@
-//! How a run ends: asked to, or failed. Either way its waiters learn why, its socket closes with a code after which the
-//! SDK does not come back, and nothing is left behind.
+//! How a run ends: it is stopped, or it failed. All waiting calls get the reason, the socket closes with a code that
+//! keeps the SDK from reconnecting, and no state is left behind.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::{
     user::LiveUser,
 };
 
-/// Stops that are under way at once. Each may take as long as the app takes to answer.
+/// Stops in progress at once. Each may take as long as the app takes to respond.
 pub(crate) const STOPS_AT_ONCE: usize = 64;
 
 /// Why there is nothing to stop.
@@ -34,7 +34,7 @@ pub enum StopError {
     NotRunning,
 }
 
-/// What a stop needs to know of the run, copied out of the lock.
+/// What a stop needs to know about the run, copied out of the lock.
 struct StoppingRun {
     record: Arc<AppRecord>,
     session: AppSessionId,
@@ -64,7 +64,7 @@ impl Sessions {
             timestamp: Some(self.timestamp()),
         };
         if let Ok(webhook) = self.build_webhook(&record, &WebhookRequest::Stop(request)) {
-            // Politeness: an app that is down or slow is stopped all the same, by its socket.
+            // Best effort: an app that is down or slow is stopped anyway, by closing its socket.
             let _ = tokio::time::timeout(self.parts().settings.stop_timeout, webhook).await;
         }
         if let Some(outbox) = outbox {
@@ -76,7 +76,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Stops an app for everybody: it was removed.
+    /// Stops a removed app for all users.
     pub(crate) async fn stop_everywhere(&self, package: &PackageName) {
         let runs = |live: &LiveUser| live.lock().apps.contains_key(package);
         let users: Vec<_> =
@@ -84,13 +84,13 @@ impl Sessions {
         self.stop_all(users.into_iter().map(|user| (user, package.clone())).collect()).await;
     }
 
-    /// Stops many, side by side: one slow app must not hold up the others.
+    /// Stops many apps concurrently, so that a slow app does not delay the others.
     pub(crate) async fn stop_all(&self, runs: Vec<(UserId, PackageName)>) {
         let stops = runs.iter().map(|(user, package)| self.stop_app(user, package, StopReason::SystemStop));
         stream::iter(stops).for_each_concurrent(STOPS_AT_ONCE, |stopped| stopped.map(drop)).await;
     }
 
-    /// Ends the user's session with everything in it.
+    /// Ends the user's session and stops its apps.
     pub async fn end_session(&self, user: &UserId) -> bool {
         let Some(live) = self.find_user(user) else { return false };
         let packages: Vec<_> = live.lock().apps.keys().cloned().collect();
@@ -101,7 +101,7 @@ impl Sessions {
         true
     }
 
-    /// The end of a run, if it is still this one.
+    /// Ends a run, unless it was replaced by a newer one.
     pub(crate) async fn end_run(
         &self,
         live: &Arc<LiveUser>,
@@ -133,7 +133,7 @@ impl Sessions {
         }
         self.0.by_session.remove(session);
         if let Err(error) = self.parts().stores.runs.remove_run(session).await {
-            tracing::error!(%error, app = %package, "an ended run could not be forgotten");
+            tracing::error!(%error, %package, "ended run not removed from the store");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What happens to the user, on its way to the apps that listen; and pictures on their way to the device.
+//! Events of the device, on their way to subscribed apps; and pictures on their way to the device.
 
 use std::sync::Arc;
 
@@ -25,13 +25,13 @@ use crate::{
     user::{LiveUser, UserState},
 };
 
-/// Tells an app how much of its streams it lost, in a message that every SDK knows.
+/// The message that reports dropped stream data to an app, in a form that every SDK knows.
 pub(crate) fn lost_notice(lost: u64) -> String {
     format!(r#"{{"type":"custom_message","action":"toolyard.stream_data_lost","payload":{{"lost":{lost}}}}}"#)
 }
 
 impl Sessions {
-    /// Gives an event to every app that listens and may hear it, each under its own subscription.
+    /// Sends an event to every app that subscribes to it and may receive it, for each matching subscription.
     pub(crate) fn relay_event(&self, live: &Arc<LiveUser>, event: &StreamEvent, data: &RawValue) {
         let state = live.lock();
         for run in state.apps.values().filter(|run| run.can_receive(event.kind())) {
@@ -42,13 +42,14 @@ impl Sessions {
         }
     }
 
-    /// Gives words to every app that listens for their language, whoever recognised them.
+    /// Sends a transcription to every app that subscribes to its language.
     pub(crate) fn relay_transcription(&self, live: &Arc<LiveUser>, words: &Transcription) {
         let language = words.transcribe_language.as_deref().unwrap_or(DEFAULT_LANGUAGE).to_owned();
         self.relay_event(live, &StreamEvent::Transcription { language }, &to_raw(words));
     }
 
-    /// Gives the same words to every app that listens for one of their languages; whoever listens for all gets the first.
+    /// Sends the same transcription to every app that subscribes to one of its language variants. Apps that subscribe
+    /// to all languages get the first.
     pub(crate) fn relay_variants(&self, live: &Arc<LiveUser>, variants: &[Transcription]) {
         let events: Vec<_> = variants
             .iter()
@@ -72,7 +73,7 @@ impl Sessions {
         }
     }
 
-    /// Gives an answer of the device to the one app that asked.
+    /// Sends a response of the device to the app that requested it.
     pub(crate) fn relay_response(
         &self,
         state: &UserState,
@@ -96,7 +97,7 @@ impl Sessions {
         .to_text()
     }
 
-    /// Gives sound to every app that listens and may hear it.
+    /// Sends audio to every app that subscribes to it and may receive it.
     pub(crate) fn relay_audio(&self, live: &Arc<LiveUser>, sound: &Bytes) {
         let event = StreamEvent::Plain(StreamKind::AudioChunk);
         let state = live.lock();
@@ -109,7 +110,7 @@ impl Sessions {
         }
     }
 
-    /// Tells the device to listen while an app does, and not to when none does.
+    /// Switches the device's microphone on while an app needs it.
     pub(crate) fn update_microphone(&self, state: &mut UserState) {
         let hears = |run: &AppRun| {
             run.subscriptions.iter().any(|s| needs_microphone(s.kind()) && run.can_receive(s.kind()))
@@ -121,7 +122,7 @@ impl Sessions {
         }
     }
 
-    /// An app draws.
+    /// Draws a picture for an app.
     pub(crate) fn draw_picture(&self, live: &Arc<LiveUser>, package: &PackageName, event: DisplayEvent) {
         let mut state = live.lock();
         let run = state.apps.get(package).filter(|run| run.trigger == RunTrigger::ForCall);
@@ -132,7 +133,7 @@ impl Sessions {
         self.set_screen_timer(live, &mut state);
     }
 
-    /// Sends a picture to the device, if there is one to send and a device to show it.
+    /// Sends a picture to the device, if there are both.
     pub(crate) fn send_picture(&self, state: &UserState, shown: Option<AppPicture>) {
         let (Some((package_name, event)), Some(device)) = (shown, &state.device) else { return };
         let display = DeviceDisplay {
@@ -145,7 +146,7 @@ impl Sessions {
         device.outbox.send_latest(StateKey::Picture, ToDevice::DisplayEvent(display).to_text());
     }
 
-    /// One timer a user, whatever the apps draw.
+    /// Sets the timer for the next expiry: one timer for each user.
     pub(crate) fn set_screen_timer(&self, live: &Arc<LiveUser>, state: &mut UserState) {
         let Some(due) = state.screen.next_expiry() else { return };
         if state.screen_timer.is_some_and(|set| set <= due) {

@@ -1,4 +1,4 @@
-//! What nobody uses any more: woken apps that idle, sessions without a device.
+//! Removes what is idle: woken apps without calls, and sessions without a device.
 
 use futures_util::{FutureExt as _, StreamExt as _, stream};
 use tokio::time::Instant;
@@ -9,11 +9,11 @@ use crate::{
     stop::STOPS_AT_ONCE,
 };
 
-/// Empty places of a table that are not worth the work.
+/// Unused capacity of a table that is not worth shrinking.
 const SPARE_PLACES: usize = 1_024;
 
 impl Sessions {
-    /// Stops what idles. Called every few seconds.
+    /// Stops idle apps and ends idle sessions. Called every few seconds.
     pub async fn sweep(&self) {
         let (now, settings) = (Instant::now(), &self.parts().settings);
         let (mut idle_apps, mut idle_users) = (Vec::new(), Vec::new());
@@ -38,7 +38,7 @@ impl Sessions {
         self.stop_all(idle_apps).await;
         let ends = idle_users.iter().map(|user| self.end_session(user));
         stream::iter(ends).for_each_concurrent(STOPS_AT_ONCE, |ended| ended.map(drop)).await;
-        // Tables do not become smaller by themselves, and a crowd that left does not come back soon.
+        // Tables do not shrink by themselves.
         if self.0.users.capacity() > SPARE_PLACES && self.0.users.capacity() / 4 > self.0.users.len() {
             self.0.users.shrink_to_fit();
             self.0.by_session.shrink_to_fit();
@@ -46,7 +46,7 @@ impl Sessions {
     }
 }
 
-/// A session that had a device ends when its grace is over; one that never had lives by its requests.
+/// A session that had a device ends after the device grace; one that never had a device ends when it is idle.
 fn idle_limit(had_device: bool, settings: &crate::SessionSettings) -> std::time::Duration {
     if had_device { settings.device_grace } else { settings.session_idle }
 }

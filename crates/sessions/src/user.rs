@@ -22,21 +22,21 @@ use crate::{
     screen::UserScreen,
 };
 
-/// One live user. The lock is held for the length of a state change.
+/// One live user. The lock is held only for the length of a state change.
 #[derive(Debug)]
 pub(crate) struct LiveUser {
     pub(crate) id: UserId,
     state: Mutex<UserState>,
 }
 
-/// Why the device is not asked.
+/// Why a request to the device is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum DeviceRefusal {
-    /// There is none.
+    /// There is no device.
     #[error("no device is connected")]
     NoDevice,
-    /// Too much of this app waits for it already.
-    #[error("the device has not taken this app's earlier requests yet; try again later")]
+    /// Too many requests of this app are waiting.
+    #[error("the device has not processed this app's earlier requests yet; try again later")]
     Busy,
 }
 
@@ -45,15 +45,15 @@ pub(crate) enum DeviceRefusal {
 pub(crate) struct DeviceLink {
     pub(crate) number: u64,
     pub(crate) outbox: Arc<Outbox>,
-    /// It recognises speech itself, and says so by doing it: then its sound is not transcribed once more.
+    /// The device recognises speech itself, so its audio is not transcribed again.
     pub(crate) transcribes: bool,
 }
 
-/// What is live.
+/// The live state of a user.
 #[derive(Debug)]
 pub(crate) struct UserState {
     pub(crate) device: Option<DeviceLink>,
-    /// Since when there is no device.
+    /// When the device disconnected.
     pub(crate) device_left: Option<Instant>,
     pub(crate) capabilities: Option<Arc<Capabilities>>,
     pub(crate) state: DeviceState,
@@ -61,15 +61,15 @@ pub(crate) struct UserState {
     pub(crate) screen: UserScreen,
     pub(crate) dashboard: Dashboard,
     pub(crate) last_used: Instant,
-    /// Whether the device was told to listen.
+    /// Whether the device's microphone is on.
     pub(crate) microphone: bool,
-    /// What is heard of the user.
+    /// Speech recognition.
     pub(crate) listener: SpeechListener,
-    /// When the timer of the screen is set to ring.
+    /// When the screen timer fires.
     pub(crate) screen_timer: Option<Instant>,
-    /// Which apps wait for an answer of the device.
+    /// Apps' requests that the device has not answered yet.
     pub(crate) pending: PendingRequests,
-    /// The live video that the device was told to send.
+    /// The live video that the device was asked to send.
     pub(crate) stream: Option<LiveStream>,
 }
 
@@ -121,7 +121,7 @@ impl LiveUser {
 }
 
 impl UserState {
-    /// Marks an app as used, if it runs and knows it.
+    /// Marks an app as used, if it runs and has read its ack.
     pub(crate) fn mark_used(&mut self, package: &PackageName) -> Option<AppActivation> {
         let now = Instant::now();
         let run = self
@@ -133,14 +133,14 @@ impl UserState {
         Some(AppActivation::WasReady)
     }
 
-    /// A state that the device has to know, if there is a device; a later one takes its place.
+    /// Sends a state to the device, if there is one; a later value replaces it.
     pub(crate) fn send_device_state(&self, key: StateKey, message: &ToDevice) {
         if let Some(device) = &self.device {
             device.outbox.send_latest(key, message.to_text());
         }
     }
 
-    /// Something that an app asks of the device.
+    /// Sends a request of an app to the device.
     pub(crate) fn request_device(&self, app: &PackageName, message: &ToDevice) -> Result<(), DeviceRefusal> {
         let device = self.device.as_ref().ok_or(DeviceRefusal::NoDevice)?;
         match device.outbox.send_request(app, message.to_text()) {
@@ -149,7 +149,7 @@ impl UserState {
         }
     }
 
-    /// Says something to an app, if it runs.
+    /// Sends a message to an app, if it runs.
     pub(crate) fn send_to_app(&self, app: &PackageName, message: &ToApp) {
         if let Some(outbox) = self.apps.get(app).and_then(AppRun::outbox) {
             outbox.send_control(message.to_text());

@@ -1,42 +1,42 @@
-//! Where in a stream of sound somebody speaks: by loudness against the noise around, nothing else. Pure: time is counted
-//! in samples.
+//! Voice activity detection: finds utterances in an audio stream by comparing loudness with background noise. Pure
+//! logic: time is counted in samples.
 
 use std::{collections::VecDeque, fmt};
 
-/// Samples a second: what devices send.
+/// Sample rate of devices' audio.
 pub const SAMPLES_PER_SECOND: u32 = 16_000;
-/// Bytes of a sample: signed, little end first.
+/// Bytes of a sample: signed, little endian.
 const SAMPLE_BYTES: usize = 2;
-/// Milliseconds that are looked at as one.
+/// Length of an analysis window, in milliseconds.
 const WINDOW_MS: u64 = 20;
-/// Bytes of that.
+/// Bytes of a window.
 const WINDOW: usize = SAMPLES_PER_SECOND as usize / 1_000 * WINDOW_MS as usize * SAMPLE_BYTES;
-/// So long a silence ends an utterance, in milliseconds.
+/// Silence that ends an utterance, in milliseconds.
 pub(crate) const SILENCE_MS: u64 = 700;
-/// Longest utterance in milliseconds; what is longer is cut there.
+/// Longest utterance, in milliseconds; longer speech is split.
 const LONGEST_MS: u64 = 20_000;
-/// Kept from before the first loud sound, because words begin softly.
+/// Windows that are kept from before the first loud one, because words begin softly.
 const LEAD_WINDOWS: usize = 15;
-/// Loud windows in a row that begin an utterance.
+/// Consecutive loud windows that begin an utterance.
 const BEGIN_WINDOWS: usize = 3;
-/// Loud windows that make an utterance; less is a click.
+/// Fewest loud windows of an utterance; less is a click.
 const LEAST_WINDOWS: usize = 8;
-/// What is left of the silence at the end of an utterance.
+/// Windows of silence that are kept at the end of an utterance.
 const TAIL_WINDOWS: usize = 10;
-/// Nothing below this is loud, as root of the mean square of samples.
+/// Minimum loudness of a loud window, as root mean square of its samples.
 const LEAST_LOUD: f32 = 250.0;
-/// How many times louder than the noise a voice is.
+/// How many times louder than the noise a voice must be.
 const OVER_NOISE: f32 = 3.0;
-/// The noise that is taken for granted at the beginning.
+/// The initial noise level.
 const FIRST_NOISE: f32 = 60.0;
-/// How fast the measured noise falls and rises with each window: syllables have gaps, engines have none.
+/// How fast the noise level falls and rises with each window: syllables have gaps, engines have none.
 const NOISE_FALLS: f32 = 0.2;
 const NOISE_RISES: f32 = 0.002;
 
-/// Something that was said: from its first sound to the silence after it.
+/// An utterance: from its first sound to the silence after it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Utterance {
-    /// 16 bits signed, little end first, one channel, [`SAMPLES_PER_SECOND`].
+    /// 16 bits signed, little endian, one channel, [`SAMPLES_PER_SECOND`].
     pub sound: Vec<u8>,
     /// Its beginning in the stream, in milliseconds.
     pub start_ms: u64,
@@ -45,32 +45,32 @@ pub struct Utterance {
 }
 
 impl fmt::Debug for Utterance {
-    /// Without the sound: it must not reach a log.
+    /// Without the audio, which must not reach a log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Utterance").field("start_ms", &self.start_ms).field("end_ms", &self.end_ms).finish()
     }
 }
 
-/// Cuts utterances out of a stream of sound.
+/// Extracts utterances from an audio stream.
 pub(crate) struct VoiceActivity {
-    /// The begin of a window.
+    /// The beginning of an incomplete window.
     partial_window: Vec<u8>,
     /// The windows before speech, the oldest first.
     lead: VecDeque<[u8; WINDOW]>,
-    /// What was said so far; empty where nobody speaks.
+    /// The current utterance; empty if nobody speaks.
     speech: Vec<u8>,
     /// Windows since the beginning of the stream.
     windows_seen: u64,
-    /// Loud windows in a row, before speech; all loud windows, in it.
+    /// Consecutive loud windows before speech; all loud windows during speech.
     loud: usize,
-    /// Windows of silence in a row, in speech.
+    /// Consecutive silent windows during speech.
     quiet: usize,
     noise: f32,
 }
 
 impl fmt::Debug for VoiceActivity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("VoiceActivity").field("heard", &self.windows_seen).finish_non_exhaustive()
+        f.debug_struct("VoiceActivity").field("windows_seen", &self.windows_seen).finish_non_exhaustive()
     }
 }
 
@@ -89,7 +89,7 @@ impl Default for VoiceActivity {
 }
 
 impl VoiceActivity {
-    /// Takes a piece of sound of any length; gives what ended in it.
+    /// Processes a chunk of audio of any length; returns the utterances that ended in it.
     pub(crate) fn push_audio(&mut self, mut sound: &[u8]) -> Vec<Utterance> {
         let mut ended = Vec::new();
         while !sound.is_empty() {
@@ -105,12 +105,13 @@ impl VoiceActivity {
         ended
     }
 
-    /// Whether somebody speaks.
+    /// Whether an utterance is in progress.
     pub(crate) fn is_speaking(&self) -> bool {
         !self.speech.is_empty()
     }
 
-    /// The sound stopped coming: what was being said is over. The begin of a window stays, so that samples stay whole.
+    /// Ends the current utterance because no more audio arrives. An incomplete window is kept, so that samples stay
+    /// aligned.
     pub(crate) fn finish(&mut self) -> Option<Utterance> {
         self.lead.clear();
         if self.is_speaking() { self.end_utterance() } else { None }
@@ -142,7 +143,7 @@ impl VoiceActivity {
         if over || long { self.end_utterance() } else { None }
     }
 
-    /// Against the noise, which every window teaches.
+    /// Compares the loudness with the noise level, and updates that level.
     fn is_loud(&mut self, loudness: f32) -> bool {
         let loud = loudness > LEAST_LOUD.max(self.noise * OVER_NOISE);
         let pace = if loudness < self.noise { NOISE_FALLS } else { NOISE_RISES };
@@ -164,11 +165,11 @@ fn window_count(sound: &[u8]) -> u64 {
     (sound.len() / WINDOW) as u64
 }
 
-/// The root of the mean square of the samples.
+/// The root mean square of the samples.
 fn loudness(window: &[u8; WINDOW]) -> f32 {
     let (samples, _) = window.as_chunks::<SAMPLE_BYTES>();
     let square = |sample: &[u8; SAMPLE_BYTES]| f32::from(i16::from_le_bytes(*sample)).powi(2);
-    #[expect(clippy::cast_precision_loss, reason = "a window has some hundred samples")]
+    #[expect(clippy::cast_precision_loss, reason = "a window has a few hundred samples")]
     let count = samples.len() as f32;
     (samples.iter().map(square).sum::<f32>() / count).sqrt()
 }
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_any_length_make_the_same() {
+    fn chunk_sizes_do_not_matter() {
         let stream = [sound(400, 0), sound(600, 4_000), sound(900, 0), sound(300, 3_000), sound(900, 0)];
         let stream = stream.concat();
         let whole = VoiceActivity::default().push_audio(&stream);
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn an_utterance_has_a_longest() {
+    fn long_speech_is_split() {
         let mut voice = VoiceActivity::default();
         let (syllable, gap) = (sound(200, 4_000), sound(100, 0));
         let ended: Vec<_> =
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_being_said_ends_when_no_more_sound_comes() {
+    fn an_utterance_ends_when_no_more_audio_arrives() {
         let mut voice = VoiceActivity::default();
         assert_eq!(voice.push_audio(&sound(500, 4_000)), []);
         assert!(voice.is_speaking());
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_reaches_no_log() {
+    fn debug_output_contains_no_audio() {
         let said = Utterance { sound: vec![7; 4], start_ms: 1, end_ms: 2 };
         assert_eq!(format!("{said:?}"), "Utterance { start_ms: 1, end_ms: 2 }");
     }

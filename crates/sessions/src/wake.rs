@@ -1,7 +1,7 @@
-//! The wake: a sleeping app is asked to connect, once, whoever and however many wait for it.
+//! The wake: a sleeping app is asked to connect, once, however many calls wait for it.
 //!
-//! Webhook, socket, authenticated init, RUNNING, ack, first sign. Waiting is by event. An app that is woken by a call
-//! runs beside the app in front and gets neither microphone nor camera until the user opens it.
+//! Webhook, socket, authenticated init, RUNNING, ack, first sign. Waiting is by event. A woken app runs beside the app
+//! in front and gets neither microphone nor camera until the user opens it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,23 +27,23 @@ use crate::{
     user::LiveUser,
 };
 
-/// How long an app may take to answer its webhook. The SDK answers when the app's own session hook is through, which may
-/// be long after it has connected; one that never answers must not hold a connection for ever.
+/// Timeout of the webhook. The SDK responds after the app's own session hook, which may be long after the app has
+/// connected; an app that never responds must not hold a connection forever.
 const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// What is to be done about an app that does not run.
+/// How to proceed with an app.
 enum WakeDecision {
-    /// It runs.
+    /// It already runs.
     Running(AppActivation),
-    /// Somebody is at it; wait for the outcome.
+    /// Another call is starting or stopping it; wait for the outcome.
     Wait(watch::Receiver<RunPhase>, AppState),
-    /// It is ours to start.
+    /// This call has to start it.
     Start(watch::Receiver<RunPhase>, AppSessionId),
 }
 
 impl Sessions {
-    /// Returns once the app runs for the user. The start goes on when a waiter leaves: others may wait, and an app that
-    /// has begun to start is not stopped half-way.
+    /// Returns once the app runs for the user. The start continues if a waiting call is cancelled, because others may
+    /// wait for it too.
     pub(crate) async fn wake(
         &self,
         user: &UserId,
@@ -66,7 +66,7 @@ impl Sessions {
             let settled = phase.wait_for(|phase| matches!(phase, RunPhase::Running | RunPhase::Ended(_)));
             let settled = match timeout_at(deadline, settled).await {
                 Ok(Ok(phase)) => phase.clone(),
-                // The run was dropped under us; look again.
+                // The run was dropped; check again.
                 Ok(Err(_)) => continue,
                 Err(_) => return Err(never_connected(&app.package)),
             };
@@ -75,7 +75,7 @@ impl Sessions {
                     return Ok(AppActivation::StartedForCall);
                 }
                 (RunPhase::Running, _) => return Ok(AppActivation::WasReady),
-                // What was stopping or lost is over; now it can be started.
+                // The previous run has ended; now the app can be started.
                 (RunPhase::Ended(_), AppState::Stopping | AppState::Lost) => {}
                 (RunPhase::Ended(reason), _) => return Err((*reason).clone()),
                 (RunPhase::Starting | RunPhase::Acknowledged | RunPhase::Lost | RunPhase::Stopping, _) => {}
@@ -83,7 +83,7 @@ impl Sessions {
         }
     }
 
-    /// Takes the one place of a start, or finds out who has it.
+    /// Registers a new run, or joins the existing one.
     fn join_or_start(
         &self,
         live: &Arc<LiveUser>,
@@ -116,12 +116,12 @@ impl Sessions {
         Ok(WakeDecision::Start(phase, session))
     }
 
-    /// Starts the app on a task of its own. A start that fails fails all its waiters with the same reason.
+    /// Starts the app on its own task. If the start fails, all waiting calls get the same error.
     pub(crate) fn spawn_start(&self, live: Arc<LiveUser>, app: Arc<AppRecord>, session: AppSessionId) {
         let sessions = self.clone();
         self.parts().tasks.spawn(async move {
             if let Err(reason) = sessions.start_app(&live, &app, &session).await {
-                tracing::warn!(app = %app.package, user = %live.id, %reason, "an app did not start");
+                tracing::warn!(package = %app.package, user = %live.id, %reason, "app did not start");
                 sessions.end_run(&live, &app.package, &session, reason).await;
             }
         });
@@ -139,14 +139,14 @@ impl Sessions {
         self.save_run(live, &app.package).await;
         let limit = Instant::now() + self.parts().limits.wake_timeout_for(app.details.wake_timeout_ms);
         let mut refused = self.ask_to_connect(live, app, session)?;
-        let mut asked = true;
+        let mut webhook_pending = true;
         loop {
             tokio::select! {
                 _ = phase.wait_for(|phase| !matches!(phase, RunPhase::Starting)) => return Ok(()),
-                // The answer to the webhook may take as long as the app's own start-up; only a failure counts.
-                answer = &mut refused, if asked => match answer {
+                // The webhook response may take as long as the app's own start; only a failure counts.
+                answer = &mut refused, if webhook_pending => match answer {
                     Ok(reason) => return Err(reason),
-                    Err(_no_failure) => asked = false,
+                    Err(_no_failure) => webhook_pending = false,
                 },
                 () = sleep_until(limit) => return Err(never_connected(&app.package)),
                 () = self.parts().stopping.cancelled() => return Err(unavailable_error("The server stops.").retryable_if(true)),
@@ -154,8 +154,8 @@ impl Sessions {
         }
     }
 
-    /// Sends the webhook on a task of its own: its answer comes only after the app's own session hook. What comes out
-    /// of the receiver is a failure.
+    /// Sends the webhook on its own task, because its response comes only after the app's session hook. The receiver
+    /// yields only failures.
     fn ask_to_connect(
         &self,
         live: &Arc<LiveUser>,
@@ -173,7 +173,7 @@ impl Sessions {
                 answered = timeout(WEBHOOK_TIMEOUT, webhook) => answered,
                 () = stopping.cancelled() => return,
             };
-            // No answer is no failure: an app that did not connect is known by that.
+            // A missing response is not a failure: an app that does not connect is detected by the timeout.
             if let Ok(Err(error)) = answered {
                 let text = format!("{package} could not be started: {}.", error.message);
                 let _ = failed.send(unavailable_error(text).with_cause(error.cause).retryable_if(true));
@@ -190,7 +190,7 @@ impl Sessions {
             .map_err(|error| unavailable_error("No id for the app's session.").with_cause(error))
     }
 
-    /// Keeps the run in the table, so that the app can come back after a restart of the server.
+    /// Stores the run, so that the app can reconnect after a server restart.
     pub(crate) async fn save_run(&self, live: &Arc<LiveUser>, package: &PackageName) {
         let stored = live.lock().apps.get(package).map(|run| StoredRun {
             session: run.session.clone(),
@@ -201,7 +201,7 @@ impl Sessions {
         if let Some(stored) = stored
             && let Err(error) = self.parts().stores.runs.save_run(&stored).await
         {
-            tracing::error!(%error, app = %package, "a run could not be stored; the app will not survive a restart");
+            tracing::error!(%error, %package, "run not stored: the app cannot reconnect after a restart");
         }
     }
 }

@@ -14,7 +14,7 @@ use toolyard_protocol::{
 
 use crate::sessions::{Sessions, unavailable_error};
 
-/// Longest answer to a webhook that is read.
+/// Longest webhook response that is read.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
 /// A webhook that failed.
@@ -26,7 +26,7 @@ pub(crate) struct WebhookError {
 }
 
 impl Sessions {
-    /// Makes the request; sending it is up to the caller's time. Fails here only where the app cannot be called at all.
+    /// Builds the request; the caller decides about its timeout. Fails only if the app cannot be called at all.
     pub(crate) fn build_webhook(
         &self,
         app: &AppRecord,
@@ -59,7 +59,7 @@ impl Sessions {
         })
     }
 
-    /// A request to an app's own web server, signed as all of them are.
+    /// Builds a signed request to an app's web server.
     pub(crate) fn signed_post(
         &self,
         app: &AppRecord,
@@ -85,7 +85,7 @@ impl Sessions {
         out.body(Full::new(body.into())).map_err(|error| cannot_start(package, &error))
     }
 
-    /// Now, as messages write it.
+    /// The current time, as messages format it.
     pub(crate) fn timestamp(&self) -> String {
         iso_millis(self.parts().clock.now())
     }

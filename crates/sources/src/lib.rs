@@ -1,4 +1,4 @@
-//! Where tools run. Each module implements the source port of core for one kind of source.
+//! Runs tools. Each module implements core's source port for one kind of source.
 
 pub mod app;
 pub mod builtin;

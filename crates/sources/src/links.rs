@@ -1,5 +1,5 @@
-//! What results say of resources is said in the words of whoever answered. Links get the URI under which this server
-//! reads them; who answered is this server, so an upstream's own name goes.
+//! Rewrites results for this server. Resource links get the URI under which this server serves them, and an upstream's
+//! own server info is removed, because the response comes from this server.
 
 use serde_json::value::RawValue;
 use toolyard_protocol::{
@@ -8,13 +8,13 @@ use toolyard_protocol::{
     raw::{RawFields, to_raw},
 };
 
-/// Whether a result may have links. Most have none, and need not be read for it.
+/// Whether a result may contain resource links. Most contain none and need not be parsed.
 pub(crate) fn has_resource_links(result: &RawValue) -> bool {
     result.get().contains("\"resource_link\"")
 }
 
-/// A result whose `resource_link` blocks can be read here, in a tool's content or a prompt's messages. Everything else
-/// stays as it came.
+/// Rewrites the `resource_link` blocks of a result, in a tool's content or a prompt's messages, so that this server can
+/// read them. Everything else stays unchanged.
 pub(crate) fn map_resource_links(package: &PackageName, result: Box<RawValue>) -> Box<RawValue> {
     if !has_resource_links(&result) {
         return result;
@@ -29,18 +29,18 @@ pub(crate) fn map_resource_links(package: &PackageName, result: Box<RawValue>) -
     fields.to_raw()
 }
 
-/// A result that does not say which server it came from.
+/// Removes the upstream's server info from a result.
 pub(crate) fn strip_server_info(result: Box<RawValue>) -> Box<RawValue> {
     if !result.get().contains(meta::SERVER_INFO) {
         return result;
     }
     let Ok(mut fields) = serde_json::from_str::<RawFields>(result.get()) else { return result };
-    let Some(Ok(mut said)) = fields.parse_field::<RawFields>("_meta") else { return result };
-    said.remove(meta::SERVER_INFO);
-    if said.names().next().is_none() {
+    let Some(Ok(mut result_meta)) = fields.parse_field::<RawFields>("_meta") else { return result };
+    result_meta.remove(meta::SERVER_INFO);
+    if result_meta.names().next().is_none() {
         fields.remove("_meta");
     } else {
-        fields.set("_meta", said.to_raw());
+        fields.set("_meta", result_meta.to_raw());
     }
     fields.to_raw()
 }
@@ -53,7 +53,7 @@ fn map_link(package: &PackageName, block: Box<RawValue>) -> Box<RawValue> {
     if text("type").as_deref() != Some("resource_link") {
         return block;
     }
-    // What the web serves is fetched from the web, as MCP has it.
+    // Web URLs are fetched from the web, as MCP says.
     let is_web = |uri: &String| uri.starts_with("https://") || uri.starts_with("http://");
     match text("uri").filter(|uri| !is_web(uri)).and_then(|found| uri::map_uri(package, &found)) {
         Some(listed) => {
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn who_answered_is_not_told() {
+    fn server_info_is_stripped() {
         let named = r#"{"content":[],"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"u"},"k":1.50}}"#;
         assert_eq!(strip_server_info(raw(named)).get(), r#"{"content":[],"_meta":{"k":1.50}}"#);
         let only = r#"{"content":[],"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"u"}}}"#;

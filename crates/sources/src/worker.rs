@@ -1,4 +1,4 @@
-//! The worker processes of a server: they run plugins, and those built-in functions that cannot always be interrupted.
+//! The worker processes of a server. They run plugins, and built-in functions that cannot always be interrupted.
 
 use toolyard_sandbox::process::{self, NativeFunction};
 
@@ -6,7 +6,7 @@ use crate::builtin::CALCULATE;
 
 pub use toolyard_sandbox::process::{WORKER_ARGUMENT, WorkerCommand};
 
-/// What a worker can do besides running plugins.
+/// Functions that a worker offers besides running plugins.
 const NATIVES: &[NativeFunction] = &[CALCULATE];
 
 /// Serves as a worker until the server is gone. Does not return.

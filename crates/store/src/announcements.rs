@@ -1,4 +1,4 @@
-//! Announcements inside one process, with the store's change log behind them.
+//! Announcements inside one process, backed by the store's change log.
 
 use std::{
     collections::HashMap,
@@ -9,35 +9,35 @@ use async_trait::async_trait;
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use toolyard_core::ports::{Announcement, Announcements, Change, ChangeSubscriber, StoreError};
 
-/// Changes that are read from the log at once.
+/// Changes that are read from the log in one page.
 const PAGE: u32 = 500;
 
-/// The numbered list of changes that a store keeps, written in the transactions that make them.
+/// The store's numbered log of changes, written in the transactions that make them.
 #[async_trait]
 pub(crate) trait ChangeLog: Send + Sync {
     /// The number of the last change.
     async fn latest_version(&self) -> Result<u64, StoreError>;
-    /// Changes after that one, the oldest first. None if some of them are no longer there.
+    /// Changes after that version, the oldest first. None if some of them were pruned.
     async fn changes_since(&self, version: u64, limit: u32) -> Result<Option<Vec<Announcement>>, StoreError>;
 }
 
-/// Calls every subscriber of this process.
+/// Announces changes to every subscriber of this process.
 pub(crate) struct LocalAnnouncements {
     log: Arc<dyn ChangeLog>,
     subscribers: RwLock<Vec<Weak<dyn ChangeSubscriber>>>,
     delivered: Mutex<DeliveredChanges>,
 }
 
-/// What subscribers have heard of.
+/// What was delivered to subscribers.
 struct DeliveredChanges {
     /// All changes up to this version.
     up_to: u64,
-    /// Later ones that this process announced itself: at least up to that version.
+    /// Later changes that this process announced itself, with at least that version.
     own: HashMap<Change, u64>,
 }
 
 impl LocalAnnouncements {
-    /// Starts with what the store has now: nobody has read anything older.
+    /// Starts at the current version: no cache holds anything older.
     pub(crate) async fn start(log: Arc<dyn ChangeLog>) -> Result<Self, StoreError> {
         let delivered = DeliveredChanges { up_to: log.latest_version().await?, own: HashMap::new() };
         Ok(Self { log, subscribers: RwLock::default(), delivered: Mutex::new(delivered) })
@@ -54,14 +54,14 @@ impl LocalAnnouncements {
 
     async fn deliver(&self, announcement: &Announcement) {
         let subscribers = self.live_subscribers();
-        // All caches first: what follows the change reads the new state.
+        // Invalidate all caches first, so that live components read the new state.
         subscribers.iter().for_each(|subscriber| subscriber.invalidate(&announcement.change));
         for subscriber in subscribers {
             subscriber.follow(announcement).await;
         }
     }
 
-    /// Whether this process announced that change itself, in this version or a later one.
+    /// Whether this process announced that change itself, at this version or later.
     fn is_own(&self, announcement: &Announcement) -> bool {
         let delivered = self.lock_delivered();
         delivered.own.get(&announcement.change).is_some_and(|version| *version >= announcement.version)
@@ -83,9 +83,9 @@ impl Announcements for LocalAnnouncements {
                 self.lock_delivered().own.insert(change.clone(), version);
                 version
             }
-            // It is found in the log later, and announced once more.
+            // It will be found in the log later, and announced again.
             Err(error) => {
-                tracing::error!(%error, ?change, "the version of a change could not be read");
+                tracing::error!(%error, ?change, "change version not read");
                 0
             }
         };
@@ -111,7 +111,7 @@ impl Announcements for LocalAnnouncements {
                 tracing::warn!(
                     up_to,
                     version,
-                    "changes were missed that the log no longer has; all caches are dropped"
+                    "missed changes were pruned from the log; dropping all caches"
                 );
                 self.deliver(&Announcement { version, change: Change::Everything }).await;
                 self.advance_to(version);
@@ -136,7 +136,7 @@ impl Announcements for LocalAnnouncements {
 mod tests {
     use super::*;
 
-    /// A log that is written by hand.
+    /// A log with scripted content.
     #[derive(Default)]
     struct ScriptedLog(Mutex<Vec<Announcement>>);
 
@@ -205,7 +205,7 @@ mod tests {
         announcements.announce(view("ada")).await;
         assert_eq!(announcements.catch_up().await.unwrap(), 0);
         assert_eq!(*recorder.followed.lock(), [Announcement { version: 1, change: view("ada") }]);
-        // The same change once more is another one.
+        // The same change again is a new change.
         log.write(view("ada"));
         assert_eq!(announcements.catch_up().await.unwrap(), 1);
     }
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn live_changes_only_drop_caches_and_the_dead_hear_nothing() {
+    async fn live_changes_only_drop_caches_and_dropped_subscribers_get_nothing() {
         let (_log, announcements, recorder) = start().await;
         announcements.notify(&Change::UpstreamStatusChanged);
         assert!(recorder.followed.lock().is_empty());

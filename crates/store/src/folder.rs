@@ -1,4 +1,4 @@
-//! The data folder: for its owner only, and for one server at a time.
+//! The data folder: private to its owner, and used by one server at a time.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, TryLockError},
@@ -8,23 +8,23 @@ use std::{
 
 use crate::OpenError;
 
-/// The file that is locked. It names the process that holds the lock.
+/// The lock file. It contains the id of the process that holds the lock.
 const LOCK_FILE: &str = "toolyard.lock";
-/// Longest text in it that is read.
+/// Longest content of it that is read.
 const MAX_LOCK_BYTES: u64 = 64;
-/// What SQLite puts beside a database.
+/// Suffixes of the files that SQLite creates beside a database.
 const COMPANIONS: [&str; 4] = ["", "-wal", "-shm", "-journal"];
-/// Files of the folder whose rights are looked at; there are about ten.
+/// Most files of the folder whose permissions are checked; there are about ten.
 const MAX_FILES: usize = 1_000;
 
-/// A data folder that is ours as long as this lives.
+/// A data folder, locked until this is dropped.
 #[derive(Debug)]
 pub(crate) struct DataFolder {
     lock: File,
 }
 
 impl DataFolder {
-    /// Makes the folder of a database where it is missing, locks it, and takes away what others may read.
+    /// Creates the folder of a database if missing, locks it, and restricts its permissions.
     pub(crate) fn open(database: &Path) -> Result<Self, OpenError> {
         let folder = match database.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -36,13 +36,13 @@ impl DataFolder {
             LockError::Held(by) => OpenError::InUse { folder: folder.to_owned(), by },
             LockError::Io(error) => failed(error),
         })?;
-        // Made here, because SQLite would make it for everybody. What it puts beside it gets the same rights.
+        // Created here, because SQLite would make it world-readable. Its companion files get the same permissions.
         private_options().open(database).map_err(failed)?;
         restrict_folder(folder, database);
         Ok(Self { lock })
     }
 
-    /// Lets another server have it.
+    /// Releases the lock.
     pub(crate) fn release(&self) {
         let _ = self.lock.unlock();
     }
@@ -66,7 +66,7 @@ fn lock_folder(folder: &Path) -> Result<File, LockError> {
             ));
         }
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
-            tracing::warn!(folder = %folder.display(), "this file system has no locks: never start two servers on it");
+            tracing::warn!(folder = %folder.display(), "file locks unsupported: never start two servers on this folder");
         }
         Err(TryLockError::Error(error)) => return Err(LockError::Io(error)),
     }
@@ -75,7 +75,7 @@ fn lock_folder(folder: &Path) -> Result<File, LockError> {
     Ok(file)
 }
 
-/// For writing a file that is made for its owner only.
+/// Options to write a file that only its owner can access.
 fn private_options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
@@ -84,12 +84,12 @@ fn private_options() -> OpenOptions {
     options
 }
 
-/// Makes a file that does not exist yet, for its owner only.
+/// Creates a new file that only its owner can access.
 pub(crate) fn create_private_file(path: &Path) -> io::Result<File> {
     private_options().create_new(true).open(path)
 }
 
-/// Makes a folder, and those above it, for their owner only. One that is there stays as it is.
+/// Creates a folder and its parents, accessible only to their owner. An existing folder is not changed.
 pub fn create_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -98,7 +98,7 @@ pub fn create_private_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Takes away from others what an older version, or somebody by hand, made readable.
+/// Restricts files that an older version or a person made readable for others.
 fn restrict_folder(folder: &Path, database: &Path) {
     for companion in COMPANIONS {
         let mut path = database.as_os_str().to_owned();
@@ -111,8 +111,8 @@ fn restrict_folder(folder: &Path, database: &Path) {
     }
 }
 
-/// The files of a folder that is nothing but a data folder. None where it is a place for other things, too: whoever keeps a
-/// database in `/var/lib` or in a home folder must not find that closed to others.
+/// The files of a folder that is only used as a data folder. None if it contains other things too: a database in
+/// `/var/lib` or a home folder must not close that folder to others.
 fn own_files(folder: &Path) -> Option<Vec<PathBuf>> {
     let folder = folder.canonicalize().ok()?;
     if std::env::current_dir().is_ok_and(|here| here.starts_with(&folder)) {
@@ -132,7 +132,7 @@ fn own_files(folder: &Path) -> Option<Vec<PathBuf>> {
     Some(files)
 }
 
-/// Takes a file or folder away from everybody but its owner, and says so.
+/// Restricts a file or folder to its owner, and logs it.
 #[cfg(unix)]
 pub fn restrict_file(path: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
@@ -145,9 +145,9 @@ pub fn restrict_file(path: &Path) {
     let (path_shown, own) = (path.display(), mode & 0o700);
     match fs::set_permissions(path, fs::Permissions::from_mode(own)) {
         Ok(()) => tracing::warn!(path = %path_shown, was = %format!("{mode:o}"), now = %format!("{own:o}"),
-            "other accounts had access to this; now only its owner has"),
+            "file permissions restricted to the owner"),
         Err(error) => tracing::warn!(path = %path_shown, mode = %format!("{mode:o}"), %error,
-            "other accounts have access to this, and that cannot be changed"),
+            "file permissions could not be restricted"),
     }
 }
 
@@ -166,12 +166,12 @@ mod tests {
         let refused = DataFolder::open(&database).unwrap_err().to_string();
         let me = format!("process {}", std::process::id());
         assert!(refused.contains(&me) && refused.contains("data") && refused.contains("--data"), "{refused}");
-        // Another name of the database is the same folder.
+        // Another database in the same folder.
         assert!(DataFolder::open(&folder.path().join("data/u.db")).is_err());
         held.release();
         let again = DataFolder::open(&database).unwrap();
         drop(again);
-        assert!(DataFolder::open(&database).is_ok(), "also where nobody said that it is over");
+        assert!(DataFolder::open(&database).is_ok(), "also without a release");
     }
 
     #[cfg(unix)]
@@ -189,7 +189,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_made_is_for_its_owner_only() {
+        fn new_files_are_private() {
             let folder = tempfile::tempdir().unwrap();
             let data = folder.path().join("a/data");
             let _held = DataFolder::open(&data.join("t.db")).unwrap();
@@ -198,7 +198,7 @@ mod tests {
         }
 
         #[test]
-        fn what_was_open_to_others_is_closed() {
+        fn readable_files_are_restricted() {
             let folder = tempfile::tempdir().unwrap();
             let data = folder.path().join("data");
             fs::create_dir(&data).unwrap();

@@ -1,6 +1,6 @@
 //! Durable state behind the ports of core.
 //!
-//! One machine: SQLite in WAL mode, and announcements inside the process. SQL stays in this crate.
+//! For one machine: SQLite in WAL mode, and announcements inside the process. All SQL is in this crate.
 
 mod announcements;
 mod folder;

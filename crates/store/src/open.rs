@@ -7,7 +7,7 @@ use toolyard_core::ports::Stores;
 
 use crate::{OpenError, SqliteStore, StoreSettings, announcements::LocalAnnouncements};
 
-/// Opens the store and brings its tables up to date. Its writer runs on `tasks` until the store is closed.
+/// Opens the store and migrates its tables. Its writer runs on `tasks` until the store is closed.
 pub async fn open(settings: StoreSettings, tasks: &TaskTracker) -> Result<Stores, OpenError> {
     let store = Arc::new(SqliteStore::open(settings, tasks).await?);
     let announcements = LocalAnnouncements::start(Arc::new(store.change_log())).await;

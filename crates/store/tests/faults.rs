@@ -1,4 +1,4 @@
-//! Somebody else holds SQLite's write lock for longer than a write waits.
+//! Another process holds SQLite's write lock for longer than a write waits.
 
 #![cfg(test)]
 
@@ -108,7 +108,7 @@ async fn no_call_begins_while_too_much_is_unwritten_and_what_had_begun_is_record
     queue_some_calls(&f.store, 0, 8).await;
     assert!(f.calls().await.is_empty());
     assert!(f.store.backlog().is_full, "no call should begin now");
-    // Calls that were under way wait for room for a while. Then they are answered, and their records are kept.
+    // Calls in flight wait for room for a while. Then they return, and their records are kept.
     tokio::time::pause();
     queue_some_calls(&f.store, 1, 3).await;
     tokio::time::resume();

@@ -1,4 +1,4 @@
-//! SQLite passes the suite that every store has to pass.
+//! SQLite passes the suite that every store must pass.
 
 use tokio_util::task::TaskTracker;
 use toolyard_core::ports::{ClaimOutcome, StoreMaintenance as _};
@@ -18,7 +18,7 @@ macro_rules! suite {
     )*};
 }
 
-/// Those that need the store as a whole.
+/// Tests that need the whole store.
 macro_rules! suite_of_stores {
     ($($test:ident),* $(,)?) => {$(
         #[tokio::test]
@@ -57,13 +57,13 @@ suite!(
     runs_devices_and_switches,
     the_catalogue_of_plugins_keeps_versions,
     the_newest_timings_are_read,
-    tokens_are_listed_and_called_back,
+    tokens_are_listed_and_revoked,
     tokens_are_listed_page_by_page,
-    a_token_is_called_back_with_those_that_it_made,
+    a_token_is_revoked_with_those_issued_by_it,
     upstreams_are_packages_and_keep_their_last_offer,
     usage_is_counted,
     users_and_what_they_can_install_are_found,
-    what_a_token_made_is_called_back_also_where_that_one_is_gone,
+    tokens_are_revoked_even_if_the_issuing_token_is_gone,
 );
 
 #[tokio::test]
@@ -116,7 +116,7 @@ async fn error_messages_are_forgotten_before_their_calls() {
 }
 
 #[tokio::test]
-async fn what_is_no_database_is_said_so() {
+async fn a_file_that_is_no_database_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.db");
     std::fs::write(&path, "this is not a database, it is a text of some length").unwrap();
@@ -170,7 +170,7 @@ async fn a_token_is_listed_in_a_store_that_another_process_has_open() {
     assert_eq!(store.list_tokens(all, None, 9).await.unwrap(), std::slice::from_ref(&token));
     assert_eq!(toolyard_store::list_token(&path, &token, room).await.unwrap(), AddTokenOutcome::QuotaReached);
     store.close().await;
-    // Before the first start there is no store; what is listed then is there when it starts.
+    // Before the first start there is no store; a token listed then is there when the server starts.
     let path = folder.path().join("new/t.db");
     assert_eq!(toolyard_store::list_token(&path, &token, room).await.unwrap(), AddTokenOutcome::Listed);
     let store = SqliteStore::open(StoreSettings::for_file(&path), &TaskTracker::new()).await.unwrap();
@@ -193,7 +193,7 @@ async fn a_call_is_cut_off_only_when_its_process_is_gone() {
     assert_eq!(store_suite::begin_one_call(&first, 1).await, ClaimOutcome::Fresh);
     assert_eq!(store_suite::begin_one_call(&first, 2).await, ClaimOutcome::Running);
     assert!(SqliteStore::open(settings.clone(), &tasks).await.is_err(), "one server at a time");
-    // Gone without a word, as after a crash.
+    // Gone without a close, as after a crash.
     drop(first);
     tasks.close();
     tasks.wait().await;

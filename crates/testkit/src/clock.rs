@@ -1,21 +1,21 @@
-//! A clock that a test moves.
+//! A clock that tests control.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use jiff::Timestamp;
 use toolyard_core::ports::Clock;
 
-/// Stands still until it is moved.
+/// Stands still until a test advances it.
 #[derive(Debug)]
 pub struct FixedClock(AtomicI64);
 
 impl FixedClock {
-    /// Stands at a time in UTC.
+    /// A clock at this time in UTC.
     pub fn at(time: &str) -> Self {
         Self(AtomicI64::new(time.parse::<Timestamp>().unwrap().as_millisecond()))
     }
 
-    /// Moves forward.
+    /// Advances the clock.
     pub fn advance(&self, seconds: i64) {
         self.0.fetch_add(seconds * 1_000, Ordering::SeqCst);
     }

@@ -1,5 +1,5 @@
-//! The official MCP conformance suite, as `tests/conformance` installs it, and the proxy that speaks for it.
-//! What the suite asks is its own affair; this only starts it.
+//! Runs the official MCP conformance suite, as `tests/conformance` installs it, and the proxy in front of the server.
+//! The suite defines the checks; this only starts it.
 
 use std::{path::PathBuf, process::Stdio};
 
@@ -20,19 +20,19 @@ fn suite_project() -> PathBuf {
     project
 }
 
-/// Runs the suite against a server: all revisions that it has requirements for, or those that are named. What it said
-/// comes back either way, as an error where a required scenario failed that is not among the expected failures.
+/// Runs the suite against a server: for all revisions with requirements, or only the given ones. Returns its output,
+/// as an error if a required scenario failed that is not an expected failure.
 pub async fn run_suite(url: &str, revisions: &[&str]) -> Result<String, String> {
     suite_project();
     let mut command = Command::new(workspace_root().join("scripts/conformance.sh"));
     let output = command.arg(url).args(revisions).kill_on_drop(true).output().await.expect("the script runs");
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said).into_owned();
-    if output.status.success() { Ok(said) } else { Err(said) }
+    let output_text = [output.stdout, output.stderr].concat();
+    let output_text = String::from_utf8_lossy(&output_text).into_owned();
+    if output.status.success() { Ok(output_text) } else { Err(output_text) }
 }
 
-/// Runs the client side of the suite: it starts the program once for each scenario that a revision requires. What it said
-/// comes back either way.
+/// Runs the client side of the suite, which starts the program once for each scenario of a revision. Returns its
+/// output.
 pub async fn run_client_suite(program: &std::path::Path, revision: &str) -> Result<String, String> {
     let project = suite_project();
     let results = std::env::temp_dir().join(format!("conformance-client-{revision}-{}", std::process::id()));
@@ -47,11 +47,11 @@ pub async fn run_client_suite(program: &std::path::Path, revision: &str) -> Resu
         .await
         .expect("the suite runs");
     let _ = std::fs::remove_dir_all(results);
-    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    if output.status.success() { Ok(said) } else { Err(said) }
+    let output_text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    if output.status.success() { Ok(output_text) } else { Err(output_text) }
 }
 
-/// The suite needs Node 22; the project brings one where npm has it for this machine.
+/// The suite needs Node 22; the project installs one if npm has it for this machine.
 fn node_binary(project: &std::path::Path) -> PathBuf {
     let own = project.join("node_modules/.bin/node");
     if own.exists() { own } else { "node".into() }
@@ -64,7 +64,7 @@ pub struct ConformanceProxy {
 }
 
 impl ConformanceProxy {
-    /// Starts one before a server, with the proxy's own options: `--prefix`, `--package`, `--header` and so on.
+    /// Starts one in front of a server, with the proxy's own options: `--prefix`, `--package`, `--header` and so on.
     pub async fn start(to: &str, options: &[&str]) -> Self {
         let project = suite_project();
         let mut command = Command::new(node_binary(&project));
@@ -76,7 +76,7 @@ impl ConformanceProxy {
         Self { url, _child: child }
     }
 
-    /// Where it listens, on the path of the server behind it.
+    /// Its URL, with the path of the server behind it.
     pub fn url(&self) -> &str {
         &self.url
     }

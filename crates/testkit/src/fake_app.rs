@@ -1,7 +1,7 @@
-//! An app whose every fault can be ordered.
+//! An app with configurable faults.
 //!
-//! It answers `/tool`, `/prompt` and `/resource` as its script says, and `/webhook` by connecting like an SDK app, by staying silent, or by
-//! refusing. What it saw can be asked for; what it should do next can be changed at any time.
+//! It responds to `/tool`, `/prompt` and `/resource` as configured, and to `/webhook` by connecting like an SDK app, by ignoring
+//! it, or by refusing. Its requests are recorded; its behavior can be changed at any time.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -24,20 +24,20 @@ use tokio::{
 use tokio_tungstenite::tungstenite::Message;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// What the app does with a call, or when it is asked for a prompt or a resource.
+/// How the app responds to a call, or to a request for a prompt or a resource.
 #[derive(Debug, Clone)]
 pub enum AppBehavior {
-    /// Answers with this status and JSON.
+    /// Responds with this status and JSON.
     Json(u16, Value),
-    /// Answers with this status, content type and text.
+    /// Responds with this status, content type and text.
     Text(u16, &'static str, String),
-    /// Sends the caller on to this address.
+    /// Redirects to this URL.
     Redirect(String),
-    /// Never answers.
+    /// Never responds.
     Hang,
-    /// Begins an answer and cuts the connection.
+    /// Starts a response and closes the connection.
     Cut,
-    /// Answers in lines, each when it is let through by [`FakeApp::let_line_through`].
+    /// Responds in lines, each released by [`FakeApp::let_line_through`].
     Lines(Vec<Value>),
 }
 
@@ -53,18 +53,18 @@ impl AppBehavior {
     }
 }
 
-/// What the app does when it is asked to connect.
+/// How the app responds to a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnWebhook {
     /// Connects like an SDK app.
     Connect,
-    /// Says yes and never connects.
+    /// Accepts and never connects.
     Ignore,
-    /// Answers 500.
+    /// Responds 500.
     Refuse,
 }
 
-/// One request that came in.
+/// One recorded request.
 #[derive(Debug, Clone)]
 pub struct RecordedAppRequest {
     /// `/tool`, `/prompt`, `/resource`, `/webhook`
@@ -78,9 +78,9 @@ pub struct RecordedAppRequest {
 }
 
 struct AppScript {
-    act: AppBehavior,
+    behavior: AppBehavior,
     webhook: OnWebhook,
-    /// What it answers under other paths.
+    /// Responses for other paths.
     files: HashMap<String, AppBehavior>,
     api_key: String,
     seen: Vec<RecordedAppRequest>,
@@ -97,31 +97,31 @@ struct FakeAppState {
     stop: CancellationToken,
 }
 
-/// An app on this machine. Stops when dropped.
+/// A local app. Stops when dropped.
 pub struct FakeApp {
     inner: Arc<FakeAppState>,
     address: SocketAddr,
 }
 
-/// A socket of the app, open to the platform.
+/// An open WebSocket from the app to the platform.
 pub struct AppSession {
     /// The session id from the webhook.
     pub session: String,
-    /// What the platform says.
+    /// Messages from the platform.
     pub incoming: mpsc::Receiver<Message>,
     outgoing: mpsc::Sender<Message>,
 }
 
 impl AppSession {
-    /// Says something to the platform.
+    /// Sends a message to the platform.
     pub async fn send(&self, message: Value) {
         self.outgoing.send(Message::text(message.to_string())).await.expect("the socket is open");
     }
 
-    /// Ends the socket without a word, as a crash does.
+    /// Drops the socket without a close frame, as a crash does.
     pub fn disconnect(self) {}
 
-    /// The next message of that type; others are passed over. None when the socket closed.
+    /// The next message of that type; others are skipped. `None` if the socket closed.
     pub async fn receive(&mut self, kind: &str) -> Option<Value> {
         while let Some(message) = self.incoming.recv().await {
             if let Message::Text(text) = message {
@@ -134,7 +134,7 @@ impl AppSession {
         None
     }
 
-    /// Waits for the end of the socket, and says with which code.
+    /// Waits until the socket closes, and returns the close code.
     pub async fn wait_closed(&mut self) -> Option<u16> {
         while let Some(message) = self.incoming.recv().await {
             if let Message::Close(frame) = message {
@@ -146,12 +146,12 @@ impl AppSession {
 }
 
 impl FakeApp {
-    /// Starts an app that answers "ok" and connects when asked.
+    /// Starts an app that responds "ok" and connects on request.
     pub async fn start(package: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let script = AppScript {
-            act: AppBehavior::reply("ok"),
+            behavior: AppBehavior::reply("ok"),
             webhook: OnWebhook::Connect,
             files: HashMap::new(),
             api_key: String::new(),
@@ -171,27 +171,27 @@ impl FakeApp {
         Self { inner, address }
     }
 
-    /// Where it answers.
+    /// Its URL.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// What it does with the next calls.
-    pub fn set_behavior(&self, act: AppBehavior) {
-        self.inner.script.lock().unwrap().act = act;
+    /// Sets the response to calls.
+    pub fn set_behavior(&self, behavior: AppBehavior) {
+        self.inner.script.lock().unwrap().behavior = behavior;
     }
 
-    /// What it does when asked for this path.
-    pub fn set_path_behavior(&self, path: &str, act: AppBehavior) {
-        self.inner.script.lock().unwrap().files.insert(path.to_owned(), act);
+    /// Sets the response for a path.
+    pub fn set_path_behavior(&self, path: &str, behavior: AppBehavior) {
+        self.inner.script.lock().unwrap().files.insert(path.to_owned(), behavior);
     }
 
-    /// What it does when asked to connect.
+    /// Sets the response to webhooks.
     pub fn on_webhook(&self, webhook: OnWebhook) {
         self.inner.script.lock().unwrap().webhook = webhook;
     }
 
-    /// The key with which it connects.
+    /// Sets the key to connect with.
     pub fn set_api_key(&self, key: &str) {
         self.inner.script.lock().unwrap().api_key = key.to_owned();
     }
@@ -201,12 +201,12 @@ impl FakeApp {
         self.inner.script.lock().unwrap().seen.iter().filter(|seen| seen.path == path).cloned().collect()
     }
 
-    /// Waits until a path was asked for so many times.
+    /// Waits for this many requests to a path.
     pub async fn wait_requests(&self, path: &str, times: usize) -> Vec<RecordedAppRequest> {
         self.wait_until(|| Some(self.requests(path)).filter(|seen| seen.len() >= times)).await
     }
 
-    /// Waits until so many calls were cut off by the platform.
+    /// Waits until the platform has cancelled this many calls.
     pub async fn wait_cancelled(&self, times: usize) {
         self.wait_until(|| (self.inner.script.lock().unwrap().cancelled >= times).then_some(())).await;
     }
@@ -216,12 +216,12 @@ impl FakeApp {
         self.wait_until(|| self.inner.script.lock().unwrap().sessions.pop_front()).await
     }
 
-    /// Lets one more line of [`AppBehavior::Lines`] through.
+    /// Releases one more line of [`AppBehavior::Lines`].
     pub fn let_line_through(&self) {
         self.inner.lines.add_permits(1);
     }
 
-    /// Opens a socket to the platform without being asked, as an app does that comes back.
+    /// Opens a socket to the platform without a webhook, as an app does that reconnects.
     pub async fn connect_socket(&self, url: &str, session: &str) -> AppSession {
         let key = self.inner.script.lock().unwrap().api_key.clone();
         open_session(&self.inner, url, session, &key).await
@@ -278,7 +278,7 @@ async fn handle_request(
     let raw = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
     let body: Value = serde_json::from_slice(&raw).unwrap_or_default();
     let path = head.uri.path().to_owned();
-    let act = {
+    let behavior = {
         let mut script = inner.script.lock().unwrap();
         script.seen.push(RecordedAppRequest {
             path: path.clone(),
@@ -286,16 +286,16 @@ async fn handle_request(
             raw,
             body: body.clone(),
         });
-        script.files.get(&path).cloned().ok_or_else(|| script.act.clone())
+        script.files.get(&path).cloned().ok_or_else(|| script.behavior.clone())
     };
     inner.changed.notify_waiters();
-    let act = match act {
+    let behavior = match behavior {
         Ok(file) => return Ok(respond_as(inner, file).await),
-        Err(act) => act,
+        Err(behavior) => behavior,
     };
     Ok(match path.as_str() {
         "/webhook" => handle_webhook(&inner, &body),
-        "/tool" | "/prompt" | "/resource" => respond_as(inner, act).await,
+        "/tool" | "/prompt" | "/resource" => respond_as(inner, behavior).await,
         _ => full_response(404, "text/html", "<h1>not here</h1>".to_owned()),
     })
 }
@@ -334,13 +334,13 @@ async fn open_session(inner: &Arc<FakeAppState>, url: &str, session: &str, key: 
         "apiKey": key, "timestamp": "2026-01-02T03:04:05.700Z" });
     write.send(Message::text(init.to_string())).await.unwrap();
     let (outgoing, mut to_send) = mpsc::channel::<Message>(64);
-    let (heard, incoming) = mpsc::channel(1_024);
+    let (received, incoming) = mpsc::channel(1_024);
     let stop = inner.stop.clone();
     inner.tasks.spawn(async move {
         loop {
             tokio::select! {
                 message = read.next() => match message {
-                    Some(Ok(message)) => drop(heard.send(message).await),
+                    Some(Ok(message)) => drop(received.send(message).await),
                     Some(Err(_)) | None => return,
                 },
                 message = to_send.recv() => match message {
@@ -354,7 +354,7 @@ async fn open_session(inner: &Arc<FakeAppState>, url: &str, session: &str, key: 
     AppSession { session: session.to_owned(), incoming, outgoing }
 }
 
-/// Counts a call that the platform dropped.
+/// Counts a call that the platform cancelled.
 struct CancelCounter(Arc<FakeAppState>);
 
 impl Drop for CancelCounter {
@@ -364,8 +364,8 @@ impl Drop for CancelCounter {
     }
 }
 
-async fn respond_as(inner: Arc<FakeAppState>, act: AppBehavior) -> Response<FakeAppBody> {
-    match act {
+async fn respond_as(inner: Arc<FakeAppState>, behavior: AppBehavior) -> Response<FakeAppBody> {
+    match behavior {
         AppBehavior::Json(status, body) => full_response(status, "application/json", body.to_string()),
         AppBehavior::Text(status, kind, body) => full_response(status, kind, body),
         AppBehavior::Redirect(location) => {
@@ -393,7 +393,7 @@ async fn respond_as(inner: Arc<FakeAppState>, act: AppBehavior) -> Response<Fake
                 (lines.into_iter(), inner, dropped),
                 |(mut lines, inner, dropped)| async {
                     let Some(line) = lines.next() else {
-                        // Finished, not dropped.
+                        // Finished, not cancelled.
                         std::mem::forget(dropped);
                         return None;
                     };

@@ -1,4 +1,4 @@
-//! For tests only: the outside world, faked; time, held still; and the suite that every store has to pass.
+//! For tests only: fakes of external systems, a fixed clock, and the suite that every store must pass.
 
 pub mod authorization;
 mod clock;

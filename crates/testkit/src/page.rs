@@ -1,11 +1,11 @@
-//! Pages of the documentation that are run as they stand: their blocks, and what commands show.
+//! Runs documentation pages: their code blocks, and the output of commands.
 
-/// The blocks of a page: language and text.
+/// The code blocks of a page: language and text.
 pub fn code_blocks(page: &str) -> impl Iterator<Item = (&str, &str)> {
     page.split("```").skip(1).step_by(2).map(|block| block.split_once('\n').expect("a language, then lines"))
 }
 
-/// Fails unless each line of a block is found in one line of the output, in order, with `…` for whatever stands there.
+/// Fails unless each line of a block matches a line of the output, in order. `…` matches anything.
 pub fn assert_output_matches(output: &str, block: &str) {
     let mut lines = output.lines();
     for shown in block.lines() {
@@ -13,7 +13,7 @@ pub fn assert_output_matches(output: &str, block: &str) {
     }
 }
 
-/// Whether the pieces of a line stand in another in order.
+/// Whether the pieces of a line occur in another line in order.
 fn line_matches(line: &str, shown: &str) -> bool {
     let mut rest = line;
     shown.split('…').map(str::trim).all(|piece| match rest.find(piece) {

@@ -1,4 +1,4 @@
-//! A server with a certificate of its own, for a host that is not this machine's.
+//! A server with its own certificate, for a remote host name.
 
 use std::{
     net::SocketAddr,
@@ -19,11 +19,11 @@ use tokio_util::task::AbortOnDropHandle;
 /// Longest head of a request; only a broken test sends more.
 const MAX_HEAD: usize = 64 * 1024;
 
-/// Answers every request over TLS with the same JSON.
+/// Responds to every request over TLS with the same JSON.
 pub struct TlsServer {
-    /// Where it listens.
+    /// Its address.
     pub address: SocketAddr,
-    /// Its certificate, as DER: whoever believes it believes the server.
+    /// Its certificate, as DER; clients must trust it.
     pub root: Vec<u8>,
     heads: Arc<Mutex<Vec<String>>>,
     _serving: AbortOnDropHandle<()>,
@@ -54,7 +54,7 @@ impl TlsServer {
         );
         let serving = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                // Who does not believe the certificate leaves; the next one may.
+                // A client that does not trust the certificate disconnects; the next one may trust it.
                 serve_one(&acceptor, stream, &answer, &seen).await;
             }
         });
@@ -78,7 +78,7 @@ async fn serve_one(
     while !head.ends_with(b"\r\n\r\n") && head.len() < MAX_HEAD {
         head.push(stream.read_u8().await.ok()?);
     }
-    // Seen before it is answered: a test may look as soon as it has the answer.
+    // Recorded before the response: a test may check it as soon as it has the response.
     seen.lock().unwrap().push(String::from_utf8(head).ok()?);
     stream.write_all(answer.as_bytes()).await.ok()?;
     stream.shutdown().await.ok()

@@ -1,10 +1,10 @@
-//! The arrows between crates, as ARCHITECTURE.md draws them. Reads `cargo metadata` and says which one is wrong.
+//! Checks the dependencies between crates against ARCHITECTURE.md. Reads `cargo metadata` and reports violations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-/// Crate, and the crates of ours that it may use.
+/// Each crate, and the crates of the workspace that it may use.
 const ARROWS: &[(&str, &[&str])] = &[
     ("toolyard-protocol", &[]),
     ("toolyard-net", &[]),
@@ -64,7 +64,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("toolyard-testkit", &["toolyard-core", "toolyard-protocol"]),
     ("toolyard-todo", &["toolyard-app-sdk"]),
-    // No private door: what it does, any app could do.
+    // No private API: any app could do the same.
     (
         "toolyard-assistant",
         &["toolyard-agent", "toolyard-app-sdk", "toolyard-core", "toolyard-net", "toolyard-protocol"],
@@ -72,7 +72,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("toolyard-bench", &["toolyard-agent", "toolyard-net", "toolyard-sandbox"]),
 ];
 
-/// Foreign crate, and the crates of ours in which it stays.
+/// Each external crate, and the only crates of the workspace that may use it.
 const HOMES: &[(&str, &[&str])] = &[
     ("sqlx", &["toolyard-store"]),
     ("axum", &["toolyard-server", "toolyard-app-sdk"]),

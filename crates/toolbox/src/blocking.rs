@@ -1,4 +1,4 @@
-//! Runs work that blocks, off the caller's thread, and tells it when nobody waits for it any more.
+//! Runs blocking work off the caller's thread, and signals it when the caller no longer waits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,26 +6,26 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// What is waited beyond the limit for the work to notice that its time is over.
+/// Extra time for the work to notice that its limit is over.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Why work has no outcome.
+/// Why work has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UnfinishedWork {
-    /// It went on although its time was over, and was left alone.
+    /// It continued after its time limit, and was abandoned.
     TooSlow,
     /// It panicked.
     Failed,
 }
 
-/// Runs work to its end.
+/// Runs work to completion.
 pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, UnfinishedWork> {
     tokio::task::spawn_blocking(work).await.map_err(|_| UnfinishedWork::Failed)
 }
 
-/// Runs work that asks, now and then, whether its time is over. It is as soon as this future is dropped.
+/// Runs work that regularly checks whether its time is over. It is over as soon as this future is dropped.
 pub(crate) async fn run_until<T: Send + 'static>(
     limit: Duration,
     work: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> T + Send + 'static,
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_ends_when_nobody_waits() {
+    async fn work_ends_when_the_caller_leaves() {
         let (begun, has_begun) = mpsc::channel();
         let (ended, has_ended) = mpsc::channel();
         let work = run_until(LONG, move |is_over| {
@@ -86,10 +86,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn work_that_does_not_listen_is_left_alone() {
         let (release, released) = mpsc::channel::<()>();
-        // With a paused clock time passes as soon as everybody waits; a blocking thread counts as work under way.
+        // With a paused clock, time advances as soon as every task waits; a blocking thread counts as running work.
         let outcome = tokio::time::timeout(LONG, async {
             tokio::select! {
-                // Its timer has to be set before the clock is moved.
+                // Its timer must be set before the clock is advanced.
                 biased;
                 outcome = run_until(Duration::from_millis(5), move |_| { let _ = released.recv(); }) => outcome,
                 () = async { tokio::time::advance(Duration::from_secs(1)).await; std::future::pending().await } => Ok(()),
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panic_is_told() {
+    async fn a_panic_is_reported() {
         assert_eq!(run_blocking(|| -> u8 { panic!("on purpose") }).await, Err(UnfinishedWork::Failed));
     }
 }

@@ -8,9 +8,9 @@
 //! | `page` | `fetch_page` |
 //! | `web_search` | `web_search` |
 //!
-//! Each tool has a type for its arguments, one function, one kind of error whose text a model can act on, and a
-//! description for models. What it needs of the world (the time, folders, the network, how long it may take) is passed
-//! in. Who may call a tool, and under which name, is not known here.
+//! Each tool has a type for its arguments, one function, one error type whose text a model can act on, and a
+//! description for models. What it needs from outside (the time, folders, the network, a time limit) is passed in. Who
+//! may call a tool, and under which name, is decided elsewhere.
 
 #![warn(missing_docs)]
 
@@ -25,7 +25,7 @@ pub mod web_search;
 
 pub use spec::{ToolboxHints, ToolboxOutput, ToolboxSpec};
 
-/// Every tool of this crate, in a stable order.
+/// All tools of this crate, in a stable order.
 pub fn all_tool_specs() -> Vec<ToolboxSpec> {
     let mut all = vec![calculate::calculate_spec()];
     all.extend(time::time_tool_specs());
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_nobody_knows_are_refused_and_null_is_left_out() {
+    fn unknown_arguments_are_refused_and_null_counts_as_missing() {
         let read = serde_json::from_value::<files::ReadFileArguments>;
         assert!(read(serde_json::json!({ "path": "a", "start": null })).is_ok());
         let error = read(serde_json::json!({ "path": "a", "offset": 1 })).unwrap_err().to_string();

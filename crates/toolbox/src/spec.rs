@@ -1,13 +1,13 @@
-//! What every tool has: a description for models, hints for those who ask before a call, and an answer.
+//! What every tool has: a description for models, hints about its effects, and an output.
 
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 use toolyard_typed_tool::arguments_schema;
 
-/// What a tool answers.
+/// The output of a tool.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ToolboxOutput {
-    /// For the model. Complete: nothing is told only in `structured`.
+    /// For the model. Complete: `structured` contains nothing more.
     pub text: String,
     /// The same for programs.
     pub structured: Option<Value>,
@@ -18,42 +18,42 @@ pub struct ToolboxOutput {
 pub struct ToolboxSpec {
     /// Lower case letters and `_`.
     pub name: &'static str,
-    /// For people.
+    /// Display name.
     pub title: &'static str,
     /// For models, one to three sentences.
     pub description: &'static str,
     /// JSON Schema of the arguments: an object, everything inlined.
     pub input_schema: Value,
-    /// What a call does to the world.
+    /// The effects of a call.
     pub hints: ToolboxHints,
 }
 
-/// The annotations of MCP. They are true of these tools, so a caller may decide by them.
+/// The annotations of MCP. They are true for these tools, so a caller may rely on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolboxHints {
     /// A call changes nothing.
     pub read_only: bool,
-    /// A call may destroy something.
+    /// A call may destroy data.
     pub destructive: bool,
-    /// A second call with the same arguments changes nothing more.
+    /// A repeated call with the same arguments has no further effect.
     pub idempotent: bool,
-    /// A call leaves this machine.
+    /// A call reaches outside of this machine.
     pub open_world: bool,
 }
 
 impl ToolboxHints {
-    /// Looks, and stays on this machine.
+    /// Reads only, on this machine.
     pub const READ_ONLY: Self =
         Self { read_only: true, destructive: false, idempotent: true, open_world: false };
-    /// Looks at something in the world outside.
+    /// Reads only, outside of this machine.
     pub const READ_ONLY_OUTSIDE: Self = Self { open_world: true, ..Self::READ_ONLY };
-    /// Puts something in the place of what was there.
+    /// Replaces existing data.
     pub const REPLACING: Self =
         Self { read_only: false, destructive: true, idempotent: true, open_world: false };
 }
 
 impl ToolboxSpec {
-    /// The tool's definition in the form of MCP.
+    /// The tool's definition in MCP form.
     pub fn to_mcp_definition(&self) -> Value {
         json!({
             "name": self.name,
@@ -71,11 +71,11 @@ impl ToolboxSpec {
     }
 }
 
-/// The schema of a tool's arguments, in the small dialect that every provider of models takes.
+/// The schema of a tool's arguments, in the subset that every model provider accepts.
 pub(crate) fn schema_of<A: JsonSchema>() -> Value {
     let mut schema = arguments_schema::<A>();
     if let Some(root) = schema.as_object_mut() {
-        // The doc comment of a Rust type says nothing to a model; the tool has its own description.
+        // The doc comment of a Rust type means nothing to a model; the tool has its own description.
         root.remove("description");
         for property in root.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
             if let Some(property) = property.1.as_object_mut() {
@@ -86,8 +86,8 @@ pub(crate) fn schema_of<A: JsonSchema>() -> Value {
     schema
 }
 
-/// An optional argument is one that may be left out. That it may be `null` as well would need a list of types, which
-/// some providers refuse; `format: uint` is a word of schemars' own.
+/// An optional argument can be left out. Allowing `null` as well would need a list of types, which some providers
+/// refuse; `format: uint` is an extension of schemars.
 fn simplify_property(property: &mut Map<String, Value>) {
     property.remove("format");
     if property.get("default").is_some_and(Value::is_null) {

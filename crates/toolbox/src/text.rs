@@ -1,4 +1,4 @@
-//! Cuts texts where characters end.
+//! Truncates texts at character boundaries.
 
 /// The first characters of a text, with `…` if something was left out.
 pub(crate) fn truncate_text(text: &str, characters: usize) -> String {
@@ -8,7 +8,7 @@ pub(crate) fn truncate_text(text: &str, characters: usize) -> String {
     }
 }
 
-/// On one line: whatever is space or a control character becomes one space.
+/// Puts a text on one line: white space and control characters become one space.
 pub(crate) fn one_line(text: &str) -> String {
     let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join(" ")

@@ -1,9 +1,9 @@
-//! Unsigned plugins that somebody lets run all the same, one by one.
+//! The allow list: unsigned plugins that may run, one entry each.
 
 use serde::{Deserialize, Serialize};
 use toolyard_protocol::plugin::{ContentHash, PluginId, PluginPermissions};
 
-/// What the user or the operator said of unsigned plugins. There is no way to say it of all of them.
+/// The unsigned plugins that the user or the operator allows. There is no way to allow all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AllowList(pub Vec<AllowListEntry>);
@@ -12,18 +12,18 @@ pub struct AllowList(pub Vec<AllowListEntry>);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AllowListEntry {
-    /// Which plugin.
+    /// The plugin.
     pub id: PluginId,
-    /// Only this content. Without it, whatever comes under that id: for those who are writing it.
+    /// Only this content. Without it, any content under that id: for plugin development.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_hash: Option<ContentHash>,
-    /// The most that it gets, as it was seen when it was allowed; what it asks for later does not count.
+    /// The maximum permissions, as shown when it was allowed. Later requests for more are ignored.
     #[serde(default)]
     pub permissions: PluginPermissions,
 }
 
 impl AllowList {
-    /// The entry for a plugin; the one for exactly this content before the one for any.
+    /// The entry for a plugin; an entry for exactly this content takes precedence.
     pub(crate) fn find_entry(&self, id: &PluginId, hash: &ContentHash) -> Option<&AllowListEntry> {
         let exactly =
             |allowed: &&AllowListEntry| allowed.id == *id && allowed.content_hash.as_ref() == Some(hash);

@@ -1,4 +1,4 @@
-//! The one form of a JSON document that signatures and hashes are made of: RFC 8785.
+//! The canonical form of a JSON document (RFC 8785), over which signatures and hashes are computed.
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -7,18 +7,18 @@ use toolyard_protocol::{
     plugin::{ContentHash, strict},
 };
 
-/// The canonical bytes of a text. What two readers could take differently is refused.
+/// The canonical bytes of a text. Ambiguous JSON is rejected.
 pub fn canonical_json(text: &str) -> Result<Vec<u8>, Problem> {
     canonical_json_value(&strict::parse_strict(text)?)
 }
 
-/// The canonical bytes of a value that was read by `strict::read`, or made by us of texts and small numbers.
+/// The canonical bytes of a value from `parse_strict`, or of one built from strings and small numbers.
 pub(crate) fn canonical_json_value(value: &Value) -> Result<Vec<u8>, Problem> {
     serde_json_canonicalizer::to_vec(value)
         .map_err(|error| Problem::new("", format!("has no canonical form: {error}")))
 }
 
-/// SHA-256 in hex, as hashes are written everywhere here.
+/// SHA-256 in hex.
 pub fn content_hash(bytes: &[u8]) -> ContentHash {
     ContentHash::from_digest(&Sha256::digest(bytes).into())
 }
@@ -51,7 +51,7 @@ mod tests {
         );
     }
 
-    /// The table of appendix B, as far as JSON can write the numbers and our bound on integers lets them pass.
+    /// The table of appendix B, as far as JSON can write the numbers and our integer limit allows them.
     #[test]
     fn numbers_are_written_as_ecmascript_does() {
         for (bits, written) in [

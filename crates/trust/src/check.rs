@@ -1,11 +1,11 @@
-//! What holds for every input: for fuzz targets, and for the tests that do the same on stable.
+//! Properties that hold for every input: for fuzz targets, and for tests that run the same on stable.
 
 use serde_json::Value;
 use toolyard_protocol::plugin::{Manifest, strict};
 
 use crate::{audit_manifest, canonical_json, manifest_hash};
 
-/// Canonical bytes are a fixed point, and mean what the text meant. Texts without a canonical form are fine.
+/// Canonical bytes are a fixed point, and have the same meaning as the text. Texts without a canonical form are fine.
 pub fn check_canonical_form(text: &str) -> Result<(), String> {
     let Ok(value) = strict::parse_strict(text) else {
         return if canonical_json(text).is_ok() {
@@ -28,8 +28,8 @@ pub fn check_canonical_form(text: &str) -> Result<(), String> {
     }
 }
 
-/// Reading never panics, and a manifest that can be read is the same when it is read from its canonical form. Looking
-/// at its code never panics either.
+/// Parsing never panics, and a valid manifest is the same when it is parsed from its canonical form. Auditing
+/// its code never panics either.
 pub fn check_manifest(bytes: &[u8]) -> Result<(), String> {
     let Ok(manifest) = Manifest::parse(bytes) else { return Ok(()) };
     let written = canonical_json(manifest.raw()).map_err(|problem| problem.to_string())?;
@@ -42,11 +42,11 @@ pub fn check_manifest(bytes: &[u8]) -> Result<(), String> {
     if one.findings == other.findings {
         Ok(())
     } else {
-        Err("its canonical form is judged otherwise".to_owned())
+        Err("its canonical form has other audit findings".to_owned())
     }
 }
 
-/// Everything that somebody can ask a manifest for.
+/// Everything that a manifest contains.
 fn manifest_members(manifest: &Manifest) -> Result<Vec<Value>, String> {
     let tools = manifest.tools.iter().map(|tool| {
         let annotations = tool.annotations.as_ref().map(|raw| strict::parse_strict(raw.get()).ok());

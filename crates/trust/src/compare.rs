@@ -1,32 +1,32 @@
-//! What an update changes that the user has to be asked about again.
+//! The changes of an update that need the user's consent.
 
 use std::cmp::Ordering;
 
 use serde::Serialize;
 use toolyard_protocol::plugin::{Manifest, PluginPermissions, PluginSignature};
 
-/// How one manifest differs from the one before it.
+/// How one manifest differs from its predecessor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ManifestChange {
-    /// It is another plugin, and no update at all.
+    /// It is a different plugin, not an update.
     pub other_plugin: bool,
-    /// What it asks for now and did not before.
+    /// Permissions that are new.
     pub asks_for_more: PluginPermissions,
-    /// The version is lower than it was: somebody may be bringing back an old fault.
+    /// The version is lower than before, which may bring back an old vulnerability.
     pub downgrade: bool,
-    /// Another publisher is named.
+    /// The publisher changed.
     pub publisher_changed: bool,
-    /// Another key signed it, or none does any more.
+    /// It is signed by another key, or not signed any more.
     pub signer_changed: bool,
-    /// Tools that were not there.
+    /// New tools.
     pub tools_added: Vec<String>,
-    /// Tools that are gone.
+    /// Removed tools.
     pub tools_removed: Vec<String>,
 }
 
 impl ManifestChange {
-    /// Whether the user has to agree again before it takes the place of the old one.
+    /// Whether the user must agree again before it replaces the old one.
     pub fn needs_consent(&self) -> bool {
         self.other_plugin
             || self.downgrade
@@ -36,7 +36,7 @@ impl ManifestChange {
     }
 }
 
-/// What the new manifest changes. Says nothing of whether it is believed.
+/// What the new manifest changes. Does not check whether it is trusted.
 pub fn compare_manifests(old: &Manifest, new: &Manifest) -> ManifestChange {
     ManifestChange {
         other_plugin: old.id != new.id,
@@ -62,7 +62,7 @@ fn signer_key(manifest: &Manifest) -> Option<(&'static str, Option<&str>)> {
     }
 }
 
-/// Versions that cannot be compared count as lower, where they differ: nobody can say that they are not.
+/// Versions that cannot be compared count as lower if they differ, to be safe.
 fn is_lower(new: &str, old: &str) -> bool {
     match (semver::Version::parse(new), semver::Version::parse(old)) {
         (Ok(new), Ok(old)) => new.cmp_precedence(&old) == Ordering::Less,

@@ -1,4 +1,4 @@
-//! The one function that says whether a plugin may run: asked at install and at every load.
+//! Decides whether a plugin may run, at install and at every load.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -14,26 +14,26 @@ use crate::{
     sign,
 };
 
-/// What a plugin turned out to be.
+/// The trust status of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "status", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum TrustStatus {
-    /// Signed by a key that is believed, and unchanged since.
+    /// Signed by a trusted key, and unchanged since.
     Signed {
-        /// Which key.
+        /// The key.
         by: KeyId,
-        /// Whose key.
+        /// The owner of the key.
         owner: String,
     },
     /// Without a signature.
     Unsigned,
     /// Not what was signed, or not what was installed.
     Modified,
-    /// Signed by a key that nobody vouches for.
+    /// Signed by a key that is not trusted.
     UnknownKey,
-    /// Called back, or signed by a key that was.
+    /// Revoked, or signed by a revoked key.
     Revoked,
-    /// Past its time, or its key is, or what we know of it.
+    /// The plugin, its key or one of the lists has expired.
     Expired,
 }
 
@@ -43,48 +43,48 @@ pub enum TrustStatus {
 pub enum SignatureCoverage {
     /// Every member.
     Everything,
-    /// The tools; not id, name, version and permissions: the older form.
+    /// The tools, but not id, name, version and permissions: the older form.
     Tools,
-    /// Nothing that could be relied on.
+    /// Nothing reliable.
     Nothing,
 }
 
-/// What is known when a plugin is judged.
+/// What a verdict is based on.
 #[derive(Debug, Clone, Copy)]
 pub struct TrustContext<'a> {
-    /// The keys that are believed.
+    /// The trusted keys.
     pub keys: &'a KeyList,
-    /// What was called back.
+    /// The revoked plugins and keys.
     pub revocations: &'a RevocationList,
     /// The unsigned plugins that may run.
     pub allowed: &'a AllowList,
-    /// The content that was installed, if it was.
+    /// The content that was installed, if any.
     pub pinned: Option<&'a ContentHash>,
-    /// The time.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// What was found, and what follows from it.
+/// Whether a plugin may run, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginVerdict {
-    /// What it is.
+    /// Its status.
     #[serde(flatten)]
     pub status: TrustStatus,
     /// Whether it may run.
     pub runs: bool,
-    /// How much of it is vouched for.
+    /// How much of it the signature covers.
     pub covers: SignatureCoverage,
-    /// The most that it gets. What the user agreed to at install is for the caller to keep.
+    /// The maximum permissions. The caller stores what the user agreed to at install.
     pub permissions: PluginPermissions,
     /// The hash to pin at install.
     pub content_hash: ContentHash,
-    /// For people: why.
+    /// Human-readable reason.
     pub reason: String,
 }
 
 impl PluginVerdict {
-    /// Who stands behind it: whose data it finds.
+    /// The signer, who owns its stored data.
     pub fn signer(&self) -> PluginSigner {
         match &self.status {
             TrustStatus::Signed { by, .. } => PluginSigner::Key(by.clone()),
@@ -97,7 +97,7 @@ impl PluginVerdict {
     }
 }
 
-/// What a look at signature and lists ended with.
+/// The result of checking signature and lists.
 struct SignatureFinding {
     status: TrustStatus,
     covers: SignatureCoverage,
@@ -108,12 +108,12 @@ fn untrusted(status: TrustStatus, reason: impl Into<String>) -> SignatureFinding
     SignatureFinding { status, covers: SignatureCoverage::Nothing, reason: reason.into() }
 }
 
-/// Says what a plugin is and whether it may run. Everything but a signature that holds, and an unsigned plugin that
-/// somebody allowed, ends with "no".
-pub fn judge_manifest(manifest: &Manifest, ground: &TrustContext<'_>) -> Result<PluginVerdict, Problem> {
+/// Decides whether a plugin may run. Only a valid signature of a trusted key, or an entry in the allow list for an unsigned
+/// plugin, allows it.
+pub fn judge_manifest(manifest: &Manifest, context: &TrustContext<'_>) -> Result<PluginVerdict, Problem> {
     let hash = sign::manifest_hash(manifest)?;
     let tools = sign::tools_hash(manifest)?;
-    let found = check_trust(manifest, &hash, &tools, ground)?;
+    let found = check_trust(manifest, &hash, &tools, context)?;
     let mut verdict = PluginVerdict {
         status: found.status,
         runs: false,
@@ -130,10 +130,10 @@ pub fn judge_manifest(manifest: &Manifest, ground: &TrustContext<'_>) -> Result<
             }
         }
         TrustStatus::Unsigned => {
-            if let Some(allowed) = ground.allowed.find_entry(&manifest.id, &verdict.content_hash) {
+            if let Some(allowed) = context.allowed.find_entry(&manifest.id, &verdict.content_hash) {
                 verdict.runs = true;
                 verdict.permissions = manifest.permissions.intersect(&allowed.permissions);
-                verdict.reason.push_str("; it was allowed to run all the same");
+                verdict.reason.push_str("; it is on the allow list");
             }
         }
         TrustStatus::Modified | TrustStatus::UnknownKey | TrustStatus::Revoked | TrustStatus::Expired => {}
@@ -145,97 +145,97 @@ fn check_trust(
     manifest: &Manifest,
     hash: &ContentHash,
     tools: &ContentHash,
-    ground: &TrustContext<'_>,
+    context: &TrustContext<'_>,
 ) -> Result<SignatureFinding, Problem> {
-    if let Some(revoked) = ground.revocations.find_plugin(&manifest.id, &[hash, tools]) {
-        return Ok(untrusted(
-            TrustStatus::Revoked,
-            with_reason("the plugin was called back", &revoked.reason),
-        ));
+    if let Some(revoked) = context.revocations.find_plugin(&manifest.id, &[hash, tools]) {
+        return Ok(untrusted(TrustStatus::Revoked, with_reason("the plugin was revoked", &revoked.reason)));
     }
-    if ground.pinned.is_some_and(|pinned| pinned != hash) {
+    if context.pinned.is_some_and(|pinned| pinned != hash) {
         return Ok(untrusted(TrustStatus::Modified, "this is not what was installed"));
     }
     let signed = match manifest.signature() {
-        None => return Ok(untrusted(TrustStatus::Unsigned, "nobody has signed it")),
+        None => return Ok(untrusted(TrustStatus::Unsigned, "it is not signed")),
         Some(PluginSignature::Ed25519 { key, bytes }) => {
             let message = sign::signed_bytes(manifest)?;
             let name = key.as_str();
             verify_with_keys(
-                ground.keys.find_key(key).into_iter(),
+                context.keys.find_key(key).into_iter(),
                 name,
                 &message,
                 bytes,
                 SignatureCoverage::Everything,
-                ground,
+                context,
             )
         }
         Some(PluginSignature::Rs256 { content_hash, .. })
             if content_hash.as_ref().is_some_and(|it| it != tools) =>
         {
-            untrusted(TrustStatus::Modified, "the tools do not have the hash that was signed")
+            untrusted(TrustStatus::Modified, "the tools do not match the signed hash")
         }
         Some(PluginSignature::Rs256 { key, bytes, .. }) => {
             let name = key.as_deref().unwrap_or_default();
-            // Signed is the text of the hash, not its bytes.
+            // The signature covers the hash as text, not its bytes.
             let message = tools.as_str().as_bytes();
             verify_with_keys(
-                ground.keys.find_legacy_keys(name),
+                context.keys.find_legacy_keys(name),
                 name,
                 message,
                 bytes,
                 SignatureCoverage::Tools,
-                ground,
+                context,
             )
         }
     };
-    Ok(check_expiry(signed, manifest, ground))
+    Ok(check_expiry(signed, manifest, context))
 }
 
-/// Which of these keys signed the message, and what that key is worth.
+/// Finds the key that signed the message, and checks it.
 fn verify_with_keys<'k>(
     keys: impl Iterator<Item = &'k KeyEntry>,
     name: &str,
     message: &[u8],
     signature: &[u8],
     covers: SignatureCoverage,
-    ground: &TrustContext<'_>,
+    context: &TrustContext<'_>,
 ) -> SignatureFinding {
-    if let Some(at) = ground.keys.expires_at.filter(|at| *at <= ground.now) {
-        return untrusted(TrustStatus::UnknownKey, format!("the key list ran out at {at}; fetch a new one"));
+    if let Some(at) = context.keys.expires_at.filter(|at| *at <= context.now) {
+        return untrusted(TrustStatus::UnknownKey, format!("the key list expired at {at}; fetch a new one"));
     }
-    let (mut known, mut called_back) = (false, None);
+    let (mut known, mut first_revoked) = (false, None);
     for entry in keys {
         known = true;
-        let revoked = key_revocation(entry, ground);
+        let revoked = key_revocation(entry, context);
         if entry.key.verifies(message, signature) {
-            return revoked.unwrap_or_else(|| signed_by(entry, covers, ground.now));
+            return revoked.unwrap_or_else(|| signed_by(entry, covers, context.now));
         }
-        called_back = called_back.or(revoked);
+        first_revoked = first_revoked.or(revoked);
     }
-    if let Some(revoked) = called_back {
-        // A key that was called back says nothing any more, not even that something was changed.
+    if let Some(revoked) = first_revoked {
+        // A revoked key proves nothing, not even that something was modified.
         revoked
     } else if known {
-        untrusted(TrustStatus::Modified, "the signature does not hold: it was changed after it was signed")
+        untrusted(
+            TrustStatus::Modified,
+            "the signature is invalid: the plugin was modified after it was signed",
+        )
     } else if name.is_empty() {
-        untrusted(TrustStatus::UnknownKey, "it does not say who signed it")
+        untrusted(TrustStatus::UnknownKey, "it does not name the key that signed it")
     } else {
-        untrusted(TrustStatus::UnknownKey, format!("no key list that is believed has the key {name}"))
+        untrusted(TrustStatus::UnknownKey, format!("no trusted key list has the key {name}"))
     }
 }
 
-fn key_revocation(entry: &KeyEntry, ground: &TrustContext<'_>) -> Option<SignatureFinding> {
+fn key_revocation(entry: &KeyEntry, context: &TrustContext<'_>) -> Option<SignatureFinding> {
     let id = &entry.key_id;
-    if let Some(revoked) = ground.revocations.find_key(id) {
+    if let Some(revoked) = context.revocations.find_key(id) {
         return Some(untrusted(
             TrustStatus::Revoked,
-            with_reason(&format!("the key {id} was called back"), &revoked.reason),
+            with_reason(&format!("the key {id} was revoked"), &revoked.reason),
         ));
     }
     match entry.revoked_at {
-        Some(at) if at <= ground.now => {
-            Some(untrusted(TrustStatus::Revoked, format!("the key {id} was called back at {at}")))
+        Some(at) if at <= context.now => {
+            Some(untrusted(TrustStatus::Revoked, format!("the key {id} was revoked at {at}")))
         }
         _ => None,
     }
@@ -258,31 +258,31 @@ fn signed_by(entry: &KeyEntry, covers: SignatureCoverage, now: Timestamp) -> Sig
             }
         }
         KeyValidity::NotYet(at) => {
-            untrusted(TrustStatus::UnknownKey, format!("the key {id} is not believed before {at}"))
+            untrusted(TrustStatus::UnknownKey, format!("the key {id} is not valid before {at}"))
         }
-        KeyValidity::Expired(at) => untrusted(TrustStatus::Expired, format!("the key {id} ran out at {at}")),
+        KeyValidity::Expired(at) => untrusted(TrustStatus::Expired, format!("the key {id} expired at {at}")),
     }
 }
 
-/// A signature that holds may still be too late.
+/// A valid signature may have expired.
 fn check_expiry(
     signed: SignatureFinding,
     manifest: &Manifest,
-    ground: &TrustContext<'_>,
+    context: &TrustContext<'_>,
 ) -> SignatureFinding {
     if !matches!(signed.status, TrustStatus::Signed { .. }) {
         return signed;
     }
-    if let Some(at) = manifest.expires_at.filter(|at| *at <= ground.now) {
+    if let Some(at) = manifest.expires_at.filter(|at| *at <= context.now) {
         return untrusted(
             TrustStatus::Expired,
-            format!("the plugin ran out at {at}; look for a newer version"),
+            format!("the plugin expired at {at}; look for a newer version"),
         );
     }
-    if let Some(at) = ground.revocations.expires_at.filter(|at| *at <= ground.now) {
+    if let Some(at) = context.revocations.expires_at.filter(|at| *at <= context.now) {
         return untrusted(
             TrustStatus::Expired,
-            format!("the revocation list ran out at {at}; fetch a new one"),
+            format!("the revocation list expired at {at}; fetch a new one"),
         );
     }
     signed

@@ -1,4 +1,4 @@
-//! Keys. Text forms are the ones that every tool reads: PKCS#8 for secret keys, SPKI for public ones, in PEM.
+//! Keys. The text forms are standard: PKCS#8 for secret keys, SPKI for public keys, in PEM.
 
 use std::fmt;
 
@@ -16,39 +16,39 @@ use toolyard_protocol::{plugin::KeyId, secret::SecretText};
 
 use crate::pem;
 
-/// What stands before the 32 bytes of an Ed25519 key in SPKI (RFC 8410).
+/// The prefix of the 32 bytes of an Ed25519 key in SPKI (RFC 8410).
 const ED25519_SPKI: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 const PUBLIC: &str = "PUBLIC KEY";
 const PRIVATE: &str = "PRIVATE KEY";
-/// Fewest bits of an RSA key.
+/// Minimum number of bits of an RSA key.
 const MIN_RSA_BITS: u32 = 2048;
-/// Most bits of an RSA key.
+/// Maximum number of bits of an RSA key.
 const MAX_RSA_BITS: u32 = 8192;
 
-/// Why something is no key.
+/// Why a text is not a valid key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// No public key in it.
+    /// Not a public key.
     #[error("no public key: expected `-----BEGIN PUBLIC KEY-----` with an Ed25519 or RSA key")]
     NotPublic,
-    /// The secret half, where the public one belongs.
-    #[error("this is a secret key; give the public one, and keep this to yourself")]
+    /// A secret key instead of a public one.
+    #[error("this is a secret key; use the public key, and keep this one secret")]
     SecretAsPublic,
-    /// Not a key that we know.
+    /// Not a supported key.
     #[error("not an Ed25519 key, nor an RSA key, in SPKI form")]
     NotSpki,
-    /// An RSA key that is too small, or too large to be checked in time.
+    /// An RSA key that is too small, or too large to verify in reasonable time.
     #[error("an RSA key of {0} bits; expected {MIN_RSA_BITS} to {MAX_RSA_BITS}")]
     RsaSize(u32),
-    /// No secret key in it.
+    /// Not a secret key.
     #[error("no secret key: expected `-----BEGIN PRIVATE KEY-----` with an Ed25519 key, not encrypted")]
     NotSecret,
-    /// The library refused to sign.
+    /// The library failed to sign.
     #[error("the key cannot sign")]
     CannotSign,
 }
 
-/// The half of a key that everybody may know.
+/// A public key.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PublicKey {
@@ -69,7 +69,7 @@ impl PublicKey {
             return Ok(Self { kind: PublicKeyKind::Ed25519, spki: der.to_vec() });
         }
         let key = rsa::PublicKey::from_der(der).map_err(|_| KeyError::NotSpki)?;
-        // One key, one id: the same key in another encoding is not taken.
+        // One key, one id: other encodings of the same key are rejected.
         let spki = key.as_der().map_err(|_| KeyError::NotSpki)?;
         if spki.as_ref() != der {
             return Err(KeyError::NotSpki);
@@ -105,7 +105,7 @@ impl PublicKey {
         &self.spki
     }
 
-    /// The word in `alg` of what it signs.
+    /// The value of `alg` in its signatures.
     pub const fn alg(&self) -> &'static str {
         match self.kind {
             PublicKeyKind::Ed25519 => "Ed25519",
@@ -160,11 +160,11 @@ impl From<PublicKey> for String {
     }
 }
 
-/// The half of a key that signs: Ed25519. No log ever sees it.
+/// An Ed25519 secret key. It never appears in a log.
 pub struct SecretKey(Ed25519KeyPair);
 
 impl SecretKey {
-    /// A key of 32 unguessable bytes.
+    /// A key from 32 random bytes.
     pub fn from_seed(seed: &[u8; 32]) -> Result<Self, KeyError> {
         Ed25519KeyPair::from_seed_unchecked(seed).map(Self).map_err(|_| KeyError::NotSecret)
     }
@@ -181,13 +181,13 @@ impl SecretKey {
         Ok(SecretText::new(pem::encode_pem(PRIVATE, der.as_ref())))
     }
 
-    /// The other half.
+    /// The public key.
     pub fn public_key(&self) -> PublicKey {
         let bytes = self.0.public_key().as_ref();
         PublicKey { kind: PublicKeyKind::Ed25519, spki: [&ED25519_SPKI[..], bytes].concat() }
     }
 
-    /// 64 bytes that only this key can make of the message.
+    /// The signature of a message: 64 bytes.
     pub fn sign(&self, message: &[u8]) -> Result<Vec<u8>, KeyError> {
         let signature = self.0.try_sign(message).map_err(|_| KeyError::CannotSign)?;
         Ok(signature.as_ref().to_vec())
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_not_taken_for_each_other() {
+    fn public_and_secret_keys_are_not_confused() {
         let (secret, public) = (key().to_pem().unwrap(), key().public_key().to_pem());
         assert_eq!(PublicKey::from_pem(secret.expose()), Err(KeyError::SecretAsPublic));
         assert_eq!(SecretKey::from_pem(&public).unwrap_err(), KeyError::NotSecret);

@@ -1,4 +1,4 @@
-//! The keys that are believed, as the curators list them.
+//! The trusted keys, as the curators list them.
 
 use std::collections::HashSet;
 
@@ -13,22 +13,22 @@ use crate::{
     sign::SignError,
 };
 
-/// Most keys in a list.
+/// Maximum number of keys in a list.
 pub const MAX_KEYS: usize = 1_000;
-/// Most roots that handed over to each other, one after the other.
+/// Maximum number of root handovers in a list.
 pub const MAX_HANDOVERS: usize = 32;
-/// Longest name of an owner.
+/// Longest owner name.
 const MAX_OWNER_CHARS: usize = 100;
 
-/// The keys that are believed. Signed by the root that clients pin.
+/// The trusted keys. Signed by the root that clients pin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KeyList {
-    /// Grows with each list, so that an old one cannot be put in place of a new one.
+    /// Increases with each list, so that an old one cannot replace a newer one.
     pub number: u64,
-    /// When it was made.
+    /// When it was issued.
     pub issued_at: Timestamp,
-    /// From when on nothing in it is believed any more. Keeps somebody in between from holding back new lists for ever.
+    /// When it expires; afterwards no key in it is trusted. Limits how long an attacker can withhold new lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
     /// The keys.
@@ -38,31 +38,31 @@ pub struct KeyList {
     pub handovers: Vec<Value>,
 }
 
-/// One key, and for how long it is believed.
+/// One key and its validity period.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KeyEntry {
-    /// Its id, which follows from the key.
+    /// Its id, derived from the key.
     pub key_id: KeyId,
     /// The key, SPKI in base64.
     pub key: PublicKey,
-    /// Whose it is, for people.
+    /// Its owner, for display.
     pub owner: String,
-    /// The name by which plugins of the older form know it.
+    /// Its name in plugins of the older form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub curator_id: Option<String>,
-    /// Not believed before.
+    /// Not trusted before this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Timestamp>,
-    /// Not believed from then on; plugins are signed again before.
+    /// Not trusted from this time on; plugins must be signed again before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// From then on nothing that it ever signed is believed: whoever stole it can write any date into a manifest.
+    /// From this time on nothing that it ever signed is trusted: a thief can write any date into a manifest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
 }
 
-/// What a key is worth at a time, if it was not called back.
+/// The validity of a key at a given time, apart from revocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyValidity {
     Good,
@@ -71,7 +71,7 @@ pub(crate) enum KeyValidity {
 }
 
 impl KeyEntry {
-    /// A key without any bound in time.
+    /// A key without time limits.
     pub fn new(key: PublicKey, owner: impl Into<String>) -> Self {
         Self {
             key_id: key.id(),
@@ -94,7 +94,7 @@ impl KeyEntry {
 }
 
 impl KeyList {
-    /// Keys that somebody on this machine named, without a root.
+    /// Locally configured keys, without a root.
     pub fn from_local_keys(keys: impl IntoIterator<Item = KeyEntry>) -> Self {
         Self {
             number: 0,
@@ -115,7 +115,7 @@ impl KeyList {
         self.keys.iter().find(|entry| entry.key_id == *id && entry.key.is_ed25519())
     }
 
-    /// The RSA keys that plugins of the older form know under that name. A curator may have several.
+    /// The RSA keys with that name in plugins of the older form. A curator may have several.
     pub(crate) fn find_legacy_keys<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a KeyEntry> {
         let fits = move |entry: &&KeyEntry| {
             entry.curator_id.as_deref() == Some(name) || entry.key_id.as_str() == name
@@ -143,18 +143,18 @@ impl SignedDocument for KeyList {
                 return wrong("keyId", "is not the id of that key");
             }
             if !ids.insert(&entry.key_id) {
-                return wrong("keyId", "the key is there twice");
+                return wrong("keyId", "the key is listed twice");
             }
             let length = entry.owner.chars().count();
             if length == 0 || length > MAX_OWNER_CHARS || entry.owner.contains(char::is_control) {
-                return wrong("owner", "expected one line: whose key it is");
+                return wrong("owner", "expected one line: the owner of the key");
             }
         }
         Ok(())
     }
 }
 
-/// A root that hands over to the next.
+/// A handover from one root to the next.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RootHandover {
@@ -172,8 +172,8 @@ impl SignedDocument for RootHandover {
     }
 }
 
-/// The old root's word that another one comes after it. Every later key list carries it, so that whoever was away for
-/// long can still follow from root to root.
+/// The old root's signed statement that another root follows. Every later key list contains it, so that clients that were
+/// offline for long can follow from root to root.
 pub fn hand_over(old: &SecretKey, next: &PublicKey, now: Timestamp) -> Result<Value, SignError> {
     let text = list::sign_document(&RootHandover { root: next.clone(), issued_at: now }, old)?;
     serde_json::from_str(&text).map_err(|error| SignError::Document(Problem::new("", error.to_string())))

@@ -1,17 +1,17 @@
-//! Who signed a plugin, whether it is still what was signed, and what it may therefore do.
+//! Plugin trust: who signed a plugin, whether it was modified, and what it may do.
 //!
-//! Pure: bytes and the time go in, a verdict comes out. Nothing here reads a file, asks the network or looks at the
-//! clock, and no name is trusted: what counts is keys that a pinned root vouches for.
+//! Pure functions: bytes and the time go in, a verdict comes out. Nothing here does I/O or reads the
+//! clock. Names are not trusted, only keys that a pinned root has signed.
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | the form that is signed and hashed | [`canonical_json`](fn@canonical), [`content_hash`] |
-//! | keys and their texts | [`PublicKey`], [`SecretKey`] |
-//! | signing a manifest | [`sign_manifest`](fn@sign), [`manifest_hash`] |
-//! | the curators' lists, and the root that signs them | [`KeyList`], [`RevocationList`], [`RootPin`], [`hand_over`] |
-//! | may it run, and with what | [`judge_manifest`](fn@judge) |
-//! | what an update changes | [`compare_manifests`](fn@compare) |
-//! | what a curator looks at before signing | [`audit_manifest`](fn@audit) |
+//! | canonical form and hashes | [`canonical_json`], [`content_hash`] |
+//! | keys and their text forms | [`PublicKey`], [`SecretKey`] |
+//! | signing a manifest | [`sign_manifest`], [`manifest_hash`] |
+//! | the curators' lists and their root key | [`KeyList`], [`RevocationList`], [`RootPin`], [`hand_over`] |
+//! | whether a plugin may run | [`judge_manifest`] |
+//! | what an update changes | [`compare_manifests`] |
+//! | the audit before signing | [`audit_manifest`] |
 
 #![warn(missing_docs)]
 

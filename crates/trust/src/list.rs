@@ -1,4 +1,4 @@
-//! Documents of the curators: signed by a root key, numbered, and each of its own kind.
+//! Lists of the curators: signed by a root key, numbered, each with its own document type.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use jiff::Timestamp;
@@ -14,48 +14,48 @@ use crate::{
 /// Largest list.
 pub const MAX_LIST_BYTES: usize = 4 * 1024 * 1024;
 
-/// Why a list was not taken. The one that was taken before stays in force.
+/// Why a list was rejected. The previous one stays in force.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ListError {
-    /// Too large to be looked at.
+    /// Too large to parse.
     #[error("the list has {0} bytes; at most {MAX_LIST_BYTES}")]
     TooLarge(usize),
     /// Not a document of that kind.
-    #[error("this is no {kind}: {problem}")]
+    #[error("not a {kind}: {problem}")]
     Malformed {
-        /// What it should be.
+        /// What was expected.
         kind: &'static str,
-        /// Where it is wrong.
+        /// The problem.
         problem: Problem,
     },
-    /// Signed by a key that is not the pinned root, nor one that it handed over to.
+    /// Signed by a key that is neither the pinned root nor one that it handed over to.
     #[error(
         "the list is signed by {0}, which is not the pinned root key; read the key list first, it may carry a new root"
     )]
     OtherRoot(String),
-    /// Signed by the root, and then changed.
-    #[error("the signature does not hold: the list was changed after it was signed")]
+    /// Modified after it was signed.
+    #[error("the signature is invalid: the list was modified after it was signed")]
     Modified,
-    /// Older than one that was taken before.
-    #[error("list number {number} is older than number {seen}, which was seen before")]
+    /// Older than a list that was accepted before.
+    #[error("list number {number} is older than number {seen}, which was accepted before")]
     Replayed {
-        /// Its number.
+        /// The number of the list.
         number: u64,
         /// The highest number so far.
         seen: u64,
     },
-    /// Past its time.
-    #[error("the list ran out at {0}; fetch a new one")]
+    /// Expired.
+    #[error("the list expired at {0}; fetch a new one")]
     Expired(Timestamp),
 }
 
-/// What each kind of document is called in its `type`, so that a signature over one never holds for another.
+/// A signed document. Each kind has its own `type`, so that a signature over one is never valid for another.
 pub(crate) trait SignedDocument: Serialize + DeserializeOwned {
-    /// The word in `type`.
+    /// The value of `type`.
     const TYPE: &'static str;
-    /// For people.
+    /// Name of the document, for messages.
     const LABEL: &'static str;
-    /// Rules that types do not say.
+    /// Checks the rules beyond the types.
     fn validate(&self) -> Result<(), Problem>;
 }
 
@@ -63,7 +63,7 @@ fn malformed_list<T: SignedDocument>(problem: Problem) -> ListError {
     ListError::Malformed { kind: T::LABEL, problem }
 }
 
-/// The document as JSON, signed.
+/// The document as signed JSON.
 pub(crate) fn sign_document<T: SignedDocument>(document: &T, key: &SecretKey) -> Result<String, SignError> {
     document.validate().map_err(SignError::Document)?;
     let unwritable = |error: serde_json::Error| SignError::Document(Problem::new("", error.to_string()));
@@ -74,13 +74,13 @@ pub(crate) fn sign_document<T: SignedDocument>(document: &T, key: &SecretKey) ->
     let signed =
         attach_signature(serde_json::from_str::<RawFields>(&text).map_err(unwritable)?, &bytes, key)?;
     if signed.len() > MAX_LIST_BYTES {
-        let why = format!("{} bytes; nobody reads a list of more than {MAX_LIST_BYTES}", signed.len());
+        let why = format!("{} bytes; a list has at most {MAX_LIST_BYTES}", signed.len());
         return Err(SignError::Document(Problem::new("", why)));
     }
     Ok(signed)
 }
 
-/// A document as it came: JSON that means one thing, not yet believed.
+/// Parses a document as strict JSON. It is not verified yet.
 pub(crate) fn parse_document<T: SignedDocument>(text: &str) -> Result<Value, ListError> {
     if text.len() > MAX_LIST_BYTES {
         return Err(ListError::TooLarge(text.len()));
@@ -88,7 +88,7 @@ pub(crate) fn parse_document<T: SignedDocument>(text: &str) -> Result<Value, Lis
     strict::parse_strict(text).map_err(malformed_list::<T>)
 }
 
-/// The id of the key that is said to have signed it.
+/// The id of the key that claims to have signed it.
 pub(crate) fn signer_id<T: SignedDocument>(value: &Value) -> Result<String, ListError> {
     if value["type"] != T::TYPE {
         return Err(malformed_list::<T>(Problem::new("type", format!("expected `{}`", T::TYPE))));
@@ -102,7 +102,7 @@ pub(crate) fn signer_id<T: SignedDocument>(value: &Value) -> Result<String, List
     }
 }
 
-/// The document, if the root signed it and nobody changed it since.
+/// The document, if the root signed it and it is unmodified.
 pub(crate) fn verify_document<T: SignedDocument>(value: &Value, root: &PublicKey) -> Result<T, ListError> {
     let id = signer_id::<T>(value)?;
     if !root.is_ed25519() || id != root.id().as_str() {

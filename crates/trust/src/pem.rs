@@ -2,9 +2,9 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
-/// Longest text that is looked at: an RSA key of 8192 bits is well below it.
+/// Longest text that is parsed: an RSA key of 8192 bits is well below it.
 pub(crate) const MAX_PEM_BYTES: usize = 16 * 1024;
-/// Characters in a line.
+/// Characters per line.
 const LINE: usize = 64;
 
 pub(crate) fn encode_pem(label: &str, der: &[u8]) -> String {
@@ -19,9 +19,9 @@ pub(crate) fn encode_pem(label: &str, der: &[u8]) -> String {
     pem + &format!("-----END {label}-----\n")
 }
 
-/// The first block with that label. Text around it is ignored, as the standard has it.
+/// The first block with that label. Surrounding text is ignored, as the standard requires.
 pub(crate) fn decode_pem(label: &str, text: &str) -> Option<Vec<u8>> {
-    let text = text.get(..MAX_PEM_BYTES).unwrap_or(text);
+    let text = &text[..text.floor_char_boundary(MAX_PEM_BYTES)];
     let (_, after) = text.split_once(&format!("-----BEGIN {label}-----"))?;
     let (inside, _) = after.split_once(&format!("-----END {label}-----"))?;
     let inside: String = inside.split_ascii_whitespace().collect();
@@ -47,6 +47,9 @@ mod tests {
             ),
             (None, None, None)
         );
+        // The limit falls inside of a character.
+        let split = format!("{}{pem}", "é".repeat(MAX_PEM_BYTES / 2 + 1).replacen('é', "e", 1));
+        assert_eq!(decode_pem("X", &split), None);
         let far = format!("{}{pem}", " ".repeat(MAX_PEM_BYTES));
         assert_eq!(decode_pem("X", &far), None);
     }

@@ -1,4 +1,4 @@
-//! What a client remembers of the curators: their root key, and how new the lists were that it has seen.
+//! What a client stores about the curators: their root key, and the numbers of the latest lists.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -10,8 +10,8 @@ use crate::{
     revocations::RevocationList,
 };
 
-/// The root that is believed, and the numbers below which lists are old ones. Kept by the client between two reads; it
-/// changes only by what the root says.
+/// The trusted root, and the list numbers below which lists are outdated. Stored by the client; changes only through
+/// lists that the root signed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RootPin {
@@ -26,13 +26,13 @@ pub struct RootPin {
 }
 
 impl RootPin {
-    /// A root that was got in a way that is trusted, with nothing seen yet.
+    /// A root from a trusted channel, with no lists yet.
     pub fn new(root: PublicKey) -> Self {
         Self { root, keys_seen: 0, revocations_seen: 0 }
     }
 
-    /// A key list, and the pin to keep from now on. Follows handovers from root to root, as far as the list's own
-    /// signature asks for it; a root that has handed over is not believed again.
+    /// Accepts a key list and returns the new pin. Follows handovers from root to root, as far as needed to verify
+    /// the list; a root that has handed over is not trusted again.
     pub fn accept_keys(&self, text: &str, now: Timestamp) -> Result<(KeyList, Self), ListError> {
         let value = list::parse_document::<KeyList>(text)?;
         let signer = list::signer_id::<KeyList>(&value)?;
@@ -52,7 +52,7 @@ impl RootPin {
         Ok((keys, pin))
     }
 
-    /// A revocation list, and the pin to keep from now on.
+    /// Accepts a revocation list and returns the new pin.
     pub fn accept_revocations(
         &self,
         text: &str,
@@ -67,7 +67,7 @@ impl RootPin {
     }
 }
 
-/// The same number again is the same list, read again.
+/// An equal number is fine: it is the same list again.
 fn check_not_replayed(number: u64, seen: u64) -> Result<(), ListError> {
     if number < seen { Err(ListError::Replayed { number, seen }) } else { Ok(()) }
 }

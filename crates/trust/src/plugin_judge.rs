@@ -1,4 +1,4 @@
-//! Judging the text of a manifest, by whoever holds the lists of keys and revocations.
+//! Judging a manifest by the current key and revocation lists.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use toolyard_protocol::plugin::{ContentHash, Manifest, ManifestError};
 
 use crate::PluginVerdict;
 
-/// What the text of a manifest came to.
+/// A manifest and its verdict.
 #[derive(Debug)]
 pub struct JudgedManifest {
-    /// What it says.
+    /// The manifest.
     pub manifest: Arc<Manifest>,
-    /// What it is.
+    /// The verdict.
     pub verdict: PluginVerdict,
 }
 
-/// Says of a manifest what it is and whether it may run, by the lists that are in force.
+/// Decides whether a plugin may run, by the lists in force.
 pub trait PluginJudge: Send + Sync {
-    /// Judges a text, which must have the pinned content if one is given.
+    /// Judges the text of a manifest, which must match the pinned content if one is given.
     fn judge_text(
         &self,
         text: &str,

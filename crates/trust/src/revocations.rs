@@ -1,4 +1,4 @@
-//! What is not to be run any more, whoever signed it.
+//! Revoked plugins and keys.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -13,58 +13,58 @@ use crate::{
     sign::SignError,
 };
 
-/// Most entries of each kind.
+/// Maximum number of entries of each kind.
 pub const MAX_REVOCATIONS: usize = 10_000;
 /// Longest reason.
 const MAX_REASON_CHARS: usize = 500;
 
-/// What is not to be run any more. Signed by the root that clients pin.
+/// The revoked plugins and keys. Signed by the root that clients pin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RevocationList {
-    /// Grows with each list.
+    /// Increases with each list.
     pub number: u64,
-    /// When it was made.
+    /// When it was issued.
     pub issued_at: Timestamp,
-    /// From when on it is too old to be relied on.
+    /// When it expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// Plugins.
+    /// Revoked plugins.
     #[serde(default)]
     pub plugins: Vec<RevokedPlugin>,
-    /// Keys, with everything that they ever signed.
+    /// Revoked keys. Everything that they ever signed is revoked too.
     #[serde(default)]
     pub keys: Vec<RevokedKey>,
 }
 
-/// A plugin that is not to be run.
+/// A revoked plugin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RevokedPlugin {
-    /// Which plugin; all its versions where there is no hash.
+    /// The plugin; all versions if there is no hash.
     pub id: PluginId,
-    /// Only this content, and then under whatever id: the older form does not bind the id to the code. The hash of the
-    /// whole manifest, or that of the tools.
+    /// Only this content, under any id: the older form does not bind the id to the code. The hash of the
+    /// whole manifest, or of the tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_hash: Option<ContentHash>,
-    /// For people.
+    /// Human-readable reason.
     #[serde(default)]
     pub reason: String,
 }
 
-/// A key that is not to be believed.
+/// A revoked key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RevokedKey {
-    /// Which key.
+    /// The key.
     pub key_id: KeyId,
-    /// For people.
+    /// Human-readable reason.
     #[serde(default)]
     pub reason: String,
 }
 
 impl Default for RevocationList {
-    /// Nothing, from nobody.
+    /// An empty, unsigned list.
     fn default() -> Self {
         Self {
             number: 0,

@@ -1,7 +1,7 @@
-//! Signing and checking a manifest.
+//! Signing and hashing manifests.
 //!
-//! What is signed is the canonical form of the whole manifest without the three members that stand beside it: `alg`,
-//! `keyId` and `signature`. Members that nobody here knows are covered like all others.
+//! A signature covers the canonical form of the whole manifest except `alg`,
+//! `keyId` and `signature`. Unknown members are covered too.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, value::RawValue};
@@ -16,13 +16,13 @@ use crate::{
     key::{KeyError, SecretKey},
 };
 
-/// Why something was not signed.
+/// Why signing failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SignError {
-    /// The key.
+    /// The key cannot sign.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// The document.
+    /// The document cannot be signed.
     #[error("cannot be signed: {0}")]
     Document(Problem),
 }
@@ -32,19 +32,19 @@ pub fn signed_bytes(manifest: &Manifest) -> Result<Vec<u8>, Problem> {
     covered_bytes(strict::parse_strict(manifest.raw())?)
 }
 
-/// Which content this is: the hash of what a signature covers. It stays the same when the manifest is signed, and it
-/// changes with everything else.
+/// The content hash: the hash of what a signature covers. Signing does not change it; every other
+/// change does.
 pub fn manifest_hash(manifest: &Manifest) -> Result<ContentHash, Problem> {
     Ok(content_hash(&signed_bytes(manifest)?))
 }
 
-/// The hash of the tools alone, as the older form has it.
+/// The hash of the tools alone, as in the older form.
 pub fn tools_hash(manifest: &Manifest) -> Result<ContentHash, Problem> {
     let value = strict::parse_strict(manifest.raw())?;
     Ok(content_hash(&canonical_json_value(&value["tools"])?))
 }
 
-/// The manifest with our signature in place of the one that it had, if any. All other members stay byte for byte.
+/// The manifest with our signature, which replaces an existing one. All other members stay byte for byte.
 pub fn sign_manifest(manifest: &Manifest, key: &SecretKey) -> Result<String, SignError> {
     let bytes = signed_bytes(manifest).map_err(SignError::Document)?;
     let fields = serde_json::from_str::<RawFields>(manifest.raw())
@@ -57,7 +57,7 @@ pub fn sign_manifest(manifest: &Manifest, key: &SecretKey) -> Result<String, Sig
     Ok(signed)
 }
 
-/// What a signature over an object covers, in canonical form.
+/// The canonical bytes that a signature over an object covers.
 pub(crate) fn covered_bytes(mut value: Value) -> Result<Vec<u8>, Problem> {
     let Some(members) = value.as_object_mut() else { return Err(Problem::new("", "expected an object")) };
     for outside in OUTSIDE_SIGNATURE {
@@ -66,7 +66,7 @@ pub(crate) fn covered_bytes(mut value: Value) -> Result<Vec<u8>, Problem> {
     canonical_json_value(&value)
 }
 
-/// Puts the three members beside what they cover.
+/// Adds the three signature members.
 pub(crate) fn attach_signature(
     mut fields: RawFields,
     covered: &[u8],

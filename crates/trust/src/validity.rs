@@ -1,4 +1,4 @@
-//! For how long a verdict stands, as far as the time decides.
+//! How long a verdict stays valid.
 
 use std::ops::Range;
 
@@ -7,14 +7,14 @@ use toolyard_protocol::plugin::Manifest;
 
 use crate::judge::TrustContext;
 
-/// Around [`TrustContext::now`]: as long as the rest of the ground stays what it is, judging the manifest at any time in here comes
-/// to the same. It may end earlier than it has to: every date in the lists counts, whomever it is about.
-pub fn verdict_validity(manifest: &Manifest, ground: &TrustContext<'_>) -> Range<Timestamp> {
-    let keys = ground.keys.keys.iter().flat_map(|key| [key.not_before, key.expires_at, key.revoked_at]);
-    let lists = [ground.keys.expires_at, ground.revocations.expires_at, manifest.expires_at];
-    let turns = keys.chain(lists).flatten();
-    turns.fold(Timestamp::MIN..Timestamp::MAX, |steady, at| {
-        // What turns at a time is the new thing at that time already.
-        if at <= ground.now { steady.start.max(at)..steady.end } else { steady.start..steady.end.min(at) }
+/// The time span around [`TrustContext::now`] in which judging the manifest gives the same result, if the rest of the context
+/// does not change. It may be shorter than necessary: every date in the lists counts.
+pub fn verdict_validity(manifest: &Manifest, context: &TrustContext<'_>) -> Range<Timestamp> {
+    let keys = context.keys.keys.iter().flat_map(|key| [key.not_before, key.expires_at, key.revoked_at]);
+    let lists = [context.keys.expires_at, context.revocations.expires_at, manifest.expires_at];
+    let dates = keys.chain(lists).flatten();
+    dates.fold(Timestamp::MIN..Timestamp::MAX, |span, at| {
+        // A change at a time is already in effect at that time.
+        if at <= context.now { span.start.max(at)..span.end } else { span.start..span.end.min(at) }
     })
 }

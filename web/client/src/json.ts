@@ -1,19 +1,19 @@
-/** JSON, and the words for what went wrong. */
+/** JSON helpers and error texts. */
 
-/** Longest text of a failure that is passed on, in characters. */
+/** Longest error text that is passed on, in characters. */
 const MAX_WHY = 2000;
 
-/** Whether it is an object in the sense of JSON. */
+/** Whether it is a JSON object. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** How many bytes a text has on the wire. */
+/** The length of a text in UTF-8 bytes. */
 export function bytesOf(text: string): number {
   return new TextEncoder().encode(text).length;
 }
 
-/** At most so many characters, never half of one. */
+/** Truncates to a number of characters, without splitting a surrogate pair. */
 export function cutText(text: string, most: number): string {
   if (text.length <= most) return text;
   const last = text.charCodeAt(most - 1);
@@ -21,12 +21,12 @@ export function cutText(text: string, most: number): string {
   return text.slice(0, isHalf ? most - 1 : most);
 }
 
-/** A copy by JSON, as it will be sent. Unlike `structuredClone` it also takes what frameworks wrap in proxies. */
+/** A copy through JSON, as it will be sent. Unlike `structuredClone` it also accepts the proxies of frameworks. */
 export function copyOf<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
 
-/** What somebody threw, in words. Looks at more than the class: errors of another window are of another class. */
+/** The message of anything that was thrown. Does not rely on the class, because errors of another window have another class. */
 export function why(thrown: unknown): string {
   try {
     const { message, name } = Object(thrown) as Partial<Error>;

@@ -165,7 +165,7 @@ test('a chat that fails is not told to hooks as an answer', async (t) => {
   await manager.use(named('p', { afterResponse: () => assert.fail('there is no answer') }));
   const chat = stage.chat(manager);
   await chat.sendMessage({ text: 'broken' });
-  assert.equal(chat.error?.message, 'local/m has trouble of its own; try again later.');
+  assert.equal(chat.error?.message, 'local/m reported an internal error; try again later.');
   await chat.sendMessage({ text: 'broken' });
   assert.equal(chat.status, 'error');
 });

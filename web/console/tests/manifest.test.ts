@@ -30,11 +30,11 @@ test('both forms are read', () => {
 
 test('every rule is told with its place', () => {
   const cases: [(manifest: any) => void, string][] = [
-    [(m) => (m.type = 'toolyard/keys'), 'type: this is another kind'],
+    [(m) => (m.type = 'toolyard/keys'), 'type: this is a different kind'],
     [(m) => (m.schemaVersion = 2), 'schemaVersion: expected 1'],
     [(m) => (m.publisher = null), 'publisher: missing'],
     [(m) => (m.version = '1.2'), 'version: expected a semantic version'],
-    [(m) => (m.id = 'A b'), 'id: `A b` is no id of a plugin'],
+    [(m) => (m.id = 'A b'), 'id: `A b` is not a plugin id'],
     [(m) => (m.name = ' '), 'name: expected one line'],
     [(m) => (m.name = 'x'.repeat(101)), 'name: expected one line'],
     [(m) => (m.name = 'a\nb'), 'name: expected one line'],
@@ -53,7 +53,7 @@ test('every rule is told with its place', () => {
     [(m) => (m.permissions.network = Array(65).fill('a.b')), 'permissions.network: 65 hosts; at most 64'],
     [(m) => (m.tools = []), 'tools: 0 tools'],
     [(m) => (m.tools = Array(65).fill(tool())), 'tools: 65 tools'],
-    [(m) => (m.tools = [tool(), tool()]), 'tools[1].name: a tool of that name'],
+    [(m) => (m.tools = [tool(), tool()]), 'tools[1].name: an earlier tool has that name'],
     [(m) => (m.tools[0].name = '1a'), 'tools[0]: '],
     [(m) => (m.tools[0].parameters = { type: 'string' }), 'tools[0]: '],
     [(m) => (m.tools[0].parameters.$ref = '#'), 'tools[0]: '],
@@ -62,8 +62,8 @@ test('every rule is told with its place', () => {
     [(m) => (m.tools[0].executorCode = 'x'.repeat(256 * 1024 + 1)), 'tools[0].executorCode: longer'],
     [(m) => (m.tools[0].executorCode = 5), 'tools[0]: expected'],
     [(m) => (m.tools[0].annotations = [1]), 'tools[0].annotations: expected an object'],
-    [(m) => (m.contentHash = 'E9'), 'contentHash: is no content hash'],
-    [(m) => (m.alg = 'Ed25519'), 'signature: missing beside'],
+    [(m) => (m.contentHash = 'E9'), 'contentHash: is not a content hash'],
+    [(m) => (m.alg = 'Ed25519'), 'signature: missing although'],
     [(m) => Object.assign(m, { alg: 'Ed25519', keyId: '0123456789abcdef', signature: 'AAAA' }), 'signature: 3 bytes'],
     [(m) => Object.assign(m, { alg: 'none', signature: 'AAAA' }), 'alg: `none`: expected'],
     [(m) => (m.signature = '-_'), 'signature: expected base64'],

@@ -1,19 +1,19 @@
-//! One exchange as it is kept: what the user said, what was called, what the assistant said. Bounded, and read back as messages
-//! for a model.
+//! One stored exchange: the question, the tool calls and the answer. Its size is limited, and it is read back as messages for a
+//! model.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, value::RawValue};
 use toolyard_agent::message::{AssistantMessage, ModelMessage, ModelToolCall, ToolAnswer, UserPart};
 use toolyard_protocol::raw::to_raw;
 
-/// Longest text of a result that is kept, in characters: a model that needs more asks the tool again.
+/// Longest stored text of a result, in characters. A model that needs more can call the tool again.
 pub const MAX_RESULT_CHARS: usize = 1_000;
-/// Longest answer or question that is kept, in characters.
+/// Longest stored question or answer, in characters.
 pub const MAX_TEXT_CHARS: usize = 4_000;
-/// Longest arguments of a call that are kept, in bytes.
+/// Longest stored arguments of a call, in bytes.
 pub const MAX_ARGUMENT_BYTES: usize = 2_000;
 
-/// A question and what came of it.
+/// A question and its answer.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct ConversationExchange {
     messages: Vec<StoredMessage>,
@@ -39,7 +39,7 @@ enum StoredMessage {
 struct StoredCall {
     id: String,
     name: String,
-    /// Not raw: a message is told apart by a member, and raw JSON does not go through that.
+    /// Not raw: serde cannot deserialize raw JSON inside an internally tagged enum.
     arguments: Value,
 }
 
@@ -52,7 +52,7 @@ struct StoredToolAnswer {
 }
 
 impl ConversationExchange {
-    /// A question, the messages of its turn, and the words with which it ended where the model did not say them.
+    /// A question, the messages of its turn, and the final text if it was not the model's.
     pub fn new(question: &str, turn: &[ModelMessage], last_words: Option<&str>) -> Self {
         let mut messages = vec![StoredMessage::User { text: truncate_text(question, MAX_TEXT_CHARS) }];
         messages.extend(turn.iter().filter_map(to_stored));
@@ -67,7 +67,7 @@ impl ConversationExchange {
 
     /// The messages for a model.
     pub fn to_messages(&self) -> impl Iterator<Item = ModelMessage> {
-        self.messages.iter().map(|kept| match kept {
+        self.messages.iter().map(|message| match message {
             StoredMessage::User { text } => ModelMessage::from_user_text(text.as_str()),
             StoredMessage::Assistant { text, calls } => ModelMessage::Assistant(AssistantMessage {
                 text: text.clone(),
@@ -95,9 +95,9 @@ impl ConversationExchange {
         })
     }
 
-    /// About how many tokens a model reads of it.
+    /// The estimated number of tokens.
     pub fn token_count(&self) -> usize {
-        let of = |kept: &StoredMessage| match kept {
+        let of = |message: &StoredMessage| match message {
             StoredMessage::User { text } => estimate_tokens(text),
             StoredMessage::Assistant { text, calls } => {
                 estimate_tokens(text)
@@ -112,13 +112,13 @@ impl ConversationExchange {
                 answers.iter().map(|answer| estimate_tokens(&answer.text)).sum()
             }
         };
-        // Each message has a few of its own.
-        self.messages.iter().map(|kept| of(kept) + 4).sum()
+        // Each message has a small overhead.
+        self.messages.iter().map(|message| of(message) + 4).sum()
     }
 
     /// The exchange as lines, for a summary.
     pub fn as_lines(&self) -> String {
-        let line = |kept: &StoredMessage| match kept {
+        let line = |message: &StoredMessage| match message {
             StoredMessage::User { text } => format!("User: {text}"),
             StoredMessage::Assistant { text, calls } => {
                 let names: Vec<_> = calls.iter().map(|call| call.name.as_str()).collect();
@@ -192,8 +192,7 @@ fn bounded_arguments(arguments: &RawValue) -> Value {
         .unwrap_or_else(|| json!({}))
 }
 
-/// About how many tokens a text has. Nobody knows before the model reads it: three to four letters of a Latin script, one or two of
-/// others.
+/// The estimated number of tokens of a text: a token is three to four letters of a Latin script, one or two of others.
 pub fn estimate_tokens(text: &str) -> usize {
     let (latin, other) = text.chars().fold((0, 0), |(latin, other), letter| {
         if (letter as u32) < 0x250 { (latin + 1, other) } else { (latin, other + 1) }
@@ -232,10 +231,10 @@ mod tests {
     }
 
     #[test]
-    fn an_exchange_comes_back_as_it_went_with_long_results_cut() {
-        let kept = ConversationExchange::new("add milk", &turn(), None);
+    fn an_exchange_is_read_back_with_long_results_truncated() {
+        let exchange = ConversationExchange::new("add milk", &turn(), None);
         let read: ConversationExchange =
-            serde_json::from_str(&serde_json::to_string(&kept).unwrap()).unwrap();
+            serde_json::from_str(&serde_json::to_string(&exchange).unwrap()).unwrap();
         let messages: Vec<ModelMessage> = read.to_messages().collect();
         assert!(
             matches!(&messages[0], ModelMessage::User(parts) if *parts == [UserPart::Text("add milk".to_owned())])
@@ -255,8 +254,8 @@ mod tests {
         if let ModelMessage::Assistant(said) = &mut turn[0] {
             said.calls[0].arguments = to_raw(&"x".repeat(MAX_ARGUMENT_BYTES));
         }
-        let kept = ConversationExchange::new("add", &turn[..2], Some("Done."));
-        let messages: Vec<ModelMessage> = kept.to_messages().collect();
+        let exchange = ConversationExchange::new("add", &turn[..2], Some("Done."));
+        let messages: Vec<ModelMessage> = exchange.to_messages().collect();
         assert!(
             matches!(&messages[1], ModelMessage::Assistant(said) if said.calls[0].arguments.get() == "{}")
         );
@@ -264,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_about_right() {
+    fn the_token_estimate_is_about_right() {
         assert_eq!(estimate_tokens(""), 0);
         assert_eq!(estimate_tokens(&"word ".repeat(72)), 100);
         assert!(estimate_tokens("明日の天気は") >= 4);

@@ -1,10 +1,10 @@
-//! What was said before: kept per user for as long as that user wants, trimmed by tokens, with a summary of what fell out.
+//! Conversation history: stored per user for as long as the user wants, trimmed by tokens, with a summary of the older part.
 //!
 //! | look for | in |
 //! | --- | --- |
 //! | off, session, forever; forget | [`ConversationHistory`] |
-//! | one exchange, and its tokens | [`kept`] |
-//! | SQLite | [`store_for`] |
+//! | one exchange, and its tokens | [`exchange`] |
+//! | SQLite | [`store`] |
 //! | the summary | [`summary`] |
 
 pub mod exchange;
@@ -23,17 +23,17 @@ use self::{
 };
 use crate::choices::HistoryRetention;
 
-/// How much is kept.
+/// Limits of the history.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HistoryLimits {
-    /// Tokens of the exchanges that a model reads again; older ones fall out.
+    /// Most tokens of exchanges that a model reads; older exchanges are summarized.
     pub tokens: usize,
-    /// Tokens of the summary of what fell out. 0 is no summary.
+    /// Most tokens of the summary. 0 means no summary.
     pub summary_tokens: u32,
-    /// Seconds that a summary may take.
+    /// Timeout of a summary, in seconds.
     pub summary_s: u64,
-    /// What a user gets who has not chosen: `off`, `session` or `forever`.
+    /// The default for users who have not chosen: `off`, `session` or `forever`.
     pub keep: HistoryRetention,
 }
 
@@ -43,7 +43,7 @@ impl Default for HistoryLimits {
     }
 }
 
-/// What is left of the budget after something fell out: so that it does not happen with each question.
+/// The share of the token limit that is kept when trimming, so that it does not happen with each question.
 const AFTER_FALL: (usize, usize) = (2, 3);
 
 /// The conversations of all users.
@@ -54,36 +54,36 @@ pub struct ConversationHistory {
     limits: HistoryLimits,
 }
 
-/// How long a user wants a question kept, at the time at which it is asked. What the user wants forgotten later, by words, by
-/// another choice or by the end of the session, does not come back with what was under way.
+/// How long to keep a question, as the user wanted when asking it. If the user deletes the conversation meanwhile, by words, by
+/// another setting or by ending the session, the running answer is not stored.
 #[derive(Debug, Clone)]
 pub struct QuestionRetention(Option<(HistoryRetention, RetentionToken)>);
 
-/// The conversation of one user at the time of a question.
+/// The conversation before a question.
 #[derive(Debug, Clone)]
 pub struct PriorConversation {
-    /// For the model, the oldest first.
+    /// Messages for the model, the oldest first.
     pub messages: Vec<ModelMessage>,
-    /// What fell out.
+    /// The summary of older exchanges.
     pub summary: Option<String>,
     retention: QuestionRetention,
 }
 
 impl PriorConversation {
-    /// Nothing was said before, and nothing will be kept.
+    /// No conversation, and the question is not stored.
     pub fn empty() -> Self {
         Self { messages: Vec::new(), summary: None, retention: QuestionRetention(None) }
     }
 }
 
 impl ConversationHistory {
-    /// Conversations that are kept forever are in this file.
+    /// Opens the history. The file holds the conversations that are kept forever.
     pub fn open(path: &Path, limits: HistoryLimits) -> Result<Self, HistoryStoreError> {
         let (forever, session) = (HistoryStore::open(path)?, HistoryStore::in_memory()?);
         Ok(Self { forever, session, limits })
     }
 
-    /// The bounds.
+    /// The limits.
     pub fn limits(&self) -> &HistoryLimits {
         &self.limits
     }
@@ -96,7 +96,7 @@ impl ConversationHistory {
         }
     }
 
-    /// A question is asked now, to be kept so long.
+    /// Records that a question is asked now, with this retention.
     pub fn retention_for(&self, user: &UserId, keep: HistoryRetention) -> QuestionRetention {
         QuestionRetention(self.store_for(keep).map(|store| (keep, store.retention_token(user))))
     }
@@ -109,7 +109,7 @@ impl ConversationHistory {
         Some((self.store_for(*keep)?, wish))
     }
 
-    /// The user chose how long to keep: what was kept for longer is dropped.
+    /// Applies the user's choice: deletes what should no longer be kept.
     pub async fn apply_retention(
         &self,
         user: &UserId,
@@ -124,7 +124,7 @@ impl ConversationHistory {
         Ok(())
     }
 
-    /// What was said before a question: as much as fits the budget.
+    /// The conversation before a question, as much as fits the token limit.
     pub async fn load_prior(
         &self,
         user: &UserId,
@@ -140,8 +140,7 @@ impl ConversationHistory {
         Ok(PriorConversation { messages, summary: past.summary, retention: asked })
     }
 
-    /// Keeps an exchange, unless the user wanted everything forgotten while it was under way. Says whether something has to
-    /// fall out now.
+    /// Stores an exchange, unless the user deleted the conversation meanwhile. Returns whether the history must be trimmed.
     pub async fn remember(
         &self,
         user: &UserId,
@@ -156,7 +155,7 @@ impl ConversationHistory {
         Ok(first_fitting(&past, self.limits.tokens) > 0)
     }
 
-    /// Lets the oldest exchanges fall out, with a summary by a model where it gives one.
+    /// Replaces the oldest exchanges with a summary, by a model if possible.
     pub async fn trim(
         &self,
         user: &UserId,
@@ -176,20 +175,20 @@ impl ConversationHistory {
         Ok(())
     }
 
-    /// The session is over.
+    /// Deletes the session's conversation when the session ends.
     pub async fn end_session(&self, user: &UserId) -> Result<(), HistoryStoreError> {
         self.session.forget_user(user).await
     }
 
-    /// Drops everything of a user.
+    /// Deletes all conversations of a user.
     pub async fn forget(&self, user: &UserId) -> Result<(), HistoryStoreError> {
-        // Both are tried: one that fails does not keep the other.
+        // Both are tried, even if the first fails.
         let (session, forever) = (self.session.forget_user(user).await, self.forever.forget_user(user).await);
         session.and(forever)
     }
 }
 
-/// The first of the newest exchanges that fit the budget together.
+/// The index of the oldest exchange that still fits the limit together with all newer ones.
 fn first_fitting(past: &StoredConversation, budget: usize) -> usize {
     let mut left = budget.saturating_sub(past.summary.as_deref().map_or(0, estimate_tokens));
     let mut first = past.exchanges.len();

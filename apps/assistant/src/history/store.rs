@@ -13,7 +13,7 @@ use toolyard_app_sdk::UserId;
 
 use super::exchange::ConversationExchange;
 
-/// Most exchanges of one user, whatever their size; older ones are dropped.
+/// Most exchanges of one user; older ones are deleted.
 pub const MAX_EXCHANGES: u32 = 200;
 
 const SCHEMA: &str = "
@@ -26,55 +26,55 @@ const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS summaries (user TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
     PRAGMA user_version = 1;
 ";
-/// The form of the tables that this program knows.
+/// The schema version of this program.
 const VERSION: i64 = 1;
 
-/// Why a conversation cannot be kept or read.
+/// Why a conversation cannot be stored or read.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryStoreError {
     /// The database.
-    #[error("the conversations cannot be kept or read: {0}")]
+    #[error("cannot store or read conversations: {0}")]
     Sqlite(#[from] rusqlite::Error),
-    /// A newer program wrote it.
-    #[error("{} was written by a newer version of the assistant (form {found}); update the assistant, or name another file", path.display())]
+    /// The file was written by a newer program.
+    #[error("{} was written by a newer version of the assistant (schema version {found}); update the assistant, or choose another file", path.display())]
     Newer {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Its form.
+        /// Its schema version.
         found: i64,
     },
     /// The file.
-    #[error("{} cannot be opened: {error}", path.display())]
+    #[error("cannot open {}: {error}", path.display())]
     File {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The cause.
         error: std::io::Error,
     },
     /// The folder.
-    #[error("the folder of {} cannot be made: {error}", path.display())]
+    #[error("cannot create the folder of {}: {error}", path.display())]
     Folder {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The cause.
         error: std::io::Error,
     },
-    /// The work was dropped.
-    #[error("the conversations were not read: the assistant stops")]
+    /// The task was cancelled.
+    #[error("cannot read conversations: the assistant is stopping")]
     Stopped,
 }
 
-/// What is kept of one user.
+/// The stored conversation of one user.
 #[derive(Debug, Clone, Default)]
 pub struct StoredConversation {
-    /// What fell out, in a few words.
+    /// The summary of older exchanges.
     pub summary: Option<String>,
-    /// The rest, the oldest first.
+    /// The exchanges with their ids, the oldest first.
     pub exchanges: Vec<(i64, ConversationExchange)>,
 }
 
-/// That a user wanted things kept at some time. It ends with [`HistoryStore::forget_user`], and what is written under it then is not
-/// kept.
+/// The user's consent to storing, as of some time. [`HistoryStore::forget_user`] revokes it; nothing is stored under a revoked
+/// token.
 #[derive(Debug, Clone)]
 pub struct RetentionToken(CancellationToken);
 
@@ -82,12 +82,12 @@ pub struct RetentionToken(CancellationToken);
 #[derive(Debug, Clone)]
 pub struct HistoryStore {
     connection: Arc<Mutex<Connection>>,
-    /// The wishes that have not ended, of users who asked something since they last wanted everything forgotten.
+    /// The valid tokens, of users who asked something since their conversation was last deleted.
     retention_tokens: Arc<Mutex<HashMap<UserId, RetentionToken>>>,
 }
 
 impl HistoryStore {
-    /// In a file, which is made where it is missing.
+    /// Opens a file, and creates it if it does not exist.
     pub fn open(path: &Path) -> Result<Self, HistoryStoreError> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             create_folder(folder)
@@ -100,14 +100,14 @@ impl HistoryStore {
         if found > VERSION {
             return Err(HistoryStoreError::Newer { path: path.to_owned(), found });
         }
-        // What a user wants forgotten is overwritten, not only unlinked.
+        // Deleted data is overwritten, not only unlinked.
         connection.execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;",
         )?;
         Self::from_connection(connection)
     }
 
-    /// In memory: gone with the process.
+    /// A store in memory, lost when the process ends.
     pub fn in_memory() -> Result<Self, HistoryStoreError> {
         Self::from_connection(Connection::open_in_memory()?)
     }
@@ -117,13 +117,13 @@ impl HistoryStore {
         Ok(Self { connection: Arc::new(Mutex::new(connection)), retention_tokens: Arc::default() })
     }
 
-    /// What a user wants now.
+    /// The current token of a user.
     pub fn retention_token(&self, user: &UserId) -> RetentionToken {
         let mut wishes = self.retention_tokens.lock();
         wishes.entry(user.clone()).or_insert_with(|| RetentionToken(CancellationToken::new())).clone()
     }
 
-    /// Everything of a user.
+    /// Reads the conversation of a user.
     pub async fn load_conversation(&self, user: &UserId) -> Result<StoredConversation, HistoryStoreError> {
         let user = user.clone();
         self.with_connection(move |connection| {
@@ -137,7 +137,7 @@ impl HistoryStore {
             let mut exchanges = Vec::new();
             for row in rows {
                 let (id, text) = row?;
-                // What cannot be read is as good as not there.
+                // Unreadable exchanges are skipped.
                 if let Ok(exchange) = serde_json::from_str(&text) {
                     exchanges.push((id, exchange));
                 }
@@ -147,7 +147,7 @@ impl HistoryStore {
         .await
     }
 
-    /// Adds an exchange; nothing where the wish has ended. Says whether it did.
+    /// Adds an exchange, unless the token is revoked. Returns whether it was added.
     pub async fn add_exchange(
         &self,
         user: &UserId,
@@ -157,7 +157,7 @@ impl HistoryStore {
         let (user, text) = (user.clone(), toolyard_protocol::raw::to_raw(exchange).get().to_owned());
         let wish = wish.clone();
         self.with_connection(move |connection| {
-            // Here, where nobody else writes: whoever ends the wish later deletes later as well.
+            // Checked under the connection's lock: a later revocation also deletes later.
             if wish.0.is_cancelled() {
                 return Ok(false);
             }
@@ -177,8 +177,8 @@ impl HistoryStore {
         .await
     }
 
-    /// Puts a summary in the place of everything up to an exchange. Nothing happens where the wish has ended, since numbers
-    /// are given again, or where the exchange is gone already.
+    /// Replaces all exchanges up to the given id with a summary. Does nothing if the token is revoked, because ids are
+    /// reused, or if the exchange no longer exists.
     pub async fn replace_with_summary(
         &self,
         user: &UserId,
@@ -209,9 +209,9 @@ impl HistoryStore {
         .await
     }
 
-    /// Drops everything of a user, and ends the wish.
+    /// Deletes the conversation of a user, and revokes the token.
     pub async fn forget_user(&self, user: &UserId) -> Result<(), HistoryStoreError> {
-        // Before anything is deleted, and kept nowhere: a wish that ended never counts again.
+        // Revoked before anything is deleted, and removed: a revoked token never becomes valid again.
         if let Some(wish) = self.retention_tokens.lock().remove(user) {
             wish.0.cancel();
         }
@@ -221,7 +221,7 @@ impl HistoryStore {
             change.execute("DELETE FROM exchanges WHERE user = ?1", [user.as_str()])?;
             change.execute("DELETE FROM summaries WHERE user = ?1", [user.as_str()])?;
             change.commit()?;
-            // Also out of the log beside the file; in memory there is none.
+            // Also removes the data from the write-ahead log; a store in memory has none.
             let _ = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
             Ok(())
         })
@@ -238,7 +238,7 @@ impl HistoryStore {
     }
 }
 
-/// Makes the file where it is missing, so that nobody else on this machine reads it; what SQLite puts beside it is as the file.
+/// Creates the file if it does not exist, readable only by its owner. Files that SQLite adds get the same mode.
 fn create_private_file(path: &Path) -> std::io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.append(true).create(true);
@@ -255,20 +255,20 @@ fn create_private_file(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Takes a file of an older version away from everybody but its owner.
+/// Removes the access of other accounts from a file of an older version.
 #[cfg(unix)]
 fn restrict_access(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     let Ok(found) = std::fs::metadata(path) else { return Ok(()) };
     let mode = found.permissions().mode() & 0o777;
     if mode & 0o077 != 0 {
-        tracing::warn!(path = %path.display(), was = %format!("{mode:o}"), "other accounts had access to this; now only its owner has");
+        tracing::warn!(path = %path.display(), mode = %format!("{mode:o}"), "file was accessible to other accounts; access removed");
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode & 0o700))?;
     }
     Ok(())
 }
 
-/// Makes a folder for its owner only. One that is there stays as it is.
+/// Creates a folder that only its owner can read. An existing one is not changed.
 fn create_folder(folder: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
@@ -294,7 +294,7 @@ mod tests {
         drop(store);
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
         let _store = HistoryStore::open(&path).unwrap();
-        assert_eq!(mode(&path), 0o600, "an older version made it for everybody");
+        assert_eq!(mode(&path), 0o600, "an older version made it readable for all");
     }
 
     fn user(name: &str) -> UserId {
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_is_there_after_a_restart_and_forgotten_is_gone() {
+    async fn conversations_survive_a_restart_unless_deleted() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/assistant.db");
         let store = HistoryStore::open(&path).unwrap();
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_summary_takes_the_place_of_what_fell_out() {
+    async fn a_summary_replaces_the_removed_exchanges() {
         let store = HistoryStore::in_memory().unwrap();
         let ada = user("ada");
         for text in ["a", "b", "c"] {
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_number_is_bounded() {
+    async fn the_number_of_exchanges_is_limited() {
         let store = HistoryStore::in_memory().unwrap();
         for n in 0..MAX_EXCHANGES + 3 {
             add(&store, "ada", &n.to_string()).await;
@@ -382,6 +382,6 @@ mod tests {
         let path = folder.path().join("assistant.db");
         Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 9").unwrap();
         let error = HistoryStore::open(&path).unwrap_err().to_string();
-        assert!(error.contains("newer version") && error.contains("form 9"), "{error}");
+        assert!(error.contains("newer version") && error.contains("schema version 9"), "{error}");
     }
 }

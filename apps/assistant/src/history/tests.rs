@@ -1,4 +1,4 @@
-//! Conversations of all lengths and wishes.
+//! Conversations of all lengths and retentions.
 
 use async_trait::async_trait;
 use futures_util::{StreamExt as _, stream};
@@ -8,7 +8,7 @@ use toolyard_agent::model::{
 
 use super::*;
 
-/// Says one thing, fails, or never answers.
+/// A model that answers with a fixed text, fails, or never answers.
 #[derive(Debug)]
 enum Writer {
     Says(&'static str),
@@ -107,7 +107,7 @@ async fn forever_outlives_a_restart_but_not_another_choice() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_not_read_and_falls_out_with_a_summary() {
+async fn exchanges_over_the_limit_are_replaced_by_a_summary() {
     let limits = HistoryLimits { tokens: 200, ..HistoryLimits::default() };
     let (history, _folder) = history(limits);
     assert!(!have(&history, HistoryRetention::Session, 4).await);
@@ -122,7 +122,7 @@ async fn what_does_not_fit_is_not_read_and_falls_out_with_a_summary() {
         history.load_prior(&ada(), history.retention_for(&ada(), HistoryRetention::Session)).await.unwrap();
     assert_eq!(before.summary.as_deref(), Some("They spoke of milk."));
     assert!(!before.messages.is_empty() && before.messages.len() < read);
-    // There is room again, so nothing falls out with the next.
+    // There is room again, so the next exchange needs no trimming.
     assert!(!history.remember(&ada(), &before, &exchange(9)).await.unwrap());
     history.trim(&ada(), &asked(&history).await, Some(Arc::new(Writer::Fails))).await.unwrap();
     assert_eq!(
@@ -137,7 +137,7 @@ async fn what_does_not_fit_is_not_read_and_falls_out_with_a_summary() {
 }
 
 #[tokio::test]
-async fn a_model_that_fails_hangs_or_talks_too_much_does_no_harm() {
+async fn a_summary_model_that_fails_hangs_or_writes_too_much_does_no_harm() {
     let limits = HistoryLimits { tokens: 100, summary_tokens: 10, summary_s: 0, ..HistoryLimits::default() };
     let (history, _folder) = history(limits);
     for writer in [Writer::Fails, Writer::Hangs] {
@@ -162,7 +162,7 @@ async fn a_model_that_fails_hangs_or_talks_too_much_does_no_harm() {
 }
 
 #[tokio::test]
-async fn forgotten_stays_forgotten_even_for_a_question_that_was_under_way() {
+async fn a_deleted_conversation_is_not_restored_by_a_running_question() {
     let (history, _folder) = history(HistoryLimits::default());
     have(&history, HistoryRetention::Forever, 1).await;
     let before =
@@ -175,7 +175,7 @@ async fn forgotten_stays_forgotten_even_for_a_question_that_was_under_way() {
 }
 
 #[tokio::test]
-async fn what_was_under_way_does_not_come_back_after_the_session_or_another_choice() {
+async fn a_running_answer_is_not_stored_after_the_session_or_another_choice() {
     let (history, _folder) = history(HistoryLimits::default());
     // Asked while the session was open, and read only after its end.
     let early = history.retention_for(&ada(), HistoryRetention::Session);

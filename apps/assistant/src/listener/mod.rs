@@ -1,11 +1,12 @@
-//! Whether something was said to the assistant, and what. Pure: transcripts, presses and the time come in, a verdict comes out.
+//! Decides whether speech is a question to the assistant. Pure: it gets transcripts, button presses and the time, and returns a
+//! decision.
 //!
 //! | look for | in |
 //! | --- | --- |
 //! | the rules, one after the other | [`QuestionListener`] |
 //! | wake words | [`wake`] |
 //! | stop, yes, no, forget, thank you | [`phrases`] |
-//! | text as it is compared | [`normal`] |
+//! | normalized text for comparison | [`normalized`] |
 
 pub mod normalized;
 pub mod phrases;
@@ -25,17 +26,17 @@ use self::{
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ListeningSettings {
-    /// After an answer, this long a question needs no wake word. 0 is never.
+    /// How long after an answer a question needs no wake word. 0 means never.
     pub follow_up_ms: u64,
-    /// Words that are not final end a question after so long without new ones.
+    /// A question ends after this time without new words, if they are not final.
     pub silence_ms: u64,
-    /// Final words end a question after so long without new ones. 0 is at once.
+    /// A question ends after this time without new words, if they are final. 0 means at once.
     pub after_final_ms: u64,
-    /// After a wake word or a press alone, so long is waited for a question.
+    /// How long to wait for a question after a wake word or a button press.
     pub wait_ms: u64,
-    /// Longest question.
+    /// Longest duration of a question.
     pub longest_ms: u64,
-    /// The same question within this time is an echo of the recognizer.
+    /// The same question within this time is ignored as an echo of the recognizer.
     pub repeat_ms: u64,
 }
 
@@ -52,35 +53,35 @@ impl Default for ListeningSettings {
     }
 }
 
-/// A piece of speech, as a recognizer gives it: the words of an utterance so far.
+/// A transcript of the recognizer: the words of an utterance so far.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SpeechPiece<'a> {
     /// All words of the utterance so far.
     pub text: &'a str,
     /// Whether they will not change any more.
     pub is_final: bool,
-    /// Which utterance, where the recognizer says so.
+    /// The id of the utterance, if the recognizer gives one.
     pub utterance: Option<&'a str>,
-    /// Who spoke, where the recognizer says so.
+    /// The id of the speaker, if the recognizer gives one.
     pub speaker: Option<&'a str>,
 }
 
-/// What follows from what was heard.
+/// What to do after speech, a button press or a timeout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListenerDecision {
-    /// It was not for the assistant, or nothing follows yet.
+    /// Nothing: the speech was not for the assistant, or is not complete.
     Nothing,
-    /// The assistant was addressed and waits for the question.
+    /// Show that the assistant waits for the question.
     Listening,
-    /// This was asked.
+    /// Answer this question.
     Question(String),
-    /// The user wants nothing, or nothing any more.
+    /// Cancel the running answer or question.
     Cancelled,
-    /// Nothing was asked after all.
+    /// Stop listening: no question was asked.
     GaveUp,
 }
 
-/// Who may speak without a wake word.
+/// When a question needs no wake word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FollowUpWindow {
     Closed,
@@ -94,12 +95,12 @@ struct SpokenQuestion {
     begun: Instant,
     last: Instant,
     speaker: Option<String>,
-    /// Words of utterances that are over.
+    /// Words of finished utterances.
     done: String,
-    /// Words of the one that is not.
+    /// Words of the current utterance.
     current: String,
     utterance: Option<String>,
-    /// Whether the wake word stands in the current utterance, and so can be taken back.
+    /// Whether the wake word is in the current utterance, so that the recognizer may still revise it.
     woken_here: bool,
     is_final: bool,
 }
@@ -110,24 +111,24 @@ impl SpokenQuestion {
     }
 }
 
-/// Listens for one user.
+/// Listens to one user.
 #[derive(Debug)]
 pub struct QuestionListener {
     words: Arc<WakeWords>,
     patience: ListeningSettings,
     window: FollowUpWindow,
-    /// Whether an answer is under way: then only a wake word or a stop counts.
+    /// Whether an answer is running: then only a wake word or a stop phrase counts.
     is_busy: bool,
     question: Option<SpokenQuestion>,
-    /// The utterance that has been dealt with: its further versions are no news.
+    /// The utterance that was handled last; its later versions are ignored.
     spent: Option<String>,
-    /// What was asked last, compared by its letters, and when.
+    /// The last question, normalized, and its time.
     last: Option<(String, Instant)>,
     speaker: Option<String>,
 }
 
 impl QuestionListener {
-    /// Nobody has said anything yet.
+    /// A listener that has heard nothing yet.
     pub fn new(words: Arc<WakeWords>, patience: ListeningSettings) -> Self {
         Self {
             words,
@@ -141,13 +142,13 @@ impl QuestionListener {
         }
     }
 
-    /// An answer is under way.
+    /// An answer has started.
     pub fn answer_started(&mut self) {
         (self.is_busy, self.window) = (true, FollowUpWindow::Closed);
     }
 
-    /// The answer can be read: whoever goes on asking is meant for us until it is gone. Not while it is spoken, since the
-    /// microphone hears that as well.
+    /// The answer is shown. Follow-up questions need no wake word until it is over. Not called while the answer is spoken,
+    /// because the microphone picks that up.
     pub fn answer_readable(&mut self) {
         (self.is_busy, self.window) = (false, self.if_follow_ups(FollowUpWindow::Open));
     }
@@ -162,7 +163,7 @@ impl QuestionListener {
         if self.patience.follow_up_ms == 0 { FollowUpWindow::Closed } else { window }
     }
 
-    /// The button was pressed: it begins a question, and ends whatever is under way.
+    /// The button was pressed. It starts a question, or cancels the running question or answer.
     pub fn on_press(&mut self, now: Instant) -> ListenerDecision {
         if self.is_busy || self.question.is_some() {
             return self.cancel();
@@ -172,12 +173,12 @@ impl QuestionListener {
         ListenerDecision::Listening
     }
 
-    /// Somebody spoke.
+    /// Handles a transcript.
     pub fn on_speech(&mut self, heard: SpeechPiece<'_>, now: Instant) -> ListenerDecision {
         if heard.utterance.is_some() && heard.utterance == self.spent.as_deref() {
             return ListenerDecision::Nothing;
         }
-        let verdict = if self.question.is_some() {
+        let decision = if self.question.is_some() {
             self.continue_question(heard, now)
         } else {
             self.detect_question(heard, now)
@@ -185,10 +186,10 @@ impl QuestionListener {
         if heard.is_final && self.question.is_none() {
             self.spent = heard.utterance.map(str::to_owned);
         }
-        verdict
+        decision
     }
 
-    /// Time passed.
+    /// Handles the passing of time.
     pub fn tick(&mut self, now: Instant) -> ListenerDecision {
         if self.next_tick().is_none_or(|due| now < due) {
             return ListenerDecision::Nothing;
@@ -196,7 +197,7 @@ impl QuestionListener {
         self.end_question(now)
     }
 
-    /// When [`QuestionListener::tick`] is to be called.
+    /// When [`QuestionListener::tick`] must be called.
     pub fn next_tick(&self) -> Option<Instant> {
         let question = self.question.as_ref()?;
         let ms = Duration::from_millis;
@@ -208,7 +209,7 @@ impl QuestionListener {
         Some((question.last + after).min(question.begun + ms(self.patience.longest_ms)))
     }
 
-    /// Nothing is being asked: is it now?
+    /// Checks whether speech starts a question.
     fn detect_question(&mut self, heard: SpeechPiece<'_>, now: Instant) -> ListenerDecision {
         if let Some(after) = self.words.text_after(heard.text) {
             self.begin_question(now, heard.speaker);
@@ -237,13 +238,13 @@ impl QuestionListener {
         }
         self.begin_question(now, heard.speaker);
         match self.update_question(heard.text.to_owned(), heard, now, false) {
-            // Only somebody who was waited for is told that they are heard.
+            // "Listening" is shown only after a wake word or a button press.
             ListenerDecision::Listening => ListenerDecision::Nothing,
-            verdict => verdict,
+            decision => decision,
         }
     }
 
-    /// Something is being asked: this belongs to it, or not.
+    /// Adds speech to the current question, if it belongs to it.
     fn continue_question(&mut self, heard: SpeechPiece<'_>, now: Instant) -> ListenerDecision {
         let Some(question) = &mut self.question else { return ListenerDecision::Nothing };
         let other = |known: &String| heard.speaker.is_some_and(|speaker| speaker != known);
@@ -252,7 +253,7 @@ impl QuestionListener {
         }
         let is_same = match (&question.utterance, heard.utterance) {
             (Some(before), Some(now)) => before == now,
-            // Recognizers that name no utterances begin a new one after final words.
+            // Recognizers without utterance ids start a new utterance after final words.
             _ => !question.is_final,
         };
         if !is_same {
@@ -264,7 +265,7 @@ impl QuestionListener {
         let text = match self.words.text_after(heard.text) {
             Some(after) => after.to_owned(),
             None if woken_here && is_final => {
-                // The recognizer thought better of it: there was no wake word.
+                // The recognizer revised its transcript: there was no wake word.
                 self.question = None;
                 return ListenerDecision::GaveUp;
             }
@@ -274,7 +275,7 @@ impl QuestionListener {
         let woken = woken_here || self.words.text_after(heard.text).is_some();
         match self.update_question(text, heard, now, woken) {
             ListenerDecision::Listening => ListenerDecision::Nothing,
-            verdict => verdict,
+            decision => decision,
         }
     }
 
@@ -291,7 +292,7 @@ impl QuestionListener {
         });
     }
 
-    /// The words of the current utterance are these.
+    /// Sets the words of the current utterance.
     fn update_question(
         &mut self,
         text: String,
@@ -317,7 +318,7 @@ impl QuestionListener {
         if is_empty { ListenerDecision::Listening } else { ListenerDecision::Nothing }
     }
 
-    /// The question is over.
+    /// Ends the question.
     fn end_question(&mut self, now: Instant) -> ListenerDecision {
         let Some(question) = self.question.take() else { return ListenerDecision::Nothing };
         let text: String = question.full_text().chars().take(normalized::MAX_CHARS).collect();
@@ -349,7 +350,7 @@ impl QuestionListener {
         ListenerDecision::Cancelled
     }
 
-    /// Whether it was said by whoever asked last, as far as that is known.
+    /// Whether the speaker is the one who asked last, as far as known.
     pub fn is_same_speaker(&self, speaker: Option<&str>) -> bool {
         match (&self.speaker, speaker) {
             (Some(ours), Some(speaker)) => ours == speaker,

@@ -1,17 +1,17 @@
-//! Text as it is compared: small letters without accents, nothing but letters and digits, and where each of them came from.
+//! Normalized text for comparison: only letters and digits, in lower case and without accents, with their original positions.
 
 use unicode_normalization::{UnicodeNormalization as _, char::is_combining_mark};
 
-/// Longest transcript that is looked at, in characters; speech is far shorter.
+/// Longest transcript that is considered, in characters; speech is far shorter.
 pub const MAX_CHARS: usize = 2_000;
 
 /// One letter or digit of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct NormalizedLetter {
     letter: char,
-    /// Where the character that it came from ends, in bytes.
+    /// The end of its original character, in bytes.
     end: usize,
-    /// Whether a word may begin here.
+    /// Whether a word may start here.
     begins: bool,
     /// Whether a word may end here.
     ends: bool,
@@ -22,7 +22,7 @@ struct NormalizedLetter {
 pub struct NormalizedText(Vec<NormalizedLetter>);
 
 impl NormalizedText {
-    /// Reads a text.
+    /// Normalizes a text.
     pub fn new(text: &str) -> Self {
         let mut letters: Vec<NormalizedLetter> = Vec::new();
         let mut apart = true;
@@ -39,7 +39,7 @@ impl NormalizedText {
                 letters.push(NormalizedLetter { letter, end, begins, ends: free });
                 apart = false;
             }
-            // An accent that came by itself belongs to the letter before it.
+            // A combining mark belongs to the letter before it.
             apart |= !any && !is_combining_mark(character);
         }
         if let Some(last) = letters.last_mut() {
@@ -48,12 +48,12 @@ impl NormalizedText {
         Self(letters)
     }
 
-    /// Whether there is nothing to compare.
+    /// Whether there are no letters.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Where the last place ends in the text at which these letters stand as whole words, whatever is between them.
+    /// The end of the last occurrence of these letters as whole words, with anything in between, in bytes of the text.
     pub fn find_last(&self, letters: &[char]) -> Option<usize> {
         let count = letters.len();
         if count == 0 {
@@ -66,18 +66,18 @@ impl NormalizedText {
         })
     }
 
-    /// The letters alone, to compare whole texts.
+    /// Only the letters, to compare whole texts.
     pub fn letters(&self) -> String {
         self.0.iter().map(|letter| letter.letter).collect()
     }
 }
 
-/// The letters of a text alone: `Hé, Tool-Yard` is `hetoolyard`.
+/// The normalized letters of a text: `Hé, Tool-Yard` is `hetoolyard`.
 pub fn comparison_key(text: &str) -> String {
     NormalizedText::new(text).letters()
 }
 
-/// A character without its accents, in small letters; nothing where it is no letter or digit.
+/// A character in lower case without accents; nothing if it is not a letter or digit.
 fn fold_char(character: char) -> impl Iterator<Item = char> {
     std::iter::once(character)
         .nfkd()
@@ -86,7 +86,7 @@ fn fold_char(character: char) -> impl Iterator<Item = char> {
         .filter(|part| part.is_alphanumeric())
 }
 
-/// Scripts that put no spaces between words: every character may begin or end one.
+/// Whether a letter belongs to a script without spaces: every character may start or end a word.
 fn is_unspaced(letter: char) -> bool {
     matches!(letter,
         '\u{0e00}'..='\u{0eff}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}'
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_place_counts() {
+    fn the_last_occurrence_counts() {
         assert_eq!(after("hey mentra hey mentra stop", "hey mentra"), Some(" stop"));
     }
 
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_cut_and_nothing_is_found_in_nothing() {
+    fn long_texts_are_truncated_and_empty_texts_match_nothing() {
         let long = "a ".repeat(MAX_CHARS) + "hey mentra";
         assert_eq!(after(&long, "hey mentra"), None);
         assert_eq!(after("hey", ""), None);

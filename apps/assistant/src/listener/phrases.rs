@@ -1,9 +1,9 @@
-//! Things that people say to an assistant which need no model: stop, yes, no, forget, thank you. Compared as a whole, so a
-//! sentence that merely contains one of them is a question.
+//! Phrases that need no model: stop, yes, no, forget, thank you. An utterance must be exactly such a phrase; a sentence that
+//! only contains one is a question.
 
 use super::normalized;
 
-/// What a whole utterance means.
+/// The meaning of a whole utterance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PhraseMeaning {
     /// Never mind; stop.
@@ -14,7 +14,7 @@ pub enum PhraseMeaning {
     No,
     /// Forget what we talked about.
     Forget,
-    /// Thank you; nothing more is wanted.
+    /// Thank you; no further question.
     Thanks,
 }
 
@@ -233,8 +233,7 @@ const THANKS: &[&str] = &[
     "谢谢",
 ];
 
-/// What an utterance means, as far as it is waited for. `yes` and `no` are looked for only where something was asked,
-/// because outside of that they mean nothing.
+/// The meaning of an utterance. `yes` and `no` are recognized only if a question was asked (`asked`).
 pub fn phrase_meaning(text: &str, asked: bool) -> Option<PhraseMeaning> {
     let said = normalized::comparison_key(text);
     if said.is_empty() {

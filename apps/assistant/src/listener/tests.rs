@@ -1,4 +1,4 @@
-//! Transcripts as recognizers write them, and what follows.
+//! Transcripts as recognizers send them, and the decisions.
 
 use super::*;
 
@@ -61,7 +61,7 @@ fn words_that_never_become_final_end_after_a_silence() {
     let mut room = Room::new();
     room.says(0, "hey toolyard what", false);
     room.says(1_000, "hey toolyard what time", false);
-    // The same words again are no news.
+    // The same words again change nothing.
     room.says(2_000, "hey toolyard what time", false);
     assert_eq!(room.listener.next_tick(), Some(room.at(2_500)));
     assert_eq!(room.tick(2_499), ListenerDecision::Nothing);
@@ -95,7 +95,7 @@ fn utterances_are_joined_where_a_pause_is_allowed() {
 }
 
 #[test]
-fn a_question_does_not_last_for_ever() {
+fn a_question_ends_after_its_longest_duration() {
     let mut room = Room::new();
     room.says(0, "hey toolyard a", false);
     for second in 1..15 {
@@ -106,7 +106,7 @@ fn a_question_does_not_last_for_ever() {
 }
 
 #[test]
-fn a_wake_word_that_is_taken_back_was_none() {
+fn a_revised_wake_word_cancels_the_question() {
     let mut room = Room::new();
     room.says(0, "hey mentra", false);
     assert_eq!(room.says(200, "hey men trap that animal", true), ListenerDecision::GaveUp);
@@ -165,7 +165,7 @@ fn while_an_answer_is_under_way_only_a_wake_word_or_a_stop_counts() {
 }
 
 #[test]
-fn a_repeat_is_an_echo_for_ten_seconds() {
+fn a_repeated_question_is_ignored_for_ten_seconds() {
     let mut room = Room::new();
     assert_eq!(room.says(0, "hey toolyard add milk", true), asked("add milk"));
     assert_eq!(room.says(9_000, "Hey Toolyard, add milk.", true), ListenerDecision::Nothing);
@@ -173,7 +173,7 @@ fn a_repeat_is_an_echo_for_ten_seconds() {
 }
 
 #[test]
-fn somebody_else_does_not_finish_the_question() {
+fn another_speaker_does_not_continue_the_question() {
     let mut room = Room::new();
     let say = |text, speaker| SpeechPiece { text, is_final: true, utterance: None, speaker: Some(speaker) };
     assert_eq!(room.hear(0, say("hey toolyard", "1")), ListenerDecision::Listening);
@@ -185,7 +185,7 @@ fn somebody_else_does_not_finish_the_question() {
 }
 
 #[test]
-fn a_question_is_bounded() {
+fn a_question_has_a_maximum_length() {
     let mut room = Room::new();
     let long = format!("hey toolyard {}", "x".repeat(1_000_000));
     let ListenerDecision::Question(text) = room.says(0, &long, true) else { panic!("nothing was asked") };

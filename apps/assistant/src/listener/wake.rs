@@ -1,4 +1,4 @@
-//! Wake words: which there are, and where the question after one begins.
+//! Wake words, and the question after one.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use super::normalized::{NormalizedText, comparison_key};
 
 /// Most wake words.
 pub const MAX_WAKE_WORDS: usize = 200;
-/// Fewest letters of a wake word: shorter ones are heard everywhere.
+/// Fewest letters of a wake word: shorter ones would match too often.
 pub const MIN_LETTERS: usize = 5;
 
-/// The wake words of somebody who configured none, by language.
+/// The default wake words, by language.
 pub const DEFAULTS: &[(&str, &[&str])] = &[
     (
         "en",
@@ -36,23 +36,23 @@ pub const DEFAULTS: &[(&str, &[&str])] = &[
 /// Why the wake words cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WakeWordError {
-    /// It would be heard everywhere.
-    #[error("wake.{0}: `{1}` has fewer than {MIN_LETTERS} letters; it would be heard everywhere")]
+    /// It would match too often.
+    #[error("wake.{0}: `{1}` has fewer than {MIN_LETTERS} letters; it would match too often")]
     Short(String, String),
     /// There are none.
-    #[error("wake: there is no wake word left; give at least one")]
+    #[error("wake: no wake words; configure at least one")]
     None,
     /// There are too many.
-    #[error("wake: {0} wake words; at most {MAX_WAKE_WORDS}")]
+    #[error("wake: {0} wake words; at most {MAX_WAKE_WORDS} are allowed")]
     Many(usize),
 }
 
-/// All wake words, of all languages: whoever speaks two says either.
+/// All wake words, of all languages: users may switch between languages.
 #[derive(Debug, Clone)]
 pub struct WakeWords(Vec<Vec<char>>);
 
 impl WakeWords {
-    /// The defaults, with the lists of some languages replaced.
+    /// The defaults, except for languages that are configured.
     pub fn new(configured: &BTreeMap<String, Vec<String>>) -> Result<Self, WakeWordError> {
         let defaults = DEFAULTS.iter().filter(|(language, _)| !configured.contains_key(*language));
         let defaults = defaults.flat_map(|(language, list)| list.iter().map(move |word| (*language, *word)));
@@ -76,7 +76,7 @@ impl WakeWords {
         }
     }
 
-    /// What was said after the last wake word; nothing where there is none.
+    /// The text after the last wake word; `None` if there is no wake word.
     pub fn text_after<'a>(&self, text: &'a str) -> Option<&'a str> {
         let normal = NormalizedText::new(text);
         let end = self.0.iter().filter_map(|word| normal.find_last(word)).max()?;
@@ -90,7 +90,7 @@ impl WakeWords {
 
 impl Default for WakeWords {
     fn default() -> Self {
-        // The defaults are fine; a test says so.
+        // A test checks that the defaults are valid.
         Self::new(&BTreeMap::new()).unwrap_or(Self(Vec::new()))
     }
 }
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_after_is_the_question() {
+    fn the_text_after_the_wake_word_is_the_question() {
         let words = WakeWords::default();
         for (text, question) in [
             ("Hey Toolyard, what time is it?", Some("what time is it?")),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_work_is_refused() {
+    fn unusable_wake_words_are_refused() {
         let of = |list: Vec<String>| WakeWords::new(&BTreeMap::from([("en".to_owned(), list)]));
         assert_eq!(
             of(vec!["hey!".to_owned()]).unwrap_err(),

@@ -1,4 +1,4 @@
-//! Answers as they come, on glasses that note what they show and speak and when. The time is the test's.
+//! Streamed answers on fake glasses that record what they show and speak and when. Time is controlled by the tests.
 
 use std::sync::Mutex;
 
@@ -20,7 +20,7 @@ use super::*;
 
 const AFTER: Duration = Duration::from_millis(250);
 
-/// Glasses that note everything, with the time in milliseconds.
+/// Glasses that record everything, with the time in milliseconds.
 struct Noted {
     device: GlassesProfile,
     began: Instant,
@@ -48,11 +48,11 @@ impl Glasses for Noted {
     async fn stop_speech(&self) {}
 }
 
-/// A telling under way.
+/// A running presentation.
 struct Stage {
     glasses: Arc<Noted>,
     approvals: Arc<ApprovalPrompt>,
-    enough: CancellationToken,
+    cancel: CancellationToken,
     speaks: bool,
 }
 
@@ -64,12 +64,12 @@ impl Stage {
         Self {
             glasses: Arc::new(glasses),
             approvals: Arc::default(),
-            enough: CancellationToken::new(),
+            cancel: CancellationToken::new(),
             speaks,
         }
     }
 
-    /// Tells what a script sends, and gives how it ended.
+    /// Presents what a script sends, and returns the ending.
     async fn tell<F: Future<Output = ()>>(
         &self,
         script: impl FnOnce(mpsc::Sender<TurnEvent>) -> F,
@@ -82,7 +82,7 @@ impl Stage {
         notes: Arc<AnswerNotes>,
         script: impl FnOnce(mpsc::Sender<TurnEvent>) -> F,
     ) -> AnswerEnding {
-        let teller = AnswerPresenter {
+        let presenter = AnswerPresenter {
             glasses: self.glasses.clone(),
             device: self.glasses.device(),
             speaks: self.speaks,
@@ -91,18 +91,18 @@ impl Stage {
             acknowledge: DelayNotice::new(AFTER, ACKNOWLEDGED_AGAIN, Instant::now()),
             approvals: self.approvals.clone(),
             notes,
-            enough: self.enough.clone(),
+            cancel: self.cancel.clone(),
         };
         let (events, coming) = mpsc::channel(8);
         let (sentences, spoken) = mpsc::channel(8);
         let (ended, ending) = oneshot::channel();
-        let told = watch::Sender::new(false);
+        let text_complete = watch::Sender::new(false);
         tokio::join!(
             script(events),
-            teller.present_answer(coming, sentences, ended, &told),
+            presenter.present_answer(coming, sentences, ended, &text_complete),
             speak_sentences(&*self.glasses, spoken)
         );
-        assert!(*told.borrow());
+        assert!(*text_complete.borrow());
         ending.await.unwrap()
     }
 
@@ -188,7 +188,7 @@ async fn a_slow_model_is_acknowledged_in_time_and_only_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_long_always_sees_that_it_goes_on() {
+async fn a_long_wait_always_shows_a_notice() {
     let stage = Stage::new("Simulated Glasses", true);
     stage
         .tell(|events| async move {
@@ -229,7 +229,7 @@ async fn a_slow_app_is_named_and_a_fast_one_is_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_said_before_a_call_is_a_sentence_of_its_own() {
+async fn text_before_a_call_is_a_separate_sentence() {
     let stage = Stage::new("Simulated Glasses", true);
     stage
         .tell(|events| async move {
@@ -249,7 +249,7 @@ async fn what_is_said_before_a_call_is_a_sentence_of_its_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_said_over_a_question_to_the_user() {
+async fn nothing_is_spoken_during_an_approval_question() {
     let stage = Stage::new("Even Realities G1", false);
     let asking = stage.approvals.ask_user(async {}, Duration::from_secs(15));
     let telling = stage.tell(|events| async move {
@@ -267,14 +267,14 @@ async fn nothing_is_said_over_a_question_to_the_user() {
         .await;
     });
     tokio::join!(asking, telling);
-    // The question is over after 15 s; what still takes longer is told as ever.
+    // The question is over after 15 s; a longer delay is reported as usual.
     assert_eq!(stage.shown(), [(18_250, "One moment ...".to_owned()), (20_000, "No.".to_owned())]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_app_that_answers_itself_ends_the_turn_in_silence() {
     let stage = Stage::new("Simulated Glasses", true);
-    let enough = stage.enough.clone();
+    let cancel = stage.cancel.clone();
     let ending = stage
         .tell(|events| async move {
             send(
@@ -283,10 +283,10 @@ async fn an_app_that_answers_itself_ends_the_turn_in_silence() {
             )
             .await;
             pass(1).await;
-            assert!(!enough.is_cancelled(), "the other call runs");
+            assert!(!cancel.is_cancelled(), "the other call runs");
             send(events.clone(), [done("2", "b", true, &[])]).await;
-            enough.cancelled().await;
-            // What a model says before it hears of it does not count.
+            cancel.cancelled().await;
+            // Text of the model before the cancellation reaches it does not count.
             send(
                 events,
                 [TurnEvent::StepBegins, text("I have added it. "), TurnEvent::Ends(TurnEndReason::Cancelled)],
@@ -299,7 +299,7 @@ async fn an_app_that_answers_itself_ends_the_turn_in_silence() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_only_one_of_two_apps_answers_itself_the_model_goes_on() {
+async fn if_only_one_of_two_apps_presents_its_answer_the_model_continues() {
     let stage = Stage::new("Even Realities G1", false);
     let ending = stage
         .tell(|events| async move {
@@ -314,7 +314,7 @@ async fn where_only_one_of_two_apps_answers_itself_the_model_goes_on() {
             send(events, [TurnEvent::StepBegins, text("And b."), TurnEvent::Ends(TurnEndReason::Stop)]).await;
         })
         .await;
-    assert_eq!((ending, stage.enough.is_cancelled()), (AnswerEnding::ModelText, false));
+    assert_eq!((ending, stage.cancel.is_cancelled()), (AnswerEnding::ModelText, false));
     assert_eq!(stage.texts(), ["And b."]);
 }
 
@@ -341,13 +341,13 @@ async fn pages_turn_by_themselves_and_follow_ups_come_last() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_cannot_run_is_the_answer_only_where_there_is_no_other() {
+async fn a_tool_that_cannot_run_is_the_answer_only_if_there_is_no_other() {
     let refused = || {
         let notes = Arc::new(AnswerNotes::default());
         notes.set_last_words("It needs a camera.".to_owned());
         notes
     };
-    // Alone: the turn ends with the reason, whatever was said before the call.
+    // The only call: the turn ends with the reason, whatever text came before it.
     let stage = Stage::new("Even Realities G1", false);
     let ending = stage
         .tell_with(refused(), |events| async move {
@@ -362,8 +362,8 @@ async fn a_tool_that_cannot_run_is_the_answer_only_where_there_is_no_other() {
         })
         .await;
     assert_eq!(ending, AnswerEnding::OwnText("It needs a camera.".to_owned()));
-    assert!(stage.enough.is_cancelled() && stage.texts().last().unwrap() == "It needs a camera.");
-    // Beside others, and before another: the model tells what came of all.
+    assert!(stage.cancel.is_cancelled() && stage.texts().last().unwrap() == "It needs a camera.");
+    // With other calls before or after: the model's text covers all of them.
     let stage = Stage::new("Even Realities G1", false);
     let ending = stage
         .tell_with(refused(), |events| async move {
@@ -386,12 +386,12 @@ async fn a_tool_that_cannot_run_is_the_answer_only_where_there_is_no_other() {
             send(events, rest).await;
         })
         .await;
-    assert_eq!((ending, stage.enough.is_cancelled()), (AnswerEnding::ModelText, false));
+    assert_eq!((ending, stage.cancel.is_cancelled()), (AnswerEnding::ModelText, false));
     assert_eq!(stage.texts(), ["Milk and bread."]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn failures_are_told_in_words() {
+async fn failures_are_reported_in_plain_words() {
     let trouble = |kind| {
         TurnEndReason::Failed(ModelError {
             kind,
@@ -458,7 +458,7 @@ async fn without_a_display_everything_is_spoken_and_nothing_shown() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_without_end_is_cut() {
+async fn an_endless_answer_is_truncated() {
     let stage = Stage::new("Even Realities G1", false);
     stage
         .tell(|events| async move {
@@ -475,7 +475,7 @@ async fn an_answer_without_end_is_cut() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_device_that_never_says_that_it_has_spoken_holds_up_nothing_for_long() {
+async fn a_device_that_never_reports_the_end_of_speech_does_not_block() {
     struct Mute;
     #[async_trait]
     impl Glasses for Mute {

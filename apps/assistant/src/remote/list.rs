@@ -1,4 +1,4 @@
-//! A user's tools as the platform lists them, made ready for a turn.
+//! Reads the platform's tool listing of a user and prepares it for a turn.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -12,15 +12,15 @@ use toolyard_agent::{
 use toolyard_app_sdk::PackageName;
 use toolyard_protocol::{
     ToolName,
-    api::HiddenTool,
+    api::{HiddenKind, HiddenTool},
     tool::{ActivationPhrases, ToolExtensions},
 };
 
 use crate::{listener::normalized, localization::primary_subtag};
 
-/// Most hidden tools of which a model is told.
+/// Most hidden tools that are described to a model.
 const MAX_HIDDEN: usize = 16;
-/// Most phrases that are put into a description.
+/// Most activation phrases in a description.
 const MAX_HINTS: usize = 6;
 
 #[derive(Deserialize)]
@@ -45,7 +45,7 @@ struct ToolListEntry {
     mentra_extensions: Option<ToolExtensions>,
 }
 
-/// Only what was said counts: a tool that says nothing is not asked about.
+/// Only explicit hints count: a tool without them runs without approval.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct AnnotationHints {
@@ -53,32 +53,32 @@ struct AnnotationHints {
     title: Option<String>,
 }
 
-/// What the assistant does before a tool runs.
+/// What to do before a tool runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolRunPolicy {
     /// Nothing.
     Run,
-    /// It asks the user.
+    /// Ask the user.
     Ask,
-    /// It does not run it, and says why.
+    /// Do not run it, and explain why.
     Refuse(String),
 }
 
 /// The tools of one user, in one language.
 #[derive(Debug)]
 pub struct UserTools {
-    /// For a turn.
+    /// The view for a turn.
     pub view: Arc<ToolView>,
     own: Arc<IndexedTools>,
     policies: HashMap<String, ToolRunPolicy>,
-    /// Tools that can be called, apart from the assistant's own.
+    /// The number of tools, without the assistant's own.
     pub count: usize,
-    /// Hidden tools and why, for the model.
+    /// Hidden tools with the reason, for the model.
     pub hidden: Vec<(String, String)>,
 }
 
 impl UserTools {
-    /// Reads a listing. Phrases in other languages than the user's are left to the search.
+    /// Parses a listing. Phrases in other languages are used only for the shortlist.
     pub fn parse_listing(body: &[u8], language: &str, own: &PackageName) -> Result<Self, serde_json::Error> {
         let body: UserToolsBody = serde_json::from_slice(body)?;
         let count = body.tools.iter().filter(|tool| tool.name.package() != own).count();
@@ -90,7 +90,7 @@ impl UserTools {
             care.insert(alias.clone(), if asks { ToolRunPolicy::Ask } else { ToolRunPolicy::Run });
             offered.push(Arc::new(tool.into_offered(alias, language)));
         }
-        let by_hardware = |hidden: &&HiddenTool| hidden.reason.starts_with("needs ");
+        let by_hardware = |hidden: &&HiddenTool| hidden.kind == HiddenKind::Hardware;
         let hidden: Vec<_> = body.hidden.iter().filter(by_hardware).take(MAX_HIDDEN).collect();
         for tool in &hidden {
             let alias = tool.name.alias().as_str().to_owned();
@@ -103,12 +103,12 @@ impl UserTools {
         Ok(Self { view: Arc::new(ToolView::with_all(own.clone())), own, policies: care, count, hidden })
     }
 
-    /// What is done before this tool runs.
+    /// What to do before this tool runs.
     pub fn run_policy(&self, alias: &str) -> ToolRunPolicy {
         self.policies.get(alias).cloned().unwrap_or(ToolRunPolicy::Run)
     }
 
-    /// The one tool with exactly this activation phrase that needs nothing else to run.
+    /// The only tool with exactly this activation phrase and without required arguments.
     pub fn find_by_phrase(&self, text: &str, language: &str) -> Option<&Arc<TurnTool>> {
         let said = normalized::comparison_key(text);
         let speaks = |tag: &Option<String>| tag.as_deref().is_none_or(|tag| primary_subtag(tag) == language);
@@ -152,7 +152,7 @@ impl ToolListEntry {
     }
 }
 
-/// The description with the phrases of the user's language: a model that reads them takes the tool when it hears one.
+/// Adds the activation phrases of the user's language to the description, so that the model chooses the tool for them.
 fn with_hints(description: String, phrases: Option<&ActivationPhrases>, language: &str) -> String {
     let all = phrases.map(phrases_of).unwrap_or_default();
     let speaks = |(_, tag): &&(&str, Option<&str>)| tag.is_none_or(|tag| primary_subtag(tag) == language);
@@ -164,7 +164,7 @@ fn with_hints(description: String, phrases: Option<&ActivationPhrases>, language
     format!("{description}\nUse this tool when the user says something like {}.", hints.join(", "))
 }
 
-/// A tool that these glasses cannot run, so that a model which is asked for it has something to call and learns why.
+/// A placeholder for a tool that these glasses cannot run: if the model calls it, the user learns why.
 fn unavailable_tool(tool: &HiddenTool, alias: String) -> TurnTool {
     let title = humanize_name(tool.name.local_name());
     let description = format!("{title}. It cannot run on these glasses: it {}.", tool.reason);
@@ -178,14 +178,14 @@ fn unavailable_tool(tool: &HiddenTool, alias: String) -> TurnTool {
     TurnTool { spec: Arc::new(spec), place: ToolLocation::Here, about, phrases: Vec::new() }
 }
 
-/// `take_photo` as people say it: `Take photo`.
+/// A tool name for people: `take_photo` becomes `Take photo`.
 fn humanize_name(name: &str) -> String {
     let words = name.replace(['_', '-', '.'], " ");
     let mut letters = words.trim().chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// The platform lists no names of apps, so the last part of the package stands in: `com.example.todo` is `Todo`.
+/// The app's name, from the last part of its package because listings have no app names: `com.example.todo` becomes `Todo`.
 fn app_name(package: &PackageName) -> String {
     humanize_name(package.as_str().rsplit('.').next().unwrap_or_default())
 }
@@ -212,8 +212,8 @@ mod tests {
                 tool("com.own:forget", json!({})),
             ],
             "hidden": [
-                { "name": "com.example.camera:take_photo", "reason": "needs a camera; Even Realities G1 has none" },
-                { "name": "com.example.todo:off", "reason": "switched off by the user" },
+                { "name": "com.example.camera:take_photo", "kind": "hardware", "reason": "needs a camera; Even Realities G1 has none" },
+                { "name": "com.example.todo:off", "kind": "switched-off", "reason": "switched off by the user" },
             ],
         });
         UserTools::parse_listing(body.to_string().as_bytes(), language, &"com.own".parse().unwrap()).unwrap()
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_says_so_is_asked_about() {
+    fn only_destructive_tools_need_approval() {
         let tools = read("en");
         assert_eq!(tools.run_policy("com_example_todo__wipe"), ToolRunPolicy::Ask);
         assert_eq!(tools.run_policy("com_example_todo__add"), ToolRunPolicy::Run);
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listing_that_is_none_is_an_error() {
+    fn an_invalid_listing_is_an_error() {
         assert!(UserTools::parse_listing(b"{}", "en", &"com.own".parse().unwrap()).is_err());
         assert!(UserTools::parse_listing(b"<html>", "en", &"com.own".parse().unwrap()).is_err());
     }

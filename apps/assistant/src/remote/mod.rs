@@ -1,10 +1,10 @@
-//! The tools of a turn, far away: listed and run by the platform over its public API, with the user asked where that is due.
+//! The user's tools: listed and run by the platform over its public API, with the user's approval if required.
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | requests and answers | [`cloud`] |
-//! | a listing, made ready for a model | [`list_tools`] |
-//! | what happens between a model's call and the request | [`RemoteTools`] |
+//! | requests and responses | [`platform`] |
+//! | a listing, prepared for a model | [`list`] |
+//! | from a model's call to the request | [`RemoteTools`] |
 
 pub mod list;
 pub mod platform;
@@ -37,30 +37,30 @@ use crate::{
     localization::{LocalizedMessage, SpokenLanguage},
 };
 
-/// Longest arguments that a user is read before they say yes, in letters.
+/// Longest arguments in an approval question, in letters.
 const MAX_SHOWN: usize = 80;
 
-/// What a turn has to know that its events do not tell.
+/// Notes of the tools for the presenter, beside the events of the turn.
 #[derive(Debug, Default)]
 pub struct AnswerNotes {
-    /// The whole answer, where a tool gave it: nothing is left for a model to say.
+    /// The complete answer, if a tool gave it and the model has nothing to add.
     last_words: Mutex<Option<String>>,
-    /// Said beside the answer.
+    /// A remark after the answer.
     remark: Mutex<Option<String>>,
 }
 
 impl AnswerNotes {
-    /// To be said beside the answer.
+    /// Sets a remark to present after the answer.
     pub fn set_remark(&self, words: String) {
         *self.remark.lock() = Some(words);
     }
 
-    /// What is to be said beside the answer; once.
+    /// Takes the remark.
     pub fn take_remark(&self) -> Option<String> {
         self.remark.lock().take()
     }
 
-    /// The whole answer, where a tool gave it.
+    /// The complete answer, if a tool gave it.
     pub fn last_words(&self) -> Option<String> {
         self.last_words.lock().clone()
     }
@@ -72,37 +72,37 @@ impl AnswerNotes {
 
 /// The tools of one question.
 pub struct RemoteTools {
-    /// Who runs them.
+    /// The platform that runs them.
     pub platform: Arc<PlatformClient>,
-    /// For whom.
+    /// The user.
     pub user: UserId,
     /// The first part of the user's language tag.
     pub tag: String,
-    /// For sentences.
+    /// The language of the assistant's own sentences.
     pub language: SpokenLanguage,
-    /// Who is asked, and on what.
+    /// The user's glasses, for approval questions.
     pub glasses: Arc<dyn Glasses>,
     /// Whether questions are spoken.
     pub speak: SpeechMode,
-    /// The open question.
+    /// The open approval question.
     pub approvals: Arc<ApprovalPrompt>,
-    /// How long it is open.
+    /// Timeout of an approval.
     pub approval_wait: Duration,
-    /// Longest call.
+    /// Timeout of a call.
     pub call_wait: Duration,
-    /// What the turn has to know.
+    /// Notes for the presenter.
     pub notes: Arc<AnswerNotes>,
-    /// What was listed already, for the first step.
+    /// A listing for the first step.
     pub listing: Mutex<Option<Arc<UserTools>>>,
 }
 
 impl RemoteTools {
-    /// A listing that was just made: the first step needs no other.
+    /// Sets a listing that was just fetched, so that the first step does not fetch it again.
     pub fn set_listing(&self, tools: Arc<UserTools>) {
         *self.listing.lock() = Some(tools);
     }
 
-    /// Asks the user. The wait begins when the question is on the glasses.
+    /// Asks the user for approval.
     async fn ask_permission(&self, tool: &TurnTool, call: &ModelToolCall) -> Result<(), ToolError> {
         let about = &tool.about;
         let (title, app) =
@@ -153,7 +153,7 @@ impl ToolProvider for RemoteTools {
     }
 }
 
-/// The tools of one step, as the server listed them.
+/// The tools of one step.
 struct ListedTools<'a> {
     remote: &'a RemoteTools,
     tools: Arc<UserTools>,
@@ -184,7 +184,7 @@ impl FrozenTools for ListedTools<'_> {
         }
         let running = remote.platform.execute_tool(&remote.user, &tool.about.name, &call.arguments, &news);
         let outcome = tokio::select! {
-            // Looked at first: what is not wanted any more is not sent.
+            // Checked first, so that a cancelled call is not sent.
             biased;
             () = cancel.cancelled() => Err(cancelled_error()),
             outcome = timeout(remote.call_wait, running) => outcome.unwrap_or_else(|_| Err(timeout_error())),
@@ -194,14 +194,14 @@ impl FrozenTools for ListedTools<'_> {
 }
 
 fn cancelled_error() -> ToolError {
-    ToolError::new(ErrorCode::Cancelled, "Nobody waits for it any more.")
+    ToolError::new(ErrorCode::Cancelled, "The call was cancelled.")
 }
 
 fn timeout_error() -> ToolError {
-    ToolError::new(ErrorCode::Timeout, "The tool did not answer in time; whether it ran is not known.")
+    ToolError::new(ErrorCode::Timeout, "The tool did not respond in time; whether it ran is not known.")
 }
 
-/// Whether an app is down, as far as a user cares: it was asked, and nothing came of it.
+/// Whether an error means to the user that the app is down.
 pub fn is_app_down(code: ErrorCode) -> bool {
     matches!(
         code,
@@ -215,10 +215,10 @@ pub fn is_app_down(code: ErrorCode) -> bool {
     )
 }
 
-/// An error with what a model shall do about it.
+/// Adds instructions for the model to an error.
 fn explain_error(mut error: ToolError, app: &str) -> ToolError {
     if is_app_down(error.code) {
-        tracing::warn!(app, %error, "an app does not answer");
+        tracing::warn!(app, %error, "app does not respond");
         let maybe = if error.code == ErrorCode::Timeout { " It may have run all the same." } else { "" };
         error.for_model = format!(
             "{app} does not answer right now.{maybe} Tell the user so in plain words, without technical terms, and do not call it \
@@ -228,7 +228,7 @@ fn explain_error(mut error: ToolError, app: &str) -> ToolError {
     error
 }
 
-/// The arguments as people read them: `: milk, 2`. Names are left out, and long texts cut.
+/// The values of the arguments for people, such as ` (milk, 2)`. Long ones are truncated.
 fn format_arguments(call: &ModelToolCall) -> String {
     let values: Vec<String> = match serde_json::from_str(call.arguments.get()) {
         Ok(serde_json::Value::Object(fields)) => fields
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn people_read_what_would_be_done() {
+    fn approval_questions_show_the_arguments() {
         assert_eq!(with(json!({ "todo_id": "7", "all": true })), " (7, true)");
         assert_eq!(with(json!({})), "");
         assert_eq!(with(json!("odd")), "");
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_down_is_told_without_technical_terms() {
+    fn an_app_that_is_down_is_reported_without_technical_terms() {
         let error = explain_error(
             ToolError::new(ErrorCode::AppNotAvailable, "connect ECONNREFUSED 127.0.0.1"),
             "Todo",

@@ -1,4 +1,4 @@
-//! The platform's public REST API, as an app uses it: with its own key, for one user at a time.
+//! A client of the platform's public REST API, as any app uses it: with its own key, for one user at a time.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -21,41 +21,41 @@ use toolyard_protocol::{
 
 use super::list::UserTools;
 
-/// Largest listing.
+/// Largest listing, in bytes.
 const MAX_LISTING: usize = 16 * 1024 * 1024;
-/// Largest result.
+/// Largest result, in bytes.
 const MAX_RESULT: usize = 2 * 1024 * 1024;
-/// Longest wait for a listing.
+/// Timeout of a listing.
 const LIST_WAIT: Duration = Duration::from_secs(10);
-/// Listings that are kept, of all users and languages; then all are asked for again.
+/// Most cached listings, of all users and languages; beyond it the cache is cleared.
 const MAX_KEPT: usize = 1_000;
 
-/// Why there is no listing.
+/// Why a listing failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ListingError {
     /// The app is not installed for the user, or its key is wrong.
-    #[error("the platform does not let this app act for the user: status {0}")]
+    #[error("the platform does not allow this app to act for the user: status {0}")]
     NotAllowed(StatusCode),
-    /// The platform is away, or not well.
-    #[error("the platform does not answer: {0}")]
+    /// The platform is unreachable or failing.
+    #[error("the platform is not available: {0}")]
     Down(String),
 }
 
-/// Why there is no connection to a platform.
+/// Why the client cannot be created.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlatformSetupError {
     /// Its URL.
-    #[error("the URL of the server cannot be used: {0}")]
+    #[error("invalid URL of the server: {0}")]
     Url(#[from] UrlRefused),
     /// The key.
-    #[error("the API key cannot stand in a header; copy it again from the registration")]
+    #[error("the API key is not valid in a header; copy it again from the registration")]
     Key,
 }
 
-/// By user and language: what was listed, and its tag.
+/// Cached listings with their ETag, by user and language.
 type ToolListings = HashMap<(UserId, String), (HeaderValue, Arc<UserTools>)>;
 
-/// A platform.
+/// A client of the platform.
 #[derive(Debug)]
 pub struct PlatformClient {
     client: HttpClient,
@@ -86,7 +86,7 @@ struct ExecuteFailure {
 }
 
 impl PlatformClient {
-    /// The platform at that URL. It was configured by whoever runs the assistant, so it may be anywhere.
+    /// A client for the platform at that URL. The operator configured it, so any address is allowed.
     pub fn new(server: &str, package: PackageName, key: &SecretText) -> Result<Self, PlatformSetupError> {
         let credential = HeaderValue::try_from(format!("Bearer {package}:{}", key.expose()));
         let mut credential = credential.map_err(|_| PlatformSetupError::Key)?;
@@ -100,7 +100,7 @@ impl PlatformClient {
         })
     }
 
-    /// The user's tools, with phrases in a language. Asked each time; what did not change is not sent again.
+    /// Lists the user's tools, with phrases in a language. Requested each time; an unchanged listing is not sent again.
     pub async fn list_tools(&self, user: &UserId, language: &str) -> Result<Arc<UserTools>, ListingError> {
         let key = (user.clone(), language.to_owned());
         let known = self.lock_listings().get(&key).cloned();
@@ -145,7 +145,7 @@ impl PlatformClient {
         self.listings.lock()
     }
 
-    /// Runs a tool by its canonical name, and tells of its progress. Dropping the future cancels the call.
+    /// Calls a tool by its canonical name and reports its progress. Dropping the future cancels the call.
     pub async fn execute_tool(
         &self,
         user: &UserId,
@@ -175,12 +175,12 @@ impl PlatformClient {
             .method(method)
             .uri(format!("{}{query}", self.server.join(path)))
             .header(header::AUTHORIZATION, self.credential.clone())
-            // As bytes: names of users need not be ASCII.
+            // As bytes: user ids need not be ASCII.
             .header("x-user-id", user.as_str().as_bytes())
     }
 }
 
-/// Progress, then the result.
+/// Reads progress events until the result.
 async fn follow_events(response: HttpResponse, news: &NoticeSink) -> CallOutcome {
     let mut events = response.into_events(MAX_RESULT);
     while let Some(event) = events.next().await.map_err(|error| broken_connection(&error))? {
@@ -203,7 +203,7 @@ fn parse_outcome(body: &[u8]) -> Option<CallOutcome> {
     let answer: ExecuteResponse<'_> = serde_json::from_slice(body).ok()?;
     if !answer.success {
         let failed = answer.error?;
-        // A code that is not known yet is the tool's failure in any case.
+        // An unknown code counts as a failure of the tool.
         let code = ErrorCode::from_wire(&failed.code).unwrap_or(ErrorCode::ExecutionError);
         let mut error = ToolError::new(code, failed.message);
         error.retryable = failed.retryable;
@@ -221,16 +221,16 @@ fn parse_outcome(body: &[u8]) -> Option<CallOutcome> {
 }
 
 fn unreachable_error(error: &dyn std::fmt::Display) -> ToolError {
-    ToolError::new(ErrorCode::NetworkError, "The platform of the apps cannot be reached.").with_cause(error)
+    ToolError::new(ErrorCode::NetworkError, "The app platform cannot be reached.").with_cause(error)
 }
 
 fn broken_connection(error: &dyn std::fmt::Display) -> ToolError {
-    ToolError::new(ErrorCode::InvalidResponse, "The connection broke; whether the tool ran is not known.")
+    ToolError::new(ErrorCode::InvalidResponse, "The connection was lost; whether the tool ran is not known.")
         .with_cause(error)
 }
 
 fn invalid_response_error(what: &str) -> ToolError {
-    ToolError::new(ErrorCode::InvalidResponse, "The platform's answer was not understood.").with_cause(what)
+    ToolError::new(ErrorCode::InvalidResponse, "The platform sent an invalid response.").with_cause(what)
 }
 
 #[cfg(test)]
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_none_is_refused_and_hidden() {
+    fn an_invalid_key_is_refused_and_keys_are_hidden() {
         let package = || "com.toolyard.assistant".parse::<PackageName>().unwrap();
         let bad = PlatformClient::new("http://127.0.0.1:1", package(), &SecretText::new("a\nb")).unwrap_err();
         assert_eq!(bad, PlatformSetupError::Key);

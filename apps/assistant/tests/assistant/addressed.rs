@@ -1,4 +1,4 @@
-//! How well it is heard whether something was said to the assistant: a labelled set, measured and printed.
+//! How well the listener detects questions to the assistant: measured on a labelled data set and printed.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -9,7 +9,7 @@ use toolyard_assistant::listener::{
 
 const UTTERANCES: &str = include_str!("../../data/utterances.tsv");
 
-/// Right and wrong verdicts of one language.
+/// Right and wrong decisions of one language.
 #[derive(Default, Clone, Copy)]
 struct Count {
     heard: usize,
@@ -32,7 +32,7 @@ impl Count {
     }
 }
 
-/// Whether the words become a question in that situation.
+/// Whether the speech becomes a question in that situation.
 fn is_heard(situation: &str, words: &str) -> bool {
     let mut listener = QuestionListener::new(Arc::new(WakeWords::default()), ListeningSettings::default());
     let start = Instant::now();

@@ -104,7 +104,7 @@ async fn pages_fit_the_glasses_and_follow_ups_come_last() {
 }
 
 #[tokio::test]
-async fn an_exact_phrase_runs_without_a_model_where_that_is_wanted() {
+async fn an_exact_phrase_runs_without_a_model_if_configured() {
     let stage = Stage::with(|config| config.phrases_without_model = true).await;
     let phrases = json!({ "mentraExtensions": { "activationPhrases": ["show my list"] } });
     let echo = stage.app("ada", "com.example.echo", json!({ "tools": [echo_tool(phrases)] })).await;
@@ -131,7 +131,7 @@ async fn by_default_a_model_is_asked_even_for_an_exact_phrase() {
 }
 
 #[tokio::test]
-async fn a_stop_or_another_question_ends_the_one_under_way() {
+async fn a_stop_or_another_question_cancels_the_running_one() {
     let stage = Stage::start().await;
     let mut ada = stage.user("ada", "Even Realities G1").await;
     stage.model.queue_replies([

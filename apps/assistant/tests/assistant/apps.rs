@@ -1,4 +1,4 @@
-//! What apps can say to an assistant: I show it myself, ask first, not on these glasses; and what users allow it.
+//! What apps can request of the assistant: no voice response, approval, hardware; and what users allow it.
 
 use http::Method;
 use serde_json::json;
@@ -20,7 +20,7 @@ async fn an_app_that_shows_its_answer_is_not_talked_over() {
     ]);
     ada.say("hey toolyard remind me to buy milk").await;
     ada.sees("1. buy milk").await;
-    // A follow-up is heard as soon as the first answer is over, so whatever the assistant had to show or say of that comes before.
+    // A follow-up is accepted only after the first answer, so everything of that answer comes before.
     let (first, mut number) = (ada.happened.len(), 0);
     while stage.model.requests().len() < 2 {
         number += 1;
@@ -68,7 +68,7 @@ async fn todos(stage: &Stage) -> String {
 }
 
 #[tokio::test]
-async fn what_deletes_something_is_asked_about_and_a_yes_runs_it() {
+async fn a_destructive_tool_needs_approval_and_runs_after_a_yes() {
     let stage = Stage::start().await;
     let mut ada = wants_it_deleted(&stage).await;
     assert_eq!(ada.sees("Delete").await, "Todo: Delete a todo (1)? Say yes or no.");
@@ -80,7 +80,7 @@ async fn what_deletes_something_is_asked_about_and_a_yes_runs_it() {
 }
 
 #[tokio::test]
-async fn only_whoever_asked_says_yes_and_anybody_says_no() {
+async fn only_the_asking_speaker_can_approve_but_anyone_can_refuse() {
     let stage = Stage::start().await;
     let mut ada = wants_it_deleted_by(&stage, Some("1")).await;
     ada.sees("Say yes or no.").await;
@@ -92,7 +92,7 @@ async fn only_whoever_asked_says_yes_and_anybody_says_no() {
 }
 
 #[tokio::test]
-async fn whoever_stops_a_question_cannot_say_yes_to_it_any_more() {
+async fn a_cancelled_approval_cannot_be_given() {
     let stage = Stage::start().await;
     let mut ada = wants_it_deleted(&stage).await;
     ada.sees("Say yes or no.").await;
@@ -104,7 +104,7 @@ async fn whoever_stops_a_question_cannot_say_yes_to_it_any_more() {
 }
 
 #[tokio::test]
-async fn a_no_leaves_everything_as_it_is() {
+async fn a_refusal_changes_nothing() {
     let stage = Stage::start().await;
     let mut ada = wants_it_deleted(&stage).await;
     ada.sees("Say yes or no.").await;
@@ -124,7 +124,7 @@ async fn silence_is_a_no() {
 }
 
 #[tokio::test]
-async fn what_says_nothing_of_itself_is_not_asked_about() {
+async fn a_tool_without_hints_needs_no_approval() {
     let stage = Stage::start().await;
     let echo = stage.echo("ada").await;
     echo.set_behavior(AppBehavior::content(json!("ok")));
@@ -182,10 +182,10 @@ async fn without_the_grant_it_says_what_to_do() {
 }
 
 #[tokio::test]
-async fn whoever_is_not_let_in_is_told_in_words() {
+async fn a_refused_assistant_is_explained_in_plain_words() {
     let stage = Stage::start().await;
     let mut ada = stage.user("ada", "Even Realities G1").await;
-    // The key that the assistant has is void from now on; its session stays.
+    // The assistant's key is no longer valid; its session stays.
     stage.ask(None, Method::POST, &format!("/api/apps/{ASSISTANT}/key"), json!({})).await;
     ada.say("hey toolyard what is on my list").await;
     ada.sees("I may not use your apps.").await;
@@ -193,7 +193,7 @@ async fn whoever_is_not_let_in_is_told_in_words() {
 }
 
 #[tokio::test]
-async fn a_tool_with_an_explicit_false_is_not_asked_about() {
+async fn a_tool_with_an_explicit_false_needs_no_approval() {
     let stage = Stage::start().await;
     let harmless = json!({ "annotations": { "destructiveHint": false } });
     let echo = stage.app("ada", "com.example.echo", json!({ "tools": [echo_tool(harmless)] })).await;

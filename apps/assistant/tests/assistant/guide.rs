@@ -1,4 +1,4 @@
-//! The pages about the assistant: their commands are run as they stand there, and their settings are read.
+//! The pages about the assistant: runs their commands and parses their settings.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::stage::{bare_server, soon};
 const GUIDE: &str = include_str!("../../../../docs/guide/your-own-assistant.md");
 const PAGE: &str = include_str!("../../../../docs/assistant.md");
 
-/// Runs lines as a shell does that stops at the first one that fails.
+/// Runs lines in a shell that stops at the first failure.
 async fn shell(folder: &Path, lines: &str) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_toolyard-assistant"));
     let mut command = Command::new("/bin/sh");
@@ -36,7 +36,7 @@ async fn your_own_assistant() {
             "sh" => output = shell(folder.path(), &block.replace("http://127.0.0.1:8787", &url)).await,
             "text" => assert_output_matches(&output, block),
             "toml" => drop(toml::from_str::<AssistantConfig>(block).unwrap()),
-            // Whatever does not end by itself: the other tests of this binary do the same.
+            // Does not end by itself; the other tests of this binary do the same.
             "console" => {}
             other => panic!("a block of {other} is neither run nor read"),
         }
@@ -57,7 +57,7 @@ fn the_settings_of_the_page_are_the_defaults() {
         (usual.listen, usual.server, usual.package, usual.data)
     );
     assert_eq!(shown.phrases_without_model, usual.phrases_without_model);
-    // Every setting that there is stands there.
+    // The page lists every setting.
     for setting in
         ["listen", "server", "package", "data", "model", "local_servers", "system", "phrases_without_model"]
     {

@@ -1,4 +1,4 @@
-//! The assistant through its front door: a real server, real apps, a model that says what it was told to say, and a device.
+//! The assistant end to end: a real server, real apps, a scripted model, and a device.
 #![cfg(test)]
 
 mod addressed;

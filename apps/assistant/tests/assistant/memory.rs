@@ -31,7 +31,7 @@ async fn forever_outlives_the_process() {
 }
 
 #[tokio::test]
-async fn a_session_is_forgotten_with_its_end_and_never_in_the_file() {
+async fn a_session_conversation_ends_with_it_and_is_never_in_the_file() {
     let stage = Stage::start().await;
     let mut ada = stage.user("ada", "Even Realities G1").await;
     asks(&stage, &mut ada, "my cat is called Minka", "A fine name.").await;
@@ -51,7 +51,7 @@ async fn off_is_off_and_takes_effect_at_once() {
     let mut ada = stage.user("ada", "Even Realities G1").await;
     asks(&stage, &mut ada, "my cat is called Minka", "A fine name.").await;
     stage.choose("ada", json!({ "history": "off" })).await;
-    // Settings travel by the same socket as words, and so come before them.
+    // Settings use the same socket as speech, and so arrive before it.
     asks(&stage, &mut ada, "what is my cat called", "I do not know.").await;
     assert_eq!(stage.conversation(), ["user: what is my cat called"]);
     asks(&stage, &mut ada, "and now", "Still not.").await;
@@ -67,7 +67,7 @@ async fn forget_is_a_command_and_a_tool() {
     ada.sees("I have forgotten our conversation.").await;
     asks(&stage, &mut ada, "what is my cat called", "I do not know.").await;
     assert_eq!(stage.conversation(), ["user: what is my cat called"]);
-    // In other words a model has to understand it; it deletes, so it is asked about.
+    // In other words, a model must understand it. The tool is destructive, so it needs approval.
     let forget: ToolName = "com.toolyard.assistant:forget_conversation".parse().unwrap();
     stage.model.queue_replies([
         ScriptedReply::call(forget.alias().as_str(), json!({})),
@@ -88,7 +88,7 @@ async fn a_long_conversation_is_trimmed_with_a_summary() {
     let long = "blah ".repeat(20);
     asks(&stage, &mut ada, &format!("number 0 {long}"), "Answer number 0.").await;
     asks(&stage, &mut ada, &format!("number 1 {long}"), "Answer number 1.").await;
-    // Two exchanges of about 45 tokens fit. With the third, the model is asked for a summary as well, in the background.
+    // Two exchanges of about 45 tokens fit. With the third, a summary is requested in the background.
     stage.model.queue_replies([
         ScriptedReply::text("Answer number 2."),
         ScriptedReply::text("They counted, and their cat is Minka."),

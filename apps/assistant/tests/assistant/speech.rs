@@ -32,7 +32,7 @@ async fn glasses_without_a_speaker_stay_silent_unless_the_user_wants_speech() {
 }
 
 #[tokio::test]
-async fn off_is_off() {
+async fn retention_off_stores_nothing() {
     let stage = Stage::start().await;
     let mut ada = stage.user("ada", "Simulated Glasses").await;
     stage.choose("ada", json!({ "speak": "off" })).await;

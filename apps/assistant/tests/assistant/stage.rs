@@ -99,7 +99,7 @@ impl Stage {
             local_servers: false,
             ..AssistantConfig::default()
         };
-        // Pages turn as fast as they can be looked at, and nothing is acknowledged unless a test wants it.
+        // Pages turn at once, and there are no delay notices unless a test sets them.
         config.answer.reading = ReadingTime { least_ms: 30, letter_ms: 0, most_ms: 30 };
         config.answer.acknowledge_ms = 20_000;
         change(&mut config);
@@ -115,7 +115,7 @@ impl Stage {
         stage
     }
 
-    /// Starts the assistant's process.
+    /// Starts the assistant.
     pub(crate) async fn run(&mut self) {
         let (key, secret) = self.keys.clone();
         let world = SystemPorts::new(|_| None);
@@ -131,19 +131,19 @@ impl Stage {
         app.register().await.unwrap();
     }
 
-    /// Ends the assistant's process.
+    /// Stops the assistant.
     pub(crate) async fn end(&mut self) {
         let (stop, running) = self.running.take().unwrap();
         stop.cancel();
         soon(running).await.unwrap();
     }
 
-    /// Where the conversations are.
+    /// The file with the conversations.
     pub(crate) fn data(&self) -> PathBuf {
         self.folder.path().join("assistant.db")
     }
 
-    /// A request; in dev mode a name is enough.
+    /// A request; in dev mode a user name is enough.
     pub(crate) async fn ask(&self, user: Option<&str>, method: Method, path: &str, body: Value) -> Value {
         let mut request = Request::builder().method(method).uri(format!("{}{path}", self.url));
         request = request.header("content-type", "application/json");
@@ -222,7 +222,7 @@ impl Stage {
             let session = self.ask(Some(name), Method::GET, "/api/session", json!({})).await;
             let apps = session["apps"].as_array().unwrap();
             let ours = apps.iter().find(|app| app["packageName"] == ASSISTANT);
-            // The last of its streams; it is told in order.
+            // The last of its subscriptions; they are confirmed in order.
             if ours.is_some_and(|app| app["subscriptions"].to_string().contains("button_press")) {
                 device.ping().await;
                 return device;
@@ -236,14 +236,14 @@ impl Stage {
         self.ask(Some(name), Method::POST, &format!("/api/session/apps/{ASSISTANT}/stop"), json!({})).await;
     }
 
-    /// What the model was asked last: the texts of the conversation, one line each.
+    /// The texts of the last model request, one line each.
     pub(crate) fn conversation(&self) -> Vec<String> {
         let seen = self.model.requests();
         let messages = seen.last().unwrap().body["messages"].as_array().unwrap().clone();
         messages.iter().filter(|message| message["role"] != "system").map(words).collect()
     }
 
-    /// The system text of the last question.
+    /// The system prompt of the last model request.
     pub(crate) fn system(&self) -> String {
         self.model.requests().last().unwrap().body["messages"][0]["content"].as_str().unwrap().to_owned()
     }
@@ -255,7 +255,7 @@ fn words(message: &Value) -> String {
     format!("{}: {text}", message["role"].as_str().unwrap())
 }
 
-/// A tool that says its text again.
+/// A tool that returns its text.
 pub(crate) fn echo_tool(more: Value) -> Value {
     let mut tool = json!({ "name": "echo", "title": "Echo", "description": "Says it again", "inputSchema": { "type": "object",
         "properties": { "text": { "type": "string" } } } });
@@ -263,10 +263,10 @@ pub(crate) fn echo_tool(more: Value) -> Value {
     tool
 }
 
-/// What one user wears.
+/// The glasses of one user.
 pub(crate) struct Glasses {
     socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
-    /// Everything that was shown or spoken so far: kind and words.
+    /// Everything that was shown or spoken so far: kind and text.
     pub(crate) happened: Vec<(String, String)>,
 }
 
@@ -281,7 +281,7 @@ impl Glasses {
         self.ping().await;
     }
 
-    /// Messages are taken in order, so when this is answered the others were taken.
+    /// Messages are handled in order, so after this response all earlier ones were handled.
     pub(crate) async fn ping(&mut self) {
         self.send(json!({ "type": "ping" })).await;
         self.hear("pong").await;
@@ -297,7 +297,7 @@ impl Glasses {
         self.send(heard).await;
     }
 
-    /// Where the recognizer tells speakers apart.
+    /// With a recognizer that distinguishes speakers.
     pub(crate) async fn say_as(&mut self, speaker: Option<&str>, text: &str) {
         let heard = json!({ "type": "local_transcription", "text": text, "isFinal": true, "transcribeLanguage": "en-US",
             "speakerId": speaker });
@@ -308,7 +308,7 @@ impl Glasses {
         self.send(json!({ "type": "button_press", "buttonId": "main", "pressType": "short" })).await;
     }
 
-    /// The next message of that type. Whatever is to be spoken counts as spoken.
+    /// The next message of that type. Speech requests are confirmed at once.
     pub(crate) async fn hear(&mut self, kind: &str) -> Value {
         let looking = async {
             loop {
@@ -343,7 +343,7 @@ impl Glasses {
         }
     }
 
-    /// Waits until a text is shown that contains this, and gives it as one line.
+    /// Waits until a text is shown that contains this, and returns it as one line.
     pub(crate) async fn sees(&mut self, part: &str) -> String {
         let mut seen = Vec::new();
         let looking = async {
@@ -362,7 +362,7 @@ impl Glasses {
         }
     }
 
-    /// Everything that happens, from the message with that number on, until words contain this.
+    /// Everything from the message with that number on, until a text contains this.
     pub(crate) async fn since(&mut self, first: usize, part: &str) -> Vec<(String, String)> {
         let deadline = tokio::time::Instant::now() + PATIENCE;
         while !self.happened[first..].iter().any(|(_, text)| text.contains(part)) {
@@ -372,12 +372,12 @@ impl Glasses {
         self.happened[first..].to_vec()
     }
 
-    /// Everything that happens from now on until words contain this.
+    /// Everything from now on, until a text contains this.
     pub(crate) async fn until(&mut self, part: &str) -> Vec<(String, String)> {
         self.since(self.happened.len(), part).await
     }
 
-    /// The next words that are spoken.
+    /// The next text that is spoken.
     pub(crate) async fn spoken(&mut self) -> String {
         self.hear("audio_play_request").await["text"].as_str().unwrap().to_owned()
     }

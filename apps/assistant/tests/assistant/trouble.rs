@@ -1,4 +1,4 @@
-//! Slow and dead models, slow and dead apps: told in words that a user understands.
+//! Slow and dead models and apps: reported in words that a user understands.
 
 use serde_json::json;
 use toolyard_assistant::config::ModelEndpointConfig;
@@ -31,7 +31,7 @@ async fn a_slow_app_is_acknowledged_by_name_in_the_users_language() {
 }
 
 #[tokio::test]
-async fn a_dead_app_is_told_by_the_model_and_else_by_the_assistant() {
+async fn a_dead_app_is_reported_by_the_model_or_the_assistant() {
     let stage = Stage::start().await;
     let echo = stage.echo("ada").await;
     drop(echo);
@@ -66,7 +66,7 @@ async fn a_tool_that_fails_says_why() {
 }
 
 #[tokio::test]
-async fn a_dead_model_is_told_without_technical_terms() {
+async fn a_dead_model_is_reported_without_technical_terms() {
     let stage = Stage::with(|config| {
         let gone =
             ModelEndpointConfig { url: "http://127.0.0.1:1/v1".to_owned(), ..ModelEndpointConfig::default() };
@@ -80,7 +80,7 @@ async fn a_dead_model_is_told_without_technical_terms() {
 }
 
 #[tokio::test]
-async fn no_model_at_all_is_told_in_the_users_language() {
+async fn a_missing_model_is_reported_in_the_users_language() {
     let stage = Stage::with(|config| {
         config.models.clear();
         config.model = None;
@@ -92,7 +92,7 @@ async fn no_model_at_all_is_told_in_the_users_language() {
 }
 
 #[tokio::test]
-async fn a_model_that_breaks_off_leaves_what_it_said_and_a_word_on_it() {
+async fn a_failed_model_keeps_its_text_and_adds_a_notice() {
     let stage = Stage::start().await;
     let mut ada = stage.user("ada", "Vuzix Z100").await;
     stage.model.queue_replies([ScriptedReply::text("It began well. But then").and_hold().and_cut()]);

@@ -1,4 +1,4 @@
-//! The app behind its router, and a platform that shows what the app wants shown.
+//! The app behind its router, and a fake platform that records what the app shows.
 
 use std::{future::Future, time::Duration};
 
@@ -60,7 +60,7 @@ impl TodoApp {
         self.post("/tool", &json!({ "name": tool, "arguments": arguments, "context": context })).await
     }
 
-    /// Reads the list of a user, or has a day planned for them.
+    /// Reads the list resource of a user, or gets the prompt.
     pub(crate) async fn ask(&self, user: &str, path: &str, mut body: Value) -> (StatusCode, Value) {
         body["context"] = json!({ "userId": user, "timestamp": "2026-01-02T03:04:05.678Z", "callId": "c-1" });
         self.post(path, &body).await

@@ -1,4 +1,4 @@
-//! The to-do list through its front door, with and without glasses.
+//! The to-do list end to end, with and without glasses.
 #![cfg(test)]
 
 mod fixture;
@@ -59,10 +59,10 @@ async fn the_list_can_be_read_and_planned_with() {
 }
 
 #[tokio::test]
-async fn what_the_list_refuses_is_told_to_the_user() {
+async fn refusals_of_the_list_are_results_for_the_user() {
     let app = TodoApp::start().await;
     let (status, answer) = app.call("ada@example.com", "delete_todo", json!({ "todo_id": "7" })).await;
-    let message = "There is no todo 7 on the list. Get the todos to see which there are.";
+    let message = "There is no todo 7 on the list. Get the todos to see their IDs.";
     let error = json!({ "code": "EXECUTION_ERROR", "message": message });
     assert_eq!((status, answer), (StatusCode::OK, json!({ "success": false, "error": error })));
     let date = json!({ "todo_item": "x", "due_date": "tomorrow" });
@@ -93,7 +93,7 @@ async fn with_a_session_the_list_is_on_the_glasses() {
         ("2. call Bob", "Nothing to do")
     );
 
-    // Somebody else, who has no session, still gets a text to hear.
+    // Another user without a session still gets a text.
     let (_, answer) = app.call("bob@example.com", "get_todos", json!({})).await;
     assert_eq!(answer["mentraExtensions"], Value::Null);
 }
@@ -133,7 +133,7 @@ fn the_definitions_are_those_of_the_guide() {
 }
 
 #[tokio::test]
-async fn a_signal_ends_it_well() {
+async fn a_signal_stops_it_cleanly() {
     for signal in ["-TERM", "-INT"] {
         let mut program = Command::new(env!("CARGO_BIN_EXE_toolyard-todo"));
         program.args(["--listen", "127.0.0.1:0"]).stderr(Stdio::piped()).kill_on_drop(true);

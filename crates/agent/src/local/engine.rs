@@ -1,4 +1,4 @@
-//! The model at work: prompts are read here, and what was read is kept.
+//! The engine: reads prompts, and caches what it has read.
 
 use std::num::NonZeroU32;
 
@@ -11,31 +11,30 @@ use llama_cpp_2::{
 };
 
 use super::{
-    LocalFile,
-    kept::{Kept, Place, SLOTS},
-    trouble,
+    LocalFile, model_error,
+    prompt_cache::{PromptCache, SLOTS, SlotChoice},
 };
-use crate::model::{ModelError, ModelTrouble};
+use crate::model::{ModelError, ModelErrorKind};
 
-/// Tokens that are read at once; between two of these it is seen whether anybody still wants to know.
+/// Tokens that are decoded at once. Between two batches it is checked whether the caller still waits.
 pub(super) const BATCH: usize = 256;
 
-/// The model, and what it has read.
-pub(super) struct Engine<'a> {
+/// The model, and its cached prompts.
+pub(super) struct LocalEngine<'a> {
     pub(super) model: &'a LlamaModel,
     pub(super) context: LlamaContext<'a>,
     pub(super) batch: LlamaBatch<'a>,
-    kept: Kept,
+    cache: PromptCache,
 }
 
-/// A prompt that was read. What comes next is told by the last token of the engine's batch.
+/// A prompt that was read. The last token of the engine's batch has the logits of the next one.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Read {
+pub(super) struct ReadPrompt {
     pub(super) slot: usize,
     pub(super) length: usize,
 }
 
-impl<'a> Engine<'a> {
+impl<'a> LocalEngine<'a> {
     pub(super) fn new(
         backend: &LlamaBackend,
         model: &'a LlamaModel,
@@ -48,133 +47,137 @@ impl<'a> Engine<'a> {
             .with_n_batch(BATCH as u32)
             .with_n_ubatch(BATCH as u32)
             .with_n_seq_max(SLOTS as u32)
-            // One memory for all slots, so that what they have in common is there once.
+            // One memory for all slots, so that a common beginning is stored once.
             .with_kv_unified(true)
             .with_n_threads(threads)
             .with_n_threads_batch(threads);
         let context = model.new_context(backend, params)?;
-        Ok(Self { model, context, batch: LlamaBatch::new(BATCH, 1), kept: Kept::new() })
+        Ok(Self { model, context, batch: LlamaBatch::new(BATCH, 1), cache: PromptCache::new() })
     }
 
-    /// Most tokens of a prompt with its answer.
-    pub(super) fn room(&self) -> usize {
+    /// Most tokens of a prompt including the response.
+    pub(super) fn context_size(&self) -> usize {
         self.context.n_ctx() as usize
     }
 
-    /// Text as tokens. Only in our own text do the marks of the model's language mean something.
-    pub(super) fn tokens(&self, text: &str, first: bool, ours: bool) -> Vec<LlamaToken> {
+    /// Text as tokens. Control tokens are parsed in our own text only.
+    pub(super) fn tokenize(&self, text: &str, first: bool, ours: bool) -> Vec<LlamaToken> {
         self.model.vocab().tokenize(text.as_bytes(), first, ours)
     }
 
-    /// Reads a prompt, as far as it is not known, and leaves room for so many more tokens.
-    pub(super) fn read(
+    /// Reads a prompt, as far as it is not cached, and leaves room for `more` tokens.
+    pub(super) fn read_prompt(
         &mut self,
         prompt: &[LlamaToken],
         more: usize,
         left: &dyn Fn() -> bool,
-    ) -> Result<Read, ModelError> {
-        if prompt.is_empty() || prompt.len() + more > self.room() {
+    ) -> Result<ReadPrompt, ModelError> {
+        if prompt.is_empty() || prompt.len() + more > self.context_size() {
             let text = format!(
-                "The conversation has {} tokens, and the model has room for {} with its answer. Say less, or give the model \
-                 more `context`.",
+                "The conversation has {} tokens, and the model has room for {} including its response. Shorten the \
+                 conversation, or increase the model's `context`.",
                 prompt.len(),
-                self.room()
+                self.context_size()
             );
-            return Err(trouble(ModelTrouble::Refused, text));
+            return Err(model_error(ModelErrorKind::Refused, text));
         }
-        let place = self.kept.place(prompt);
-        let Place { slot, .. } = place;
-        let known = self.prepare(place, prompt.len() + more)?;
-        // Nothing holds if this breaks off in the middle.
-        self.kept.forget(slot);
+        let place = self.cache.choose_slot(prompt);
+        let SlotChoice { slot, .. } = place;
+        let known = self.prepare_slot(place, prompt.len() + more)?;
+        // The slot is invalid if this fails in the middle.
+        self.cache.clear(slot);
         let mut at = known;
         for part in prompt[known..].chunks(BATCH) {
             if left() {
-                self.clear(slot, 0)?;
-                return Err(trouble(ModelTrouble::Broken, "Nobody waits for the answer.".to_owned()));
+                self.clear_slot(slot, 0)?;
+                return Err(model_error(ModelErrorKind::Broken, "The request was cancelled.".to_owned()));
             }
             let last = at + part.len() == prompt.len();
-            self.decode(part, at, slot, if last { Tell::Last } else { Tell::Nothing })?;
+            self.decode(part, at, slot, if last { LogitsMode::Last } else { LogitsMode::Nothing })?;
             at += part.len();
         }
-        self.kept.put(slot, prompt);
-        Ok(Read { slot, length: prompt.len() })
+        self.cache.store(slot, prompt);
+        Ok(ReadPrompt { slot, length: prompt.len() })
     }
 
-    /// Makes the slot begin with what is known of the prompt; says how much that is in the end.
-    fn prepare(&mut self, place: Place, needed: usize) -> Result<usize, ModelError> {
-        let Place { slot, copy_from, known } = place;
+    /// Makes the slot begin with the cached part of the prompt. Returns how many tokens that is.
+    fn prepare_slot(&mut self, place: SlotChoice, needed: usize) -> Result<usize, ModelError> {
+        let SlotChoice { slot, copy_from, known } = place;
         let mut known = known;
         match copy_from {
             Some(from) => {
-                self.clear(slot, 0)?;
+                self.clear_slot(slot, 0)?;
                 let (from, to) = (from as i32, slot as i32);
                 let end = u32::try_from(known).ok();
-                self.context.copy_kv_cache_seq(from, to, Some(0), end).map_err(|error| broken(&error))?;
+                self.context
+                    .copy_kv_cache_seq(from, to, Some(0), end)
+                    .map_err(|error| engine_error(&error))?;
             }
-            // Some models cannot forget a part.
-            None if !self.clear(slot, known)? => {
-                self.clear(slot, 0)?;
+            // Some models cannot remove a part of a sequence.
+            None if !self.clear_slot(slot, known)? => {
+                self.clear_slot(slot, 0)?;
                 known = 0;
             }
             None => {}
         }
-        if self.kept.others(slot) + needed > self.room() {
+        if self.cache.tokens_elsewhere(slot) + needed > self.context_size() {
             for other in (0..SLOTS).filter(|other| *other != slot) {
-                self.clear(other, 0)?;
-                self.kept.forget(other);
+                self.clear_slot(other, 0)?;
+                self.cache.clear(other);
             }
         }
         Ok(known)
     }
 
-    /// Forgets a slot from there on.
-    pub(super) fn clear(&mut self, slot: usize, from: usize) -> Result<bool, ModelError> {
+    /// Clears a slot from this token on.
+    pub(super) fn clear_slot(&mut self, slot: usize, from: usize) -> Result<bool, ModelError> {
         let (slot, from) = (u32::try_from(slot).ok(), u32::try_from(from).ok());
-        self.context.clear_kv_cache_seq(slot, from, None).map_err(|error| broken(&error))
+        self.context.clear_kv_cache_seq(slot, from, None).map_err(|error| engine_error(&error))
     }
 
-    /// A slot holds the prompt and what was written after it.
-    pub(super) fn keep(&mut self, slot: usize, tokens: &[LlamaToken]) {
-        self.kept.put(slot, tokens);
+    /// Records that a slot holds the prompt and the text after it.
+    pub(super) fn cache_tokens(&mut self, slot: usize, tokens: &[LlamaToken]) {
+        self.cache.store(slot, tokens);
     }
 
-    /// Reads tokens at a place. Afterwards what they tell can be asked for by their number.
+    /// Decodes tokens at a position. Afterwards their logits can be read by index.
     pub(super) fn decode(
         &mut self,
         tokens: &[LlamaToken],
         from: usize,
         slot: usize,
-        tell: Tell,
+        mode: LogitsMode,
     ) -> Result<(), ModelError> {
         self.batch.clear();
         for (at, token) in tokens.iter().enumerate() {
-            let tells = match tell {
-                Tell::Nothing => false,
-                Tell::Last => at + 1 == tokens.len(),
-                Tell::Each => true,
+            let with_logits = match mode {
+                LogitsMode::Nothing => false,
+                LogitsMode::Last => at + 1 == tokens.len(),
+                LogitsMode::Each => true,
             };
-            let place = i32::try_from(from + at).map_err(|error| broken(&error))?;
-            self.batch.add(*token, place, &[slot as i32], tells).map_err(|error| broken(&error))?;
+            let place = i32::try_from(from + at).map_err(|error| engine_error(&error))?;
+            self.batch
+                .add(*token, place, &[slot as i32], with_logits)
+                .map_err(|error| engine_error(&error))?;
         }
-        self.context.decode(&mut self.batch).map_err(|error| broken(&error))
+        self.context.decode(&mut self.batch).map_err(|error| engine_error(&error))
     }
 
-    /// What may come after the last token that was read, by token.
-    pub(super) fn next(&self) -> &[f32] {
+    /// The logits of the next token.
+    pub(super) fn next_logits(&self) -> &[f32] {
         self.context.get_logits_ith(self.batch.n_tokens() - 1)
     }
 }
 
-/// After which tokens the model shall tell what may come.
+/// The tokens whose logits are computed.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Tell {
+pub(super) enum LogitsMode {
     Nothing,
     Last,
     Each,
 }
 
-pub(super) fn broken(error: &dyn std::fmt::Display) -> ModelError {
-    let text = "The model in this process failed. Ask again.".to_owned();
-    ModelError { cause: Some(error.to_string()), ..trouble(ModelTrouble::Broken, text) }
+pub(super) fn engine_error(error: &dyn std::fmt::Display) -> ModelError {
+    let text = "The model in this process failed. Try again.".to_owned();
+    ModelError { cause: Some(error.to_string()), ..model_error(ModelErrorKind::Broken, text) }
 }

@@ -1,52 +1,53 @@
-//! A conversation in the form that the model was trained on, as its file tells.
+//! A conversation in the chat template of the model's file.
 //!
-//! What people wrote must not become marks of that form. So the form is made with place holders, and the texts are put in
-//! as tokens in which marks mean nothing.
+//! User text must not become control tokens. So the template is applied to placeholders, and the texts are inserted as
+//! tokens without control tokens.
 
 use llama_cpp_2::{
     model::{LlamaChatMessage, LlamaChatTemplate},
     token::LlamaToken,
 };
 
-use super::engine::{Engine, broken};
+use super::engine::{LocalEngine, engine_error};
 use crate::model::ModelError;
 
-/// The form where the file names none that is known.
+/// The template to use if the file has no supported one.
 const CHATML: &str = "chatml";
 
-/// What somebody said.
+/// One message of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Turn {
+pub(super) struct TemplateTurn {
     role: &'static str,
     text: String,
 }
 
-impl Turn {
+impl TemplateTurn {
     pub(super) fn new(role: &'static str, text: &str) -> Self {
         Self { role, text: text.to_owned() }
     }
 }
 
-impl Engine<'_> {
-    /// The conversation up to where the assistant speaks.
-    pub(super) fn conversation(&self, turns: &[Turn]) -> Result<Vec<LlamaToken>, ModelError> {
+impl LocalEngine<'_> {
+    /// The tokens of the conversation, up to where the assistant's turn begins.
+    pub(super) fn conversation_tokens(&self, turns: &[TemplateTurn]) -> Result<Vec<LlamaToken>, ModelError> {
         let own = self.model.chat_template(None).ok();
-        let form = own.and_then(|template| self.form(&template, turns));
+        let form = own.and_then(|template| self.apply_template(&template, turns));
         let form = match form {
             Some(form) => form,
             None => {
-                let chatml = LlamaChatTemplate::new(CHATML).map_err(|error| broken(&error))?;
-                self.form(&chatml, turns).ok_or_else(|| broken(&"no form for a conversation"))?
+                let chatml = LlamaChatTemplate::new(CHATML).map_err(|error| engine_error(&error))?;
+                self.apply_template(&chatml, turns)
+                    .ok_or_else(|| engine_error(&"no form for a conversation"))?
             }
         };
         let mut tokens = Vec::new();
         for piece in form {
             let first = tokens.is_empty();
             match piece {
-                Piece::Form(text) => tokens.extend(self.tokens(&text, first, true)),
-                Piece::Text(at) => {
+                TemplatePiece::Form(text) => tokens.extend(self.tokenize(&text, first, true)),
+                TemplatePiece::Text(at) => {
                     tokens.extend(
-                        turns.get(at).into_iter().flat_map(|turn| self.tokens(&turn.text, first, false)),
+                        turns.get(at).into_iter().flat_map(|turn| self.tokenize(&turn.text, first, false)),
                     );
                 }
             }
@@ -54,42 +55,46 @@ impl Engine<'_> {
         Ok(tokens)
     }
 
-    /// The form by a template; None where it is not known, or leaves a turn out.
-    fn form(&self, template: &LlamaChatTemplate, turns: &[Turn]) -> Option<Vec<Piece>> {
+    /// Applies a template. None if it is not supported, or omits a turn.
+    fn apply_template(
+        &self,
+        template: &LlamaChatTemplate,
+        turns: &[TemplateTurn],
+    ) -> Option<Vec<TemplatePiece>> {
         let messages: Option<Vec<_>> = turns
             .iter()
             .enumerate()
-            .map(|(at, turn)| LlamaChatMessage::new(turn.role.to_owned(), holder(at)).ok())
+            .map(|(at, turn)| LlamaChatMessage::new(turn.role.to_owned(), placeholder(at)).ok())
             .collect();
         let form = self.model.apply_chat_template(template, &messages?, true).ok()?;
-        pieces(&form, turns.len())
+        split_form(&form, turns.len())
     }
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Piece {
+enum TemplatePiece {
     Form(String),
     /// The text of that turn.
     Text(usize),
 }
 
-/// Where the text of a turn belongs. No template has it of its own.
-fn holder(at: usize) -> String {
+/// The placeholder for the text of a turn. No template contains it.
+fn placeholder(at: usize) -> String {
     format!("@@{at}@@")
 }
 
-fn pieces(form: &str, turns: usize) -> Option<Vec<Piece>> {
+fn split_form(form: &str, turns: usize) -> Option<Vec<TemplatePiece>> {
     let (mut pieces, mut rest) = (Vec::new(), form);
     for at in 0..turns {
-        let (before, after) = rest.split_once(&holder(at))?;
+        let (before, after) = rest.split_once(&placeholder(at))?;
         if !before.is_empty() {
-            pieces.push(Piece::Form(before.to_owned()));
+            pieces.push(TemplatePiece::Form(before.to_owned()));
         }
-        pieces.push(Piece::Text(at));
+        pieces.push(TemplatePiece::Text(at));
         rest = after;
     }
     if !rest.is_empty() {
-        pieces.push(Piece::Form(rest.to_owned()));
+        pieces.push(TemplatePiece::Form(rest.to_owned()));
     }
     Some(pieces)
 }
@@ -100,11 +105,11 @@ mod tests {
 
     #[test]
     fn a_form_is_cut_where_texts_belong() {
-        let form = |text: &str| Piece::Form(text.to_owned());
+        let form = |text: &str| TemplatePiece::Form(text.to_owned());
         assert_eq!(
-            pieces("<user>@@0@@<end><bot>@@1@@", 2),
-            Some(vec![form("<user>"), Piece::Text(0), form("<end><bot>"), Piece::Text(1)])
+            split_form("<user>@@0@@<end><bot>@@1@@", 2),
+            Some(vec![form("<user>"), TemplatePiece::Text(0), form("<end><bot>"), TemplatePiece::Text(1)])
         );
-        assert_eq!(pieces("<user>@@1@@", 2), None, "a turn is missing");
+        assert_eq!(split_form("<user>@@1@@", 2), None, "a turn is missing");
     }
 }

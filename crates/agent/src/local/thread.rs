@@ -1,5 +1,5 @@
-//! The thread that owns the model. It begins with the first question; when the file cannot be loaded, it says so to all who
-//! wait and ends, and the next question tries again.
+//! The thread that owns the model. It starts with the first job. If the file cannot be loaded, all waiting jobs get the
+//! error and the thread ends. The next job starts it again.
 
 use std::sync::OnceLock;
 
@@ -9,22 +9,22 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{
     LocalFile,
-    engine::Engine,
-    gone, trouble,
-    write::{Said, Wish},
+    engine::LocalEngine,
+    model_error, stopped_error,
+    write::{WriteEvent, WriteRequest},
 };
-use crate::model::{ModelError, ModelTrouble};
+use crate::model::{ModelError, ModelErrorKind};
 
-/// Questions that wait for the thread.
+/// Jobs that can be queued.
 const JOBS: usize = 32;
 
-/// What the thread is asked. Whoever goes away is not worked for any more.
-pub(super) enum Job {
+/// A job for the thread. It is dropped when its caller no longer waits.
+pub(super) enum EngineJob {
     Score { prompt: String, continuations: Vec<String>, reply: oneshot::Sender<Result<Vec<f64>, ModelError>> },
-    Write { wish: Wish, sink: mpsc::Sender<Result<Said, ModelError>> },
+    Write { request: WriteRequest, sink: mpsc::Sender<Result<WriteEvent, ModelError>> },
 }
 
-impl Job {
+impl EngineJob {
     fn refuse(self, error: ModelError) {
         match self {
             Self::Score { reply, .. } => drop(reply.send(Err(error))),
@@ -33,41 +33,44 @@ impl Job {
     }
 }
 
-/// The way to the thread.
-pub(super) struct Thread {
+/// The handle of the thread.
+pub(super) struct ModelThread {
     file: LocalFile,
-    jobs: Mutex<Option<mpsc::Sender<Job>>>,
+    jobs: Mutex<Option<mpsc::Sender<EngineJob>>>,
 }
 
-impl Thread {
+impl ModelThread {
     pub(super) fn new(file: LocalFile) -> Self {
         Self { file, jobs: Mutex::default() }
     }
 
-    pub(super) async fn send(&self, job: Job) -> Result<(), ModelError> {
-        self.jobs()?.send(job).await.map_err(|_| gone())
+    pub(super) async fn send(&self, job: EngineJob) -> Result<(), ModelError> {
+        self.job_sender()?.send(job).await.map_err(|_| stopped_error())
     }
 
-    fn jobs(&self) -> Result<mpsc::Sender<Job>, ModelError> {
-        let mut kept = self.jobs.lock();
-        if let Some(jobs) = kept.as_ref().filter(|jobs| !jobs.is_closed()) {
+    fn job_sender(&self) -> Result<mpsc::Sender<EngineJob>, ModelError> {
+        let mut sender = self.jobs.lock();
+        if let Some(jobs) = sender.as_ref().filter(|jobs| !jobs.is_closed()) {
             return Ok(jobs.clone());
         }
         let (jobs, queue) = mpsc::channel(JOBS);
         let file = self.file.clone();
-        let named = std::thread::Builder::new().name("local-model".to_owned());
-        named.spawn(move || work(&file, queue)).map_err(|error| {
-            trouble(ModelTrouble::Unavailable, format!("No thread for the model: {error}."))
+        let builder = std::thread::Builder::new().name("local-model".to_owned());
+        builder.spawn(move || run_thread(&file, queue)).map_err(|error| {
+            model_error(
+                ModelErrorKind::Unavailable,
+                format!("The thread for the model cannot be started: {error}."),
+            )
         })?;
-        *kept = Some(jobs.clone());
+        *sender = Some(jobs.clone());
         Ok(jobs)
     }
 }
 
-/// Until nobody can ask any more.
-fn work(file: &LocalFile, mut queue: mpsc::Receiver<Job>) {
-    if let Err(error) = load_and_work(file, &mut queue) {
-        tracing::warn!(file = %file.path.display(), error = %error.text, "a model cannot be loaded");
+/// Runs until no job can come any more.
+fn run_thread(file: &LocalFile, mut queue: mpsc::Receiver<EngineJob>) {
+    if let Err(error) = load_and_run(file, &mut queue) {
+        tracing::warn!(file = %file.path.display(), error = %error.text, "local model failed to load");
         queue.close();
         while let Some(job) = queue.blocking_recv() {
             job.refuse(error.clone());
@@ -75,23 +78,24 @@ fn work(file: &LocalFile, mut queue: mpsc::Receiver<Job>) {
     }
 }
 
-fn load_and_work(file: &LocalFile, queue: &mut mpsc::Receiver<Job>) -> Result<(), ModelError> {
-    let unfit = |error: &dyn std::fmt::Display| {
-        let text = format!("The model {} cannot be loaded; is the file whole?", file.path.display());
-        ModelError { cause: Some(error.to_string()), ..trouble(ModelTrouble::Unavailable, text) }
+fn load_and_run(file: &LocalFile, queue: &mut mpsc::Receiver<EngineJob>) -> Result<(), ModelError> {
+    let load_error = |error: &dyn std::fmt::Display| {
+        let text = format!("The model {} cannot be loaded; is the file complete?", file.path.display());
+        ModelError { cause: Some(error.to_string()), ..model_error(ModelErrorKind::Unavailable, text) }
     };
-    let backend = backend()?;
+    let backend = llama_backend()?;
     let params = LlamaModelParams::default();
-    let model = LlamaModel::load_from_file(backend, &file.path, &params).map_err(|error| unfit(&error))?;
-    let mut engine = Engine::new(backend, &model, file).map_err(|error| unfit(&error))?;
+    let model =
+        LlamaModel::load_from_file(backend, &file.path, &params).map_err(|error| load_error(&error))?;
+    let mut engine = LocalEngine::new(backend, &model, file).map_err(|error| load_error(&error))?;
     while let Some(job) = queue.blocking_recv() {
         match job {
-            Job::Score { prompt, continuations, reply } => {
-                let scores = engine.score(&prompt, &continuations, &|| reply.is_closed());
+            EngineJob::Score { prompt, continuations, reply } => {
+                let scores = engine.score_continuations(&prompt, &continuations, &|| reply.is_closed());
                 drop(reply.send(scores));
             }
-            Job::Write { wish, sink } => {
-                if let Err(error) = engine.write(&wish, &sink) {
+            EngineJob::Write { request, sink } => {
+                if let Err(error) = engine.write_text(&request, &sink) {
                     drop(sink.blocking_send(Err(error)));
                 }
             }
@@ -100,16 +104,16 @@ fn load_and_work(file: &LocalFile, queue: &mut mpsc::Receiver<Job>) -> Result<()
     Ok(())
 }
 
-/// llama.cpp, started once for the whole process.
-fn backend() -> Result<&'static LlamaBackend, ModelError> {
+/// The llama.cpp backend, started once per process.
+fn llama_backend() -> Result<&'static LlamaBackend, ModelError> {
     static BACKEND: OnceLock<Result<LlamaBackend, String>> = OnceLock::new();
     let backend = BACKEND.get_or_init(|| {
         let mut backend = LlamaBackend::init().map_err(|error| error.to_string())?;
-        // It writes to the process's error stream, which is ours.
+        // It would write to the process's standard error.
         backend.void_logs();
         Ok(backend)
     });
-    backend
-        .as_ref()
-        .map_err(|error| trouble(ModelTrouble::Unavailable, format!("llama.cpp does not start: {error}.")))
+    backend.as_ref().map_err(|error| {
+        model_error(ModelErrorKind::Unavailable, format!("llama.cpp does not start: {error}."))
+    })
 }

@@ -1,4 +1,4 @@
-//! The model writes, a token after the other, freely or under a grammar.
+//! Generates text token by token, optionally with a grammar.
 
 use llama_cpp_2::{
     sampling::LlamaSampler,
@@ -7,131 +7,131 @@ use llama_cpp_2::{
 use tokio::sync::mpsc;
 
 use super::{
-    engine::{Engine, Tell, broken},
-    template::Turn,
-    trouble,
+    engine::{LocalEngine, LogitsMode, engine_error},
+    model_error,
+    template::TemplateTurn,
 };
-use crate::model::{ModelError, ModelTrouble, Usage};
+use crate::model::{ModelError, ModelErrorKind, ModelUsage};
 
-/// What to write.
+/// A request to generate text.
 #[derive(Debug)]
-pub(super) struct Wish {
-    pub(super) prompt: Prompt,
-    pub(super) rule: Rule,
+pub(super) struct WriteRequest {
+    pub(super) prompt: WritePrompt,
+    pub(super) grammar: GrammarMode,
     pub(super) max_tokens: u32,
-    /// 0 is the most likely text.
+    /// With 0 the most likely text is generated.
     pub(super) temperature: f32,
     pub(super) seed: u32,
 }
 
-/// What comes before.
+/// The prompt.
 #[derive(Debug)]
-pub(super) enum Prompt {
-    /// As it is; marks of the model's language mean something.
+pub(super) enum WritePrompt {
+    /// Text in which control tokens are parsed.
     Text(String),
     /// A conversation.
-    Turns(Vec<Turn>),
+    Turns(Vec<TemplateTurn>),
 }
 
-/// What the text is held to, as GBNF.
+/// The grammar of the text, as GBNF.
 #[derive(Debug)]
-pub(super) enum Rule {
+pub(super) enum GrammarMode {
     Free,
-    /// From its first character.
+    /// For the whole text.
     Always(String),
-    /// From where this begins, once it does. The grammar begins with it too.
+    /// From where `begin` occurs. The grammar includes it.
     From {
         begin: String,
         grammar: String,
     },
 }
 
-/// What came of it.
+/// An event of the generated text.
 #[derive(Debug)]
-pub(super) enum Said {
+pub(super) enum WriteEvent {
     Text(String),
-    End { whole: bool, usage: Usage },
+    End { whole: bool, usage: ModelUsage },
 }
 
-/// Marks with which a model begins a turn of somebody else.
+/// Tokens that begin another turn.
 const TURNS: [&[u8]; 3] = [b"<|im_start|>", b"<|start_header_id|>", b"<start_of_turn>"];
-/// Why there is no next token.
+/// The error if there is no next token.
 const DEAD: &str = "the grammar allows nothing";
 
-impl Engine<'_> {
-    /// Writes until the end, the bound, or until nobody reads any more.
-    pub(super) fn write(
+impl LocalEngine<'_> {
+    /// Generates until the end, the limit, or until the reader is gone.
+    pub(super) fn write_text(
         &mut self,
-        wish: &Wish,
-        sink: &mpsc::Sender<Result<Said, ModelError>>,
+        request: &WriteRequest,
+        sink: &mpsc::Sender<Result<WriteEvent, ModelError>>,
     ) -> Result<(), ModelError> {
-        let mut tokens = match &wish.prompt {
-            Prompt::Text(text) => self.tokens(text, true, true),
-            Prompt::Turns(turns) => self.conversation(turns)?,
+        let mut tokens = match &request.prompt {
+            WritePrompt::Text(text) => self.tokenize(text, true, true),
+            WritePrompt::Turns(turns) => self.conversation_tokens(turns)?,
         };
         let input = tokens.len();
-        // As long as wished where there is room, and at least one token.
-        let most = (wish.max_tokens as usize).min(self.room().saturating_sub(input)).max(1);
-        let read = self.read(&tokens, most, &|| sink.is_closed())?;
-        let mut pen = Pen::new(self, wish)?;
-        let mut letters = Letters::default();
+        // As many tokens as requested if there is room, and at least one.
+        let most = (request.max_tokens as usize).min(self.context_size().saturating_sub(input)).max(1);
+        let read = self.read_prompt(&tokens, most, &|| sink.is_closed())?;
+        let mut picker = TokenPicker::new(self, request)?;
+        let mut buffer = Utf8Buffer::default();
         let mut whole = false;
         for _ in 0..most {
-            let token = pen.pick(self)?;
+            let token = picker.pick_token(self)?;
             let vocab = self.model.vocab();
-            // Marks are written out: some models begin a call with one.
+            // Control tokens are written as text: some models begin a call with one.
             let piece = vocab.token_to_piece(token, true, None);
             if vocab.is_eog(token) || (vocab.is_control(token) && TURNS.contains(&&piece[..])) {
                 whole = true;
                 break;
             }
-            let text = letters.push(&piece);
-            if !text.is_empty() && sink.blocking_send(Ok(Said::Text(text))).is_err() {
+            let text = buffer.push(&piece);
+            if !text.is_empty() && sink.blocking_send(Ok(WriteEvent::Text(text))).is_err() {
                 break;
             }
-            self.decode(&[token], tokens.len(), read.slot, Tell::Last)?;
+            self.decode(&[token], tokens.len(), read.slot, LogitsMode::Last)?;
             tokens.push(token);
         }
-        self.keep(read.slot, &tokens);
-        let usage = Usage { input: input as u64, output: (tokens.len() - input) as u64 };
-        drop(sink.blocking_send(Ok(Said::End { whole, usage })));
+        self.cache_tokens(read.slot, &tokens);
+        let usage = ModelUsage { input: input as u64, output: (tokens.len() - input) as u64 };
+        drop(sink.blocking_send(Ok(WriteEvent::End { whole, usage })));
         Ok(())
     }
 }
 
 /// Chooses tokens.
-struct Pen {
+struct TokenPicker {
     grammar: Option<LlamaSampler>,
     chance: Option<LlamaSampler>,
 }
 
-impl Pen {
-    fn new(engine: &Engine<'_>, wish: &Wish) -> Result<Self, ModelError> {
-        let made = match &wish.rule {
-            Rule::Free => None,
-            Rule::Always(grammar) => Some(LlamaSampler::grammar(engine.model, grammar, "root")),
-            Rule::From { begin, grammar } => {
+impl TokenPicker {
+    fn new(engine: &LocalEngine<'_>, request: &WriteRequest) -> Result<Self, ModelError> {
+        let made = match &request.grammar {
+            GrammarMode::Free => None,
+            GrammarMode::Always(grammar) => Some(LlamaSampler::grammar(engine.model, grammar, "root")),
+            GrammarMode::From { begin, grammar } => {
                 Some(LlamaSampler::grammar_lazy(engine.model, grammar, "root", [begin.as_bytes()], &[]))
             }
         };
         let grammar = made.transpose().map_err(|error| {
-            let text = "The model in this process does not take the grammar of the tools.".to_owned();
-            ModelError { cause: Some(error.to_string()), ..trouble(ModelTrouble::Refused, text) }
+            let text = "The model in this process rejects the grammar of the tools.".to_owned();
+            ModelError { cause: Some(error.to_string()), ..model_error(ModelErrorKind::Refused, text) }
         })?;
-        let chance = (wish.temperature > 0.0).then(|| {
+        let chance = (request.temperature > 0.0).then(|| {
             LlamaSampler::chain_simple([
                 LlamaSampler::top_k(40),
                 LlamaSampler::top_p(0.95, 1),
-                LlamaSampler::temp(wish.temperature),
-                LlamaSampler::dist(wish.seed),
+                LlamaSampler::temp(request.temperature),
+                LlamaSampler::dist(request.seed),
             ])
         });
         Ok(Self { grammar, chance })
     }
 
-    /// The next token. The whole vocabulary is held against the grammar only where the best token does not fit.
-    fn pick(&mut self, engine: &Engine<'_>) -> Result<LlamaToken, ModelError> {
-        let logits = engine.next();
+    /// The next token. The whole vocabulary is checked against the grammar only if the best token does not match.
+    fn pick_token(&mut self, engine: &LocalEngine<'_>) -> Result<LlamaToken, ModelError> {
+        let logits = engine.next_logits();
         let all = || {
             logits
                 .iter()
@@ -139,8 +139,8 @@ impl Pen {
                 .map(|(at, logit)| LlamaTokenData::new(LlamaToken(at as i32), *logit, 0.0))
         };
         let mut token = match &mut self.chance {
-            None => best(all()),
-            Some(chance) => chosen(chance, LlamaTokenDataArray::from_iter(all(), false)),
+            None => best_token(all()),
+            Some(chance) => sample_token(chance, LlamaTokenDataArray::from_iter(all(), false)),
         };
         if let Some(grammar) = &mut self.grammar {
             let logit =
@@ -156,23 +156,23 @@ impl Pen {
                 grammar.apply(&mut fitting);
                 let fitting = fitting.data.into_iter().filter(|one| one.logit() > f32::NEG_INFINITY);
                 token = match &mut self.chance {
-                    None => best(fitting),
-                    Some(chance) => chosen(chance, LlamaTokenDataArray::from_iter(fitting, false)),
+                    None => best_token(fitting),
+                    Some(chance) => sample_token(chance, LlamaTokenDataArray::from_iter(fitting, false)),
                 };
             }
             if let Some(token) = token {
-                grammar.try_accept(token).map_err(|error| broken(&error))?;
+                grammar.try_accept(token).map_err(|error| engine_error(&error))?;
             }
         }
-        token.ok_or_else(|| broken(&DEAD))
+        token.ok_or_else(|| engine_error(&DEAD))
     }
 }
 
-fn best(tokens: impl Iterator<Item = LlamaTokenData>) -> Option<LlamaToken> {
+fn best_token(tokens: impl Iterator<Item = LlamaTokenData>) -> Option<LlamaToken> {
     tokens.max_by(|one, other| one.logit().total_cmp(&other.logit())).map(|best| best.id())
 }
 
-fn chosen(chance: &mut LlamaSampler, mut tokens: LlamaTokenDataArray) -> Option<LlamaToken> {
+fn sample_token(chance: &mut LlamaSampler, mut tokens: LlamaTokenDataArray) -> Option<LlamaToken> {
     if tokens.data.is_empty() {
         return None;
     }
@@ -180,33 +180,33 @@ fn chosen(chance: &mut LlamaSampler, mut tokens: LlamaTokenDataArray) -> Option<
     tokens.selected_token()
 }
 
-/// Bytes that become text: a character may come in several tokens.
+/// Collects bytes to text: a character may span several tokens.
 #[derive(Debug, Default)]
-struct Letters {
-    begun: Vec<u8>,
+struct Utf8Buffer {
+    pending: Vec<u8>,
 }
 
-impl Letters {
-    /// The text that is whole by now. What can be no text is shown as such.
+impl Utf8Buffer {
+    /// The complete text so far. Invalid bytes become replacement characters.
     fn push(&mut self, bytes: &[u8]) -> String {
-        self.begun.extend_from_slice(bytes);
+        self.pending.extend_from_slice(bytes);
         let mut text = String::new();
         loop {
-            match std::str::from_utf8(&self.begun) {
+            match std::str::from_utf8(&self.pending) {
                 Ok(whole) => {
                     text.push_str(whole);
-                    self.begun.clear();
+                    self.pending.clear();
                     return text;
                 }
                 Err(error) => {
-                    let (whole, rest) = self.begun.split_at(error.valid_up_to());
+                    let (whole, rest) = self.pending.split_at(error.valid_up_to());
                     text.push_str(&String::from_utf8_lossy(whole));
                     let Some(wrong) = error.error_len() else {
-                        self.begun = rest.to_vec();
+                        self.pending = rest.to_vec();
                         return text;
                     };
                     text.push(char::REPLACEMENT_CHARACTER);
-                    self.begun = rest[wrong..].to_vec();
+                    self.pending = rest[wrong..].to_vec();
                 }
             }
         }
@@ -219,10 +219,10 @@ mod tests {
 
     #[test]
     fn characters_that_come_in_parts_are_put_together() {
-        let mut letters = Letters::default();
-        let parts: Vec<_> = "a🙂é".as_bytes().iter().map(|byte| letters.push(&[*byte])).collect();
+        let mut buffer = Utf8Buffer::default();
+        let parts: Vec<_> = "a🙂é".as_bytes().iter().map(|byte| buffer.push(&[*byte])).collect();
         assert_eq!(parts.concat(), "a🙂é");
-        assert_eq!(letters.push(b"b\xffc\xf0\x9f"), "b\u{fffd}c");
-        assert_eq!(letters.push(b"x"), "\u{fffd}x");
+        assert_eq!(buffer.push(b"b\xffc\xf0\x9f"), "b\u{fffd}c");
+        assert_eq!(buffer.push(b"x"), "\u{fffd}x");
     }
 }

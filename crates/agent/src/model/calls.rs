@@ -1,4 +1,4 @@
-//! Calls as they grow out of pieces. What is whole becomes a call, what is not becomes something the model is told.
+//! Assembles calls from their parts. A complete one becomes a call, an incomplete one becomes an error for the model.
 
 use std::{fmt, sync::Arc};
 
@@ -7,23 +7,23 @@ use toolyard_core::ports::IdGenerator;
 use super::{BadCall, ModelEvent, ModelStopReason, ids, parse_raw_arguments};
 use crate::message::ModelToolCall;
 
-/// Most calls in one answer.
+/// Most calls in one response.
 pub(super) const MAX_CALLS: usize = 64;
 
 /// Longest arguments of a call, in bytes.
 pub(super) const MAX_ARGUMENTS: usize = 256 * 1024;
 
-/// Longest name of a tool that is believed to be one.
+/// Longest accepted name of a tool.
 const MAX_TOOL_NAME: usize = 256;
 
-/// How much of a bad call is kept to be shown.
+/// How much of a bad call is shown, in bytes.
 const MAX_SHOWN: usize = 512;
 
 /// More calls than [`MAX_CALLS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooManyCalls;
 
-/// Which calls an answer has so far.
+/// The calls of a response so far.
 pub(super) struct CallAssembler {
     ids: Arc<dyn IdGenerator>,
     list: Vec<PartialCall>,
@@ -33,14 +33,14 @@ struct PartialCall {
     id: String,
     name: String,
     text: String,
-    /// More came than fits.
+    /// The arguments are too long.
     over: bool,
     begun: bool,
 }
 
 impl fmt::Debug for CallAssembler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Calls").field("count", &self.list.len()).finish()
+        f.debug_struct("CallAssembler").field("count", &self.list.len()).finish()
     }
 }
 
@@ -53,7 +53,7 @@ impl CallAssembler {
         self.list.is_empty()
     }
 
-    /// Begins another call, and says which one it is.
+    /// Begins another call and returns its position.
     pub(super) fn open_call(&mut self) -> Result<usize, TooManyCalls> {
         if self.list.len() == MAX_CALLS {
             return Err(TooManyCalls);
@@ -69,12 +69,12 @@ impl CallAssembler {
         Ok(self.list.len() - 1)
     }
 
-    /// The id of a call, ours.
+    /// The id of a call, made by us.
     pub(super) fn call_id(&self, call: usize) -> Option<&str> {
         self.list.get(call).map(|call| call.id.as_str())
     }
 
-    /// Adds to a call. Names come whole; a second one is a repetition.
+    /// Adds to a call. Names arrive whole, so a second one is a repetition.
     pub(super) fn add(&mut self, call: usize, name: Option<&str>, text: &str, out: &mut Vec<ModelEvent>) {
         let Some(call) = self.list.get_mut(call) else { return };
         if let Some(name) = name.filter(|name| call.name.is_empty() && name.len() <= MAX_TOOL_NAME) {
@@ -96,7 +96,7 @@ impl CallAssembler {
         }
     }
 
-    /// The calls as they are at the end, in the order in which they began.
+    /// The calls at the end of the response, in the order in which they began.
     pub(super) fn into_events(self, stop: ModelStopReason) -> Vec<ModelEvent> {
         let cut = matches!(stop, ModelStopReason::Length | ModelStopReason::Filtered);
         self.list.into_iter().map(|call| call.into_event(cut)).collect()
@@ -108,7 +108,7 @@ impl PartialCall {
         let problem = match parse_raw_arguments(&self.text) {
             _ if self.name.is_empty() => "the call names no tool".to_owned(),
             _ if self.over => format!("the arguments are longer than {MAX_ARGUMENTS} bytes"),
-            // Cut before the first character of its arguments, a call looks like one without any.
+            // A call that was cut before its arguments looks like a call without any.
             _ if cut && self.text.trim().is_empty() => "the answer was cut before the arguments".to_owned(),
             Err(_) if cut => "the answer was cut in the middle of the arguments".to_owned(),
             Err(error) => format!("the arguments are not JSON: {error}"),
@@ -130,8 +130,7 @@ fn truncate_arguments(mut text: String) -> String {
     text
 }
 
-/// Why an answer ended, by the word for it that vendors share, and whether calls were made: several vendors say `stop`
-/// although they called.
+/// Why a response ended, from the word that vendors share. Several vendors say `stop` although there are calls.
 pub(super) fn parse_stop_reason(word: Option<&str>, called: bool) -> ModelStopReason {
     match word {
         Some("length" | "max_tokens") => ModelStopReason::Length,
@@ -172,12 +171,12 @@ mod tests {
 
     #[test]
     fn pieces_become_a_call_with_its_text_untouched() {
-        let (heard, call) = one(Some("add"), &["{\"a\":1.", "50}"], ModelStopReason::Calls);
+        let (events, call) = one(Some("add"), &["{\"a\":1.", "50}"], ModelStopReason::Calls);
         let ModelEvent::Call(call) = call else { panic!("{call:?}") };
         assert_eq!((call.name.as_str(), call.arguments.get()), ("add", "{\"a\":1.50}"));
-        assert!(matches!(&heard[0], ModelEvent::CallBegins { id, name } if *id == call.id && name == "add"));
+        assert!(matches!(&events[0], ModelEvent::CallBegins { id, name } if *id == call.id && name == "add"));
         let texts: Vec<_> =
-            heard[1..].iter().map(|event| matches!(event, ModelEvent::CallText { .. })).collect();
+            events[1..].iter().map(|event| matches!(event, ModelEvent::CallText { .. })).collect();
         assert_eq!(texts, [true, true]);
     }
 
@@ -212,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_run_says_why() {
+    fn bad_calls_say_why() {
         assert_eq!(problem(one(None, &["{}"], ModelStopReason::Calls).1), "the call names no tool");
         let cut = problem(one(Some("add"), &["{\"a\":"], ModelStopReason::Length).1);
         assert_eq!(cut, "the answer was cut in the middle of the arguments");
@@ -244,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_decide_why_an_answer_ended() {
+    fn calls_take_precedence_in_the_stop_reason() {
         for (word, called, want) in [
             (Some("stop"), false, ModelStopReason::Done),
             (Some("stop"), true, ModelStopReason::Calls),

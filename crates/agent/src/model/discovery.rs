@@ -1,5 +1,5 @@
-//! Looking for models: at the servers of this machine, at the endpoints of the configuration, in the models folder. All at
-//! once, each within the time that was given. Vendors in the cloud are not asked; a key is enough to list them.
+//! Looks for models at the servers of this machine, at the configured endpoints and in the models folder, in parallel
+//! and each within the given time. Cloud vendors are not queried. A key is enough to list them.
 
 use std::{collections::HashMap, path::Path, time::Duration};
 
@@ -14,25 +14,25 @@ use super::{
     registry::provider_family, settings::base_url, web,
 };
 
-/// Most models of one place, and most files.
+/// Most models of one provider, and most files.
 pub const MAX_LISTED: usize = 256;
 
-/// Models with fewer parameters choose tools by comparing their names, as `calling = "small"` says.
+/// Models with fewer parameters choose tools by scoring their names, as with `calling = "small"`.
 const TINY_PARAMETERS: u64 = 500_000_000;
 
-/// Longest answer of a server to the question what it has.
+/// Longest response that lists models, in bytes.
 const MAX_ANSWER: usize = 4 * 1024 * 1024;
 
-/// Which models there are, and which there could be.
+/// The available models, and what could be added.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ModelListing {
-    /// What is used where nobody names a model.
+    /// The model that is used by default.
     pub default: Option<ModelName>,
-    /// What can be asked.
+    /// The models that can be used.
     pub models: Vec<ListedModel>,
     /// Files in the models folder.
     pub files: Vec<ModelFile>,
-    /// What was looked for and is not there.
+    /// What was not found, and how to add it.
     pub missing: Vec<SetupHint>,
 }
 
@@ -44,16 +44,16 @@ impl ModelListing {
         }
     }
 
-    /// Says what is missing and how to add it.
+    /// Records what is missing and how to add it.
     pub(super) fn add_missing(&mut self, what: impl Into<String>, how: impl Into<String>) {
         self.missing.push(SetupHint { what: what.into(), how: how.into() });
     }
 }
 
-/// A model that can be asked.
+/// A model that can be used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ListedModel {
-    /// By which it is chosen.
+    /// The name by which it is chosen.
     pub name: ModelName,
     /// How it calls tools.
     pub calling: CallingMode,
@@ -67,17 +67,17 @@ pub struct ListedModel {
 pub enum ModelOrigin {
     /// The configuration names it.
     Configured,
-    /// An endpoint of the configuration has it.
+    /// A configured endpoint serves it.
     Endpoint(String),
-    /// A file of the configuration has it.
+    /// It is a configured file.
     File(String),
-    /// This variable holds a key for its vendor; the vendor has more models.
+    /// This variable holds a key for its vendor. The vendor has more models.
     Key(String),
-    /// This server on this machine has it.
+    /// This local server serves it.
     Server(String),
 }
 
-/// A file with a model in it.
+/// A model file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ModelFile {
     /// Its name, without the folder.
@@ -86,19 +86,19 @@ pub struct ModelFile {
     pub bytes: u64,
 }
 
-/// What was looked for and is not there.
+/// Something that was not found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SetupHint {
-    /// What.
+    /// What is missing.
     pub what: String,
     /// How to add it.
     pub how: String,
 }
 
-/// What was found, by place.
+/// The discovered models by provider.
 #[derive(Debug, Clone, Default)]
 pub(super) struct DiscoveredModels {
-    pub(super) places: HashMap<String, Vec<DiscoveredModel>>,
+    pub(super) providers: HashMap<String, Vec<DiscoveredModel>>,
     pub(super) files: Vec<ModelFile>,
 }
 
@@ -109,9 +109,9 @@ pub(super) struct DiscoveredModel {
 }
 
 impl DiscoveredModels {
-    /// How a model calls tools, as far as its server told. A server with one model takes it by any name.
+    /// How a model calls tools, as far as its server reports it. A server with one model accepts any name for it.
     pub(super) fn find_calling(&self, name: &ModelName) -> Option<CallingMode> {
-        let models = self.places.get(name.provider())?;
+        let models = self.providers.get(name.provider())?;
         let exact = models.iter().find(|model| model.name == *name);
         let only =
             || models.first().filter(|first| models.iter().all(|model| model.calling == first.calling));
@@ -119,7 +119,7 @@ impl DiscoveredModels {
     }
 }
 
-/// Looks everywhere.
+/// Looks in all places.
 pub(super) async fn discover_models(
     client: &Client,
     settings: &ModelSettings,
@@ -134,10 +134,10 @@ pub(super) async fn discover_models(
         }));
     let ((servers, endpoints), files) =
         join(join(servers, endpoints), list_model_files(settings.folder.as_deref())).await;
-    // An endpoint takes the place of a server with the same name.
-    let places =
+    // An endpoint replaces a server of the same name.
+    let providers =
         servers.into_iter().chain(endpoints).filter_map(|(name, models)| Some((name, models?))).collect();
-    DiscoveredModels { places, files }
+    DiscoveredModels { providers, files }
 }
 
 async fn discover_at_endpoint(
@@ -170,8 +170,8 @@ async fn discover_at_endpoint(
     Some(to_discovered(&endpoint.name, ids, |_| calling))
 }
 
-/// The name of a model that llama-server names by its file. It takes its one model by any name, and a path is nobody's
-/// business.
+/// The name of a model that llama-server names by its file. It accepts any name for its one model, and the path stays
+/// private.
 fn file_stem(id: String) -> String {
     let name = id.rsplit(['/', '\\']).next().unwrap_or_default();
     match name.strip_suffix(".gguf") {
@@ -219,7 +219,7 @@ async fn discover_at_ollama(
     let names: Vec<_> =
         tags["models"].as_array()?.iter().filter_map(|model| model["name"].as_str()).collect();
     let show = server.url.join("/api/show").ok()?;
-    // Asked with tools, a model that knows none is refused; so each is asked what it can.
+    // Ollama rejects a request with tools for a model without tool support, so ask each model for its capabilities.
     let abilities = join_all(names.into_iter().take(MAX_LISTED).map(|name| {
         let request = client.post(show.clone()).json(&json!({ "model": name }));
         async move { (name, web::fetch_json(request, MAX_ANSWER, wait).await) }
@@ -237,7 +237,7 @@ async fn discover_at_ollama(
     Some(models.collect())
 }
 
-/// What llama-server tells about itself. Only asked on this machine: elsewhere it is none of our business.
+/// What llama-server reports about itself. Only on this machine: other hosts are not probed.
 async fn fetch_llama_props(client: &Client, url: &Url, wait: Duration) -> Option<Value> {
     let props = url.join("/props").ok().filter(is_loopback_url)?;
     let props = web::fetch_json(client.get(props), MAX_ANSWER, wait).await?;
@@ -254,7 +254,7 @@ fn is_loopback_url(url: &Url) -> bool {
     }
 }
 
-/// A template without tools drops them without a word, so then tools are called by text.
+/// A chat template without tool support drops tools silently. Then tools are called by text.
 fn template_calling(props: Option<&Value>) -> CallingMode {
     let says_no = |props: &Value| {
         props["chat_template_caps"]["supports_tools"] == false || props["supports_tools"] == false
@@ -262,7 +262,7 @@ fn template_calling(props: Option<&Value>) -> CallingMode {
     if props.is_some_and(says_no) { CallingMode::Prompted } else { CallingMode::Native }
 }
 
-/// Whether llama-server has a model that is too small to call tools by itself. It says how large its one model is.
+/// Whether llama-server has a model that is too small to call tools by itself. It reports the size of its one model.
 fn is_tiny(models: &Value) -> bool {
     models["data"][0]["meta"]["n_params"].as_u64().is_some_and(|parameters| parameters < TINY_PARAMETERS)
 }
@@ -272,14 +272,14 @@ fn model_ids(models: &Value, wanted: impl Fn(&Value) -> bool) -> Vec<String> {
     models.filter(|model| wanted(model)).filter_map(|model| Some(model["id"].as_str()?.to_owned())).collect()
 }
 
-/// Models by name; what cannot be a name is passed over.
+/// Models by name. Invalid names are skipped.
 fn to_discovered(
-    place: &str,
+    provider: &str,
     ids: Vec<String>,
     calling: impl Fn(&str) -> CallingMode,
 ) -> Vec<DiscoveredModel> {
     let models = ids.iter().filter_map(|id| {
-        Some(DiscoveredModel { name: ModelName::new(place, id).ok()?, calling: calling(id) })
+        Some(DiscoveredModel { name: ModelName::new(provider, id).ok()?, calling: calling(id) })
     });
     models.take(MAX_LISTED).collect()
 }

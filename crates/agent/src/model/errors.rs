@@ -1,4 +1,4 @@
-//! Trouble with a model, in words for whoever asked. What a vendor wrote goes to the log only, cut and without keys.
+//! Errors of models, with texts for the caller. What a vendor wrote goes to the log only, truncated and without keys.
 
 use std::{error::Error, io, sync::Arc, time::Duration};
 
@@ -11,13 +11,13 @@ use super::{ModelError, ModelErrorKind};
 
 /// Longest cause in a log line.
 pub(super) const MAX_CAUSE: usize = 2 * 1024;
-/// Longest wait that a vendor is believed; whoever is told more would not wait anyway.
+/// Longest accepted wait of a vendor. Nobody would wait longer.
 const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Whom we talk to: enough to say what is wrong and what to do.
+/// The model that a request goes to: enough to say what is wrong and what to do.
 #[derive(Debug, Clone)]
 pub(crate) struct ModelTarget {
-    /// The model's name, whole.
+    /// The model's full name.
     pub(crate) id: Arc<str>,
     pub(crate) url: Url,
     pub(crate) key: Option<SecretText>,
@@ -37,14 +37,14 @@ impl ModelTarget {
         ModelError { kind, text: text.into(), cause, retry_after: None }
     }
 
-    /// Scheme, host and port: a path may hold a secret.
+    /// Scheme, host and port. A path may hold a secret.
     fn origin(&self) -> String {
         self.url.origin().ascii_serialization()
     }
 
-    /// A cause without the key, cut.
+    /// A cause without the key, truncated.
     fn redact_cause(&self, cause: &str) -> String {
-        // Cut generously first, so that replacing stays cheap whatever came.
+        // Truncate generously first, so that replacing stays cheap.
         let cause = &cause[..cause.floor_char_boundary(MAX_CAUSE * 4)];
         let mut cause = match &self.key {
             Some(key) if !key.expose().is_empty() => cause.replace(key.expose(), "(secret)"),
@@ -57,15 +57,15 @@ impl ModelTarget {
         cause
     }
 
-    /// An answer with an error status.
+    /// A response with an error status.
     pub(crate) fn status_error(&self, status: StatusCode, headers: &HeaderMap, body: &str) -> ModelError {
-        let said = serde_json::from_str::<Value>(body).unwrap_or_default();
-        let code = said.get("error").map(VendorErrorCodes::from_error).unwrap_or_default();
+        let parsed = serde_json::from_str::<Value>(body).unwrap_or_default();
+        let code = parsed.get("error").map(VendorErrorCodes::from_error).unwrap_or_default();
         let (kind, wait) = (classify_error(status, &code), retry_after(headers));
         self.describe_error(kind, &code, Some(status), wait, &format!("HTTP {status}: {body}"))
     }
 
-    /// An error that came in the middle of a good answer.
+    /// An error in the middle of a successful response.
     pub(super) fn stream_error(&self, error: &Value) -> ModelError {
         let code = VendorErrorCodes::from_error(error);
         let status = code.http_status();
@@ -73,7 +73,7 @@ impl ModelTarget {
             || code.error_kind().unwrap_or(ModelErrorKind::Unavailable),
             |s| classify_error(s, &code),
         );
-        self.describe_error(kind, &code, status, None, &format!("in the answer: {error}"))
+        self.describe_error(kind, &code, status, None, &format!("in the response: {error}"))
     }
 
     fn describe_error(
@@ -87,9 +87,9 @@ impl ModelTarget {
         let (id, origin) = (&self.id, self.origin());
         let text = match kind {
             ModelErrorKind::Unauthorized if self.key.is_some() => {
-                format!("{id} does not take the key in {}; check it.", self.key_from)
+                format!("{id} rejects the key in {}; check it.", self.key_from)
             }
-            ModelErrorKind::Unauthorized => format!("{id} wants a key; set it in {}.", self.key_from),
+            ModelErrorKind::Unauthorized => format!("{id} needs a key; set it in {}.", self.key_from),
             ModelErrorKind::NoCredit => {
                 format!(
                     "There is no credit left for {id} with the key in {}; add some or use another model.",
@@ -97,8 +97,8 @@ impl ModelTarget {
                 )
             }
             ModelErrorKind::RateLimited => match wait {
-                Some(wait) => format!("{id} gets too many requests; try again in {}.", format_wait(wait)),
-                None => format!("{id} gets too many requests; wait a little and try again."),
+                Some(wait) => format!("{id} is rate limited; try again in {}.", format_wait(wait)),
+                None => format!("{id} is rate limited; wait a little and try again."),
             },
             ModelErrorKind::Unknown => {
                 format!(
@@ -106,20 +106,22 @@ impl ModelTarget {
                 )
             }
             ModelErrorKind::Refused if code.is_too_long() => {
-                format!("The conversation is too long for {id}; shorten it, or use a model with more room.")
+                format!(
+                    "The conversation is too long for {id}; shorten it, or use a model with a larger context."
+                )
             }
             ModelErrorKind::Refused => {
                 format!(
-                    "{id} does not take this request; it may be too long, or use something the model cannot do."
+                    "{id} rejects this request; it may be too long, or use something that the model does not support."
                 )
             }
             ModelErrorKind::Unreachable => {
-                format!("Nobody answers for {id} at {origin}; check that it runs and its URL.")
+                format!("{id} cannot be reached at {origin}; check its URL and that it runs.")
             }
             ModelErrorKind::Broken => format!("{id} broke off; try again."),
             ModelErrorKind::Unavailable => {
                 let busy = status == Some(StatusCode::SERVICE_UNAVAILABLE);
-                let what = if busy { "is busy or still loading" } else { "has trouble of its own" };
+                let what = if busy { "is busy or still loading" } else { "reported an internal error" };
                 match wait {
                     Some(wait) => format!("{id} {what}; try again in {}.", format_wait(wait)),
                     None if busy => format!("{id} {what}; try again in a moment."),
@@ -130,11 +132,11 @@ impl ModelTarget {
         ModelError { retry_after: wait, ..self.new_error(kind, text, Some(cause)) }
     }
 
-    /// A request that got no answer, or an answer that ended in the middle.
+    /// A request without a response, or a response that ended in the middle.
     pub(crate) fn transport_error(&self, error: &reqwest::Error) -> ModelError {
         if is_tls_error(error) {
             let text = format!(
-                "{} at {} has no certificate that is trusted here; check the URL and the certificate.",
+                "{} at {} has no certificate that this machine trusts; check the URL and the certificate.",
                 self.id,
                 self.origin()
             );
@@ -150,26 +152,26 @@ impl ModelTarget {
         self.describe_error(kind, &VendorErrorCodes::default(), None, None, &error_chain(error))
     }
 
-    /// It did not begin to answer in time.
+    /// The response did not begin in time.
     pub(crate) fn timeout_error(&self, wait: Duration) -> ModelError {
-        let text =
-            format!("{} did not begin to answer within {} s; it may be busy.", self.id, wait.as_secs_f32());
+        let text = format!("{} did not respond within {} s; it may be busy.", self.id, wait.as_secs_f32());
         self.new_error(ModelErrorKind::Unavailable, text, None)
     }
 
-    /// It fell silent in the middle.
+    /// The response stalled.
     pub(super) fn idle_error(&self, wait: Duration) -> ModelError {
-        let text = format!("{} said nothing more for {} s and was given up.", self.id, wait.as_secs_f32());
+        let text =
+            format!("{} sent nothing for {} s, so the request was cancelled.", self.id, wait.as_secs_f32());
         self.new_error(ModelErrorKind::Broken, text, None)
     }
 
-    /// The answer ended too early, or is not what it should be.
+    /// The response ended too early, or is malformed.
     pub(crate) fn broken_error(&self, cause: &str) -> ModelError {
         self.describe_error(ModelErrorKind::Broken, &VendorErrorCodes::default(), None, None, cause)
     }
 }
 
-/// Whether two sides could not agree on a secure connection. An I/O error hides what it holds from the chain of sources.
+/// Whether the TLS handshake failed. An I/O error hides what it holds from the chain of sources.
 fn is_tls_error(error: &(dyn Error + 'static)) -> bool {
     let held = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
     error.is::<rustls::Error>()
@@ -177,7 +179,7 @@ fn is_tls_error(error: &(dyn Error + 'static)) -> bool {
         || error.source().is_some_and(is_tls_error)
 }
 
-/// The error with all that caused it. URLs are left out: they may hold what is nobody's business.
+/// The error with its causes. URLs are left out: they may hold private data.
 fn error_chain(error: &reqwest::Error) -> String {
     let mut text = if error.is_timeout() { "timed out" } else { "no transport" }.to_owned();
     let mut source = error.source();
@@ -189,7 +191,7 @@ fn error_chain(error: &reqwest::Error) -> String {
     text
 }
 
-/// The codes of an error as vendors put them; their prose decides nothing.
+/// The error codes of a vendor. The vendor's text decides nothing.
 #[derive(Debug, Default)]
 struct VendorErrorCodes {
     number: Option<u16>,
@@ -198,7 +200,7 @@ struct VendorErrorCodes {
 
 impl VendorErrorCodes {
     fn from_error(error: &Value) -> Self {
-        // Anthropic wraps the error once more when it comes in a stream.
+        // Anthropic wraps the error once more in a stream.
         let error = error.get("error").filter(|inner| inner.is_object()).unwrap_or(error);
         let number = ["code", "status"].iter().find_map(|key| error.get(key)?.as_u64());
         let words = ["type", "code", "status"].iter().filter_map(|key| error.get(key)?.as_str());
@@ -248,10 +250,10 @@ impl VendorErrorCodes {
 
 fn classify_error(status: StatusCode, code: &VendorErrorCodes) -> ModelErrorKind {
     match (status.as_u16(), code.error_kind()) {
-        // A vendor that says 429 both for haste and for an empty purse tells them apart by its code only.
+        // Vendors that use 429 both for rate limits and for missing credit differ by code only.
         (402, _) | (429, Some(ModelErrorKind::NoCredit)) => ModelErrorKind::NoCredit,
         (429, _) => ModelErrorKind::RateLimited,
-        // Gemini says 400 for a bad key.
+        // Gemini uses 400 for an invalid key.
         (401 | 403, _) | (400, Some(ModelErrorKind::Unauthorized)) => ModelErrorKind::Unauthorized,
         (404, _) => ModelErrorKind::Unknown,
         (408 | 409 | 425, _) | (500.., _) => ModelErrorKind::Unavailable,
@@ -259,14 +261,14 @@ fn classify_error(status: StatusCode, code: &VendorErrorCodes) -> ModelErrorKind
     }
 }
 
-/// How long a vendor wants us to wait. A date is not understood and counts as nothing said.
+/// How long a vendor asks us to wait. Dates are not supported and are ignored.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
     let seconds = number("retry-after-ms").map(|ms| ms / 1_000.0).or_else(|| number("retry-after"))?;
     Some(Duration::try_from_secs_f64(seconds).ok()?.min(MAX_WAIT))
 }
 
-/// A wait for people: never shorter than it is.
+/// A wait for people, rounded up.
 fn format_wait(wait: Duration) -> String {
     let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
     match seconds.max(1) {
@@ -282,7 +284,7 @@ mod tests {
 
     use super::*;
 
-    fn whom() -> ModelTarget {
+    fn target() -> ModelTarget {
         ModelTarget {
             id: "openai/gpt-x".into(),
             url: "https://api.example/v1/secret-path/".parse().unwrap(),
@@ -292,7 +294,7 @@ mod tests {
     }
 
     fn status(status: u16, body: &Value) -> ModelError {
-        whom().status_error(StatusCode::from_u16(status).unwrap(), &HeaderMap::new(), &body.to_string())
+        target().status_error(StatusCode::from_u16(status).unwrap(), &HeaderMap::new(), &body.to_string())
     }
 
     #[test]
@@ -352,25 +354,25 @@ mod tests {
             (json!({ "type": "invalid_request_error" }), ModelErrorKind::Refused),
             (json!("odd"), ModelErrorKind::Unavailable),
         ] {
-            assert_eq!(whom().stream_error(&body).kind, kind, "{body}");
+            assert_eq!(target().stream_error(&body).kind, kind, "{body}");
         }
     }
 
     #[test]
     fn texts_say_what_to_do() {
-        let mut whom = whom();
-        let ask = |whom: &ModelTarget, code| {
-            whom.status_error(StatusCode::from_u16(code).unwrap(), &HeaderMap::new(), "").text
+        let mut target = target();
+        let ask = |target: &ModelTarget, code| {
+            target.status_error(StatusCode::from_u16(code).unwrap(), &HeaderMap::new(), "").text
         };
-        assert_eq!(ask(&whom, 401), "openai/gpt-x does not take the key in OPENAI_API_KEY; check it.");
+        assert_eq!(ask(&target, 401), "openai/gpt-x rejects the key in OPENAI_API_KEY; check it.");
         assert_eq!(
-            ask(&whom, 404),
+            ask(&target, 404),
             "There is no model openai/gpt-x at https://api.example, or no chat there; check the model's name and the URL."
         );
         let long = status(400, &json!({ "error": { "code": "context_length_exceeded" } }));
         assert!(long.text.starts_with("The conversation is too long for openai/gpt-x;"), "{}", long.text);
-        whom.key = None;
-        assert_eq!(ask(&whom, 401), "openai/gpt-x wants a key; set it in OPENAI_API_KEY.");
+        target.key = None;
+        assert_eq!(ask(&target, 401), "openai/gpt-x needs a key; set it in OPENAI_API_KEY.");
     }
 
     #[test]
@@ -380,9 +382,9 @@ mod tests {
         assert!(cause.contains("bad key (secret) here") && !cause.contains("sk-123"), "{cause}");
         assert!(!error.text.contains("bad key"), "a vendor's words stay in the log");
 
-        let cause = whom().broken_error(&"é".repeat(MAX_CAUSE)).cause.unwrap();
+        let cause = target().broken_error(&"é".repeat(MAX_CAUSE)).cause.unwrap();
         assert!(cause.len() <= MAX_CAUSE && cause.ends_with('…'));
-        let whole = whom().broken_error(&"x".repeat(MAX_CAUSE)).cause.unwrap();
+        let whole = target().broken_error(&"x".repeat(MAX_CAUSE)).cause.unwrap();
         assert_eq!(whole.len(), MAX_CAUSE);
         assert!(!whole.ends_with('…'));
     }
@@ -396,10 +398,10 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_that_the_vendor_names_is_told() {
-        let told = |code: u16, after: &str| {
+    fn the_vendors_retry_delay_is_in_the_text() {
+        let error_text = |code: u16, after: &str| {
             let headers = HeaderMap::from_iter([("retry-after".parse().unwrap(), after.parse().unwrap())]);
-            whom().status_error(StatusCode::from_u16(code).unwrap(), &headers, "").text
+            target().status_error(StatusCode::from_u16(code).unwrap(), &headers, "").text
         };
         for (after, spoken) in [
             ("0", "1 s"),
@@ -414,20 +416,20 @@ mod tests {
             ("7201", "3 h"),
             ("1e15", "24 h"),
         ] {
-            let text = format!("openai/gpt-x gets too many requests; try again in {spoken}.");
-            assert_eq!(told(429, after), text, "{after}");
+            let text = format!("openai/gpt-x is rate limited; try again in {spoken}.");
+            assert_eq!(error_text(429, after), text, "{after}");
         }
-        assert_eq!(told(503, "5"), "openai/gpt-x is busy or still loading; try again in 5 s.");
-        assert_eq!(told(500, "5"), "openai/gpt-x has trouble of its own; try again in 5 s.");
-        assert_eq!(told(401, "5"), "openai/gpt-x does not take the key in OPENAI_API_KEY; check it.");
-        assert_eq!(told(429, "soon"), "openai/gpt-x gets too many requests; wait a little and try again.");
+        assert_eq!(error_text(503, "5"), "openai/gpt-x is busy or still loading; try again in 5 s.");
+        assert_eq!(error_text(500, "5"), "openai/gpt-x reported an internal error; try again in 5 s.");
+        assert_eq!(error_text(401, "5"), "openai/gpt-x rejects the key in OPENAI_API_KEY; check it.");
+        assert_eq!(error_text(429, "soon"), "openai/gpt-x is rate limited; wait a little and try again.");
     }
 
     #[test]
     fn waits_are_read_in_all_their_forms() {
         let after = |name: &'static str, value: &str| {
             let headers = HeaderMap::from_iter([(name.parse().unwrap(), value.parse().unwrap())]);
-            whom().status_error(StatusCode::TOO_MANY_REQUESTS, &headers, "").retry_after
+            target().status_error(StatusCode::TOO_MANY_REQUESTS, &headers, "").retry_after
         };
         assert_eq!(after("retry-after", "7"), Some(Duration::from_secs(7)));
         assert_eq!(after("retry-after", "0.25"), Some(Duration::from_millis(250)));

@@ -1,5 +1,4 @@
-//! Models out of files, in this process. There are none without the cargo feature `local`; then a file in the configuration
-//! is an error that says so.
+//! Models from files, in this process. Without the cargo feature `local` a file in the configuration is an error.
 
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ pub(super) use with::FileModels;
 #[cfg(not(feature = "local"))]
 pub(super) use without::FileModels;
 
-/// A model that was asked for by name, and the same as one that is small.
+/// A model from a file, as a model and as a scorer.
 pub(super) struct LoadedModel {
     pub(super) model: Arc<dyn Model>,
     pub(super) scorer: Arc<dyn Scorer>,
@@ -29,7 +28,7 @@ mod with {
         model::ModelInfo,
     };
 
-    /// The models by their place.
+    /// The models by provider name.
     pub(in crate::model) struct FileModels(HashMap<String, LocalModel>);
 
     impl FileModels {
@@ -47,7 +46,7 @@ mod with {
         }
 
         pub(in crate::model) fn get(&self, name: &ModelName) -> Option<LoadedModel> {
-            let model = Arc::new(self.0.get(name.place())?.named(name.to_string()));
+            let model = Arc::new(self.0.get(name.provider())?.with_id(name.to_string()));
             Some(LoadedModel { model: model.clone(), scorer: model })
         }
     }
@@ -58,7 +57,7 @@ mod without {
     use super::*;
     use crate::model::ModelErrorKind;
 
-    /// None.
+    /// No models.
     pub(in crate::model) struct FileModels;
 
     impl FileModels {

@@ -1,15 +1,15 @@
-//! Ids of calls. Each vendor makes its own and takes only some of the others', so ours fit all of them.
+//! Ids of calls. Each vendor makes its own and rejects some of the others', so ours are valid for all of them.
 
 use std::collections::{HashMap, HashSet};
 
 use sha2::{Digest as _, Sha256};
 use toolyard_core::ports::IdGenerator;
 
-/// What every vendor takes in a call's id, and how many of it.
+/// The characters that every vendor accepts in a call's id, and how many we use.
 const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 const LENGTH: usize = 24;
 
-/// Longest id that is sent as it is: some deployments refuse more than 40.
+/// Longest id that is sent unchanged. Some deployments reject more than 40.
 const MAX_ID: usize = 40;
 
 /// A new id: `call_` and 24 letters and digits.
@@ -24,7 +24,7 @@ fn encode_id(bytes: &[u8]) -> String {
     "call_".chars().chain(letters).collect()
 }
 
-/// The ids of a conversation as a vendor gets to see them. They may have been made by anybody, and may even repeat.
+/// The ids of a conversation as they are sent to a vendor. They may come from anywhere and may repeat.
 #[derive(Debug, Default)]
 pub(super) struct WireIds {
     used: HashSet<String>,
@@ -32,7 +32,7 @@ pub(super) struct WireIds {
 }
 
 impl WireIds {
-    /// For a call. Calls come in the order of the conversation.
+    /// The id of a call. Calls come in the order of the conversation.
     pub(super) fn assign_call_id(&mut self, id: &str) -> String {
         let mut wire = safe_id(id);
         let mut copies = 1_u32;
@@ -44,13 +44,13 @@ impl WireIds {
         wire
     }
 
-    /// For the answer to a call: that of the latest call with this id.
+    /// The id of the call that a result belongs to: the latest with this id.
     pub(super) fn result_call_id(&self, id: &str) -> String {
         self.latest.get(id).cloned().unwrap_or_else(|| safe_id(id))
     }
 }
 
-/// The id itself where every vendor takes it, else one that is always made of it in the same way.
+/// The id itself if every vendor accepts it, else one derived from it.
 fn safe_id(id: &str) -> String {
     let fits = (1..=MAX_ID).contains(&id.len())
         && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn new_ids_fit_everybody_and_differ() {
+    fn new_ids_are_valid_for_every_vendor_and_unique() {
         let ids = toolyard_core::ports::SystemIds;
         let (one, two) = (new_call_id(&ids), new_call_id(&ids));
         assert!(fits(&one) && fits(&two), "{one} {two}");

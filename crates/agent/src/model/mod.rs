@@ -3,14 +3,14 @@
 //! | look for | in |
 //! | --- | --- |
 //! | the port | here: [`Model`] |
-//! | which models there are | [`ModelCatalog`], [`look`] |
+//! | which models there are | [`ModelCatalog`], [`discovery`] |
 //! | how a model is named | [`ModelName`] |
-//! | servers that speak as OpenAI does: OpenAI, Ollama, llama-server, vLLM, OpenRouter | `compat` |
+//! | servers with OpenAI's protocol: OpenAI, Ollama, llama-server, vLLM, OpenRouter | `compat` |
 //! | Anthropic and Gemini, in their own protocols | `vendor`, on the crate `genai` |
-//! | files, in this process | `files`, `local` |
-//! | what a vendor does not take of a tool | [`limits`] |
-//! | asking again, and when not | `retry` |
-//! | errors in words that help | `trouble` |
+//! | models from files, in this process | `files`, `local` |
+//! | which parts of a tool a vendor does not accept | [`limits`] |
+//! | retries | `retry` |
+//! | error texts | `errors` |
 
 mod calls;
 mod compat;
@@ -42,29 +42,30 @@ pub use settings::{
     FileModel, KeyEnvironment, LocalServer, ModelEndpoint, ModelSettings, RequestPolicy, ServerKind,
 };
 
-/// Something that answers. Asking does not block; dropping the stream ends the answer.
+/// A model. Asking does not block. Dropping the stream cancels the response.
 #[async_trait]
 pub trait Model: Send + Sync + fmt::Debug {
-    /// What it is.
+    /// Its id, and how it calls tools.
     fn info(&self) -> &ModelInfo;
 
-    /// Whether it honours a part of [`ModelRequest::sampling`]. A caller who asks for one that it does not learns so before
-    /// anything is asked.
+    /// Whether it supports an option of [`ModelRequest::sampling`]. A caller who sets an unsupported one gets an error
+    /// before the model is asked.
     fn supports(&self, _option: SamplingOption) -> bool {
         false
     }
 
-    /// Asks it. An error here is one before the first token; later ones come in the stream, as its last item.
+    /// Sends a request. An error returned here happened before the first token. Later errors are the last item of the
+    /// stream.
     async fn ask(&self, request: ModelRequest) -> Result<ModelStream, ModelError>;
 }
 
-/// An answer as it comes. The last item is [`ModelEvent::End`] or an error.
+/// A response as it arrives. The last item is [`ModelEvent::End`] or an error.
 pub type ModelStream = BoxStream<'static, Result<ModelEvent, ModelError>>;
 
-/// What a model is.
+/// What is known about a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelInfo {
-    /// The string by which callers choose it, such as `openai/gpt-5-mini`.
+    /// The id by which callers choose it, such as `openai/gpt-5-mini`.
     pub id: String,
     /// How it calls tools.
     pub calling: CallingMode,
@@ -74,59 +75,60 @@ pub struct ModelInfo {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CallingMode {
-    /// In the vendor's own way.
+    /// With the vendor's own tool calls.
     Native,
-    /// By text, as the system prompt asks it to.
+    /// By text, as the system prompt asks.
     Prompted,
-    /// One tool or none, chosen for it: for models of a few hundred million parameters.
+    /// At most one tool, chosen by scoring: for models of a few hundred million parameters.
     Small,
 }
 
 impl CallingMode {
-    /// All of them.
+    /// All modes.
     pub const ALL: [Self; 3] = [Self::Native, Self::Prompted, Self::Small];
 }
 
-/// What a model is asked.
+/// A request to a model.
 #[derive(Debug, Clone, Default)]
 pub struct ModelRequest {
-    /// How it shall behave.
+    /// The system text.
     pub system: Option<String>,
     /// The conversation.
     pub messages: Vec<ModelMessage>,
-    /// What it may call, in a stable order. Vendors want them as long as the conversation has calls, so keep them and
-    /// set the choice to [`ToolChoice::None`] where it shall not call.
+    /// The tools it may call, in a stable order. Vendors require them as long as the conversation has calls, so keep
+    /// them and set the choice to [`ToolChoice::None`] if the model must not call.
     pub tools: Vec<Arc<ToolSpec>>,
-    /// Whether it may, must or must not call.
+    /// Whether it may, must or must not call a tool.
     pub choice: ToolChoice,
-    /// Where the system text asks for calls by text: whom, for models that can be held to it. Others pass it over.
+    /// The tools that the system text asks the model to call by text. Models that support a grammar are held to it,
+    /// others ignore it.
     pub by_text: TextCalls,
-    /// Most tokens of the answer.
+    /// The most tokens of the response.
     pub max_tokens: Option<u32>,
     /// Between 0 and 2.
     pub temperature: Option<f64>,
-    /// How the answer is written, as far as the model [supports](Model::supports) it.
+    /// Sampling options, as far as the model [supports](Model::supports) them.
     pub sampling: SamplingParams,
 }
 
 /// Calls by text, as the system text asks for them: `<tool>{"name":…,"arguments":…}</tool>`.
 #[derive(Debug, Clone, Default)]
 pub struct TextCalls {
-    /// What may be called.
+    /// The tools that may be called.
     pub tools: Vec<Arc<ToolSpec>>,
-    /// Whether something must be.
+    /// Whether the model must call one.
     pub required: bool,
 }
 
 /// Whether a model may call tools.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ToolChoice {
-    /// As it likes.
+    /// The model decides.
     #[default]
     Auto,
     /// At least one.
     Required,
-    /// None: it shall come to an end in words.
+    /// No call: the model must answer in text.
     None,
 }
 
@@ -141,81 +143,82 @@ pub struct ToolSpec {
     pub schema: Value,
 }
 
-/// What comes of asking.
+/// An event of a response.
 #[derive(Debug, Clone)]
 pub enum ModelEvent {
-    /// Words for the user.
+    /// Text for the user.
     Text(String),
-    /// Thoughts, where the vendor shows them.
+    /// Reasoning, if the vendor shows it.
     Reasoning(String),
-    /// A call begins. Optional; the same id comes again in [`ModelEvent::Call`].
+    /// A call begins. Optional. The same id occurs again in [`ModelEvent::Call`].
     CallBegins {
         /// The call's id.
         id: String,
         /// The tool, as the model calls it.
         name: String,
     },
-    /// The next piece of a call's arguments. Only after it began.
+    /// The next part of a call's arguments. Only after the call began.
     CallText {
         /// The call's id.
         id: String,
-        /// Text of JSON, cut anywhere.
+        /// Part of the JSON text, cut anywhere.
         text: String,
     },
-    /// A call, whole. Its name need not be one of the tools.
+    /// A complete call. Its name need not be one of the tools.
     Call(ModelToolCall),
-    /// Something that was meant as a call and cannot be run. The model is told, and may try again.
+    /// A call that cannot be run. The model is told why and may try again.
     BadCall(BadCall),
-    /// The end.
+    /// The end of the response.
     End(ResponseEnd),
 }
 
 /// A call that cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadCall {
-    /// The call's id, ours.
+    /// The call's id, made by us.
     pub id: String,
-    /// The tool, where it could be read.
+    /// The tool, if the name could be read.
     pub name: Option<String>,
-    /// What the model wrote, cut.
+    /// What the model wrote, truncated.
     pub text: String,
     /// What is wrong with it, for the model.
     pub problem: String,
 }
 
-/// How an answer ended.
+/// How a response ended.
 #[derive(Debug, Clone, Default)]
 pub struct ResponseEnd {
-    /// Why.
+    /// Why it ended.
     pub stop: ModelStopReason,
-    /// What it cost, where the vendor tells.
+    /// The tokens it used, if the vendor reports them.
     pub usage: Option<ModelUsage>,
-    /// What the vendor wants back with the message: see [`crate::message::Assistant::kept`].
+    /// What the vendor wants back with the message, see
+    /// [`AssistantMessage::vendor_state`](crate::message::AssistantMessage::vendor_state).
     pub vendor_state: Option<Arc<Value>>,
 }
 
-/// Why an answer ended.
+/// Why a response ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ModelStopReason {
-    /// It has said everything.
+    /// The model finished.
     #[default]
     Done,
-    /// It wants to see what its calls come to.
+    /// The model needs the results of its calls.
     Calls,
-    /// There was no room for more.
+    /// The token limit was reached.
     Length,
-    /// The vendor held something back.
+    /// The vendor withheld content.
     Filtered,
     /// Some other reason.
     Other,
 }
 
-/// Tokens.
+/// Token counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ModelUsage {
-    /// Read by the model.
+    /// Tokens in the prompt.
     pub input: u64,
-    /// Written by it.
+    /// Tokens in the response.
     pub output: u64,
 }
 
@@ -226,49 +229,49 @@ impl std::ops::AddAssign for ModelUsage {
     }
 }
 
-/// Why there is no answer, or no more of it.
+/// Why there is no response, or only a part of it.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{text}")]
 pub struct ModelError {
-    /// Which kind of trouble.
+    /// The kind of error.
     pub kind: ModelErrorKind,
-    /// For whoever asked: what is wrong and what to do. No secrets, nothing that a vendor sent unread.
+    /// For the caller: what is wrong and what to do. Contains no secrets and no unchecked text of a vendor.
     pub text: String,
     /// For the log.
     pub cause: Option<String>,
-    /// When to try again, where the vendor says so.
+    /// When to retry, if the vendor says so.
     pub retry_after: Option<Duration>,
 }
 
-/// Kinds of trouble with models.
+/// Kinds of model errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelErrorKind {
-    /// There is no such model here.
+    /// There is no such model.
     Unknown,
-    /// Nobody answers there.
+    /// The server cannot be reached.
     Unreachable,
-    /// The key is missing or not good.
+    /// The key is missing or invalid.
     Unauthorized,
     /// Too many requests.
     RateLimited,
-    /// No credit left with the vendor: asking again does not help.
+    /// No credit left with the vendor. A retry does not help.
     NoCredit,
-    /// The vendor is too busy, or failed.
+    /// The vendor is overloaded, or failed.
     Unavailable,
-    /// The vendor does not take the request: too long, or something in it.
+    /// The vendor rejects the request: it is too long, or has something unsupported in it.
     Refused,
-    /// It broke off.
+    /// The response broke off.
     Broken,
 }
 
 impl ModelErrorKind {
-    /// Whether asking again may help, as long as nothing was heard yet.
+    /// Whether a retry may help, as long as nothing was received yet.
     pub const fn is_transient(self) -> bool {
         matches!(self, Self::Unreachable | Self::RateLimited | Self::Unavailable | Self::Broken)
     }
 }
 
-/// Arguments of a call as raw JSON; nothing at all is an empty object, as vendors mean it.
+/// Arguments of a call as raw JSON. Empty text is an empty object, as vendors mean it.
 pub fn parse_raw_arguments(text: &str) -> Result<Box<RawValue>, serde_json::Error> {
     let text = if text.trim().is_empty() { "{}" } else { text };
     serde_json::from_str(text)

@@ -1,17 +1,17 @@
-//! The name of a model: a place, and what the model is called there.
+//! The name of a model: a provider, and the model's name there.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Longest name, place and all.
+/// Longest name, including the provider.
 pub(super) const MAX_NAME: usize = 256;
 
-/// Longest name of a place.
+/// Longest name of a provider.
 const MAX_PROVIDER: usize = 32;
 
-/// A model's name, such as `openai/gpt-5-mini` or `local/qwen3:8b`. The place is a vendor, a local server or an
-/// endpoint from the configuration; it ends at the first slash.
+/// A model's name, such as `openai/gpt-5-mini` or `local/qwen3:8b`. The provider is a vendor, a local server or a
+/// configured endpoint. It ends at the first slash.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ModelName {
     text: Arc<str>,
@@ -20,16 +20,16 @@ pub struct ModelName {
 
 impl ModelName {
     /// A name from its parts.
-    pub fn new(place: &str, model: &str) -> Result<Self, InvalidModelName> {
-        format!("{place}/{model}").parse()
+    pub fn new(provider: &str, model: &str) -> Result<Self, InvalidModelName> {
+        format!("{provider}/{model}").parse()
     }
 
-    /// Who runs it.
+    /// The part before the first slash.
     pub fn provider(&self) -> &str {
         &self.text[..self.slash]
     }
 
-    /// What it is called there. May contain slashes.
+    /// The model's name at its provider. May contain slashes.
     pub fn model(&self) -> &str {
         &self.text[self.slash + 1..]
     }
@@ -44,10 +44,10 @@ impl ModelName {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidModelName {
     /// No slash.
-    #[error("a model is named place/model, such as openai/gpt-5-mini or ollama/llama3.2")]
+    #[error("a model is named provider/model, such as openai/gpt-5-mini or ollama/llama3.2")]
     NoProvider,
     /// The part before the slash.
-    #[error("the place before the slash is 1 to 32 of a-z, 0-9, _ and -")]
+    #[error("the provider before the slash is 1 to 32 of a-z, 0-9, _ and -")]
     Provider,
     /// The part after the slash.
     #[error("the model after the slash is printable ASCII without spaces")]
@@ -57,7 +57,7 @@ pub enum InvalidModelName {
     TooLong,
 }
 
-/// Whether a place may be called so.
+/// Whether this is a valid name of a provider.
 pub(super) fn is_provider_name(text: &str) -> bool {
     (1..=MAX_PROVIDER).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_')
@@ -70,14 +70,14 @@ impl FromStr for ModelName {
         if text.len() > MAX_NAME {
             return Err(InvalidModelName::TooLong);
         }
-        let (place, model) = text.split_once('/').ok_or(InvalidModelName::NoProvider)?;
-        if !is_provider_name(place) {
+        let (provider, model) = text.split_once('/').ok_or(InvalidModelName::NoProvider)?;
+        if !is_provider_name(provider) {
             return Err(InvalidModelName::Provider);
         }
         if model.is_empty() || !model.bytes().all(|b| b.is_ascii_graphic()) {
             return Err(InvalidModelName::Model);
         }
-        Ok(Self { text: text.into(), slash: place.len() })
+        Ok(Self { text: text.into(), slash: provider.len() })
     }
 }
 
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_ends_its_place_at_the_first_slash() {
+    fn a_provider_ends_at_the_first_slash() {
         let name: ModelName = "openrouter/anthropic/claude-sonnet-5:free".parse().unwrap();
         assert_eq!((name.provider(), name.model()), ("openrouter", "anthropic/claude-sonnet-5:free"));
         assert_eq!(name.to_string(), "openrouter/anthropic/claude-sonnet-5:free");
@@ -113,17 +113,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_says_why() {
+    fn invalid_names_are_rejected_with_a_reason() {
         let long = format!("local/{}", "x".repeat(MAX_NAME - 5));
         let longest = format!("local/{}", "x".repeat(MAX_NAME - 6));
         assert!(longest.parse::<ModelName>().is_ok());
-        let place = format!("{}/m", "p".repeat(MAX_PROVIDER + 1));
+        let provider = format!("{}/m", "p".repeat(MAX_PROVIDER + 1));
         for (text, why) in [
             ("gpt-5-mini", InvalidModelName::NoProvider),
             ("", InvalidModelName::NoProvider),
             ("/m", InvalidModelName::Provider),
             ("Local/m", InvalidModelName::Provider),
-            (place.as_str(), InvalidModelName::Provider),
+            (provider.as_str(), InvalidModelName::Provider),
             ("local/", InvalidModelName::Model),
             ("local/a b", InvalidModelName::Model),
             ("local/a\n", InvalidModelName::Model),
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wire_has_the_text() {
+    fn a_name_is_serialised_as_text() {
         let name: ModelName = serde_json::from_str("\"local/m\"").unwrap();
         assert_eq!(serde_json::to_string(&name).unwrap(), "\"local/m\"");
         assert!(serde_json::from_str::<ModelName>("\"local\"").is_err());

@@ -1,4 +1,4 @@
-//! The models that there are, by name.
+//! All models by name.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -23,7 +23,7 @@ use super::{
 };
 use crate::small::Scorer;
 
-/// All models. Cheap to ask; what was found is kept until somebody looks again.
+/// All models. Discovered models are cached until the next discovery.
 pub struct ModelCatalog {
     settings: ModelSettings,
     environment: KeyEnvironment,
@@ -37,11 +37,11 @@ pub struct ModelCatalog {
 
 impl fmt::Debug for ModelCatalog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Models").field("settings", &self.settings).finish_non_exhaustive()
+        f.debug_struct("ModelCatalog").field("settings", &self.settings).finish_non_exhaustive()
     }
 }
 
-/// Where a model is and how to speak there.
+/// Where a model is, and which protocol it has.
 struct ResolvedProvider {
     url: Url,
     key: Option<SecretText>,
@@ -51,7 +51,7 @@ struct ResolvedProvider {
 }
 
 impl ModelCatalog {
-    /// The models of a configuration. Nothing is asked yet.
+    /// The models of a configuration. Sends no requests.
     pub fn new(
         settings: ModelSettings,
         environment: KeyEnvironment,
@@ -73,35 +73,37 @@ impl ModelCatalog {
         }
         let client = web::http_client(&settings.bounds)?;
         let genai = genai::Client::builder().with_reqwest(client.clone()).build();
-        let genai = genai.map_err(|error| unknown_model_error(format!("No models can be asked: {error}")))?;
+        let genai = genai.map_err(|error| {
+            unknown_model_error(format!("The client for models cannot be created: {error}"))
+        })?;
         let files = FileModels::new(&settings.files, &ids)?;
         let (found, fits) = (Mutex::default(), Arc::default());
         Ok(Self { settings, environment, ids, client, genai, files, found, fits })
     }
 
-    /// The model of that name. Whether it really is there shows when it is asked.
+    /// The model of that name. Whether it exists shows when it is asked.
     pub fn get(&self, name: &ModelName) -> Result<Arc<dyn Model>, ModelError> {
         if let Some(file) = self.files.get(name) {
             return Ok(file.model);
         }
-        let place = self.resolve_provider(name)?;
-        let calling = self.resolve_calling(name, place.calling);
+        let provider = self.resolve_provider(name)?;
+        let calling = self.resolve_calling(name, provider.calling);
         let info = ModelInfo { id: name.to_string(), calling };
-        let whom = ModelTarget {
+        let target = ModelTarget {
             id: name.as_str().into(),
-            url: place.url,
-            key: place.key,
-            key_from: place.key_from,
+            url: provider.url,
+            key: provider.key,
+            key_from: provider.key_from,
         };
         let (model, bounds, ids) = (name.model().to_owned(), self.settings.bounds.clone(), self.ids.clone());
         let fits = self.fits.clone();
-        Ok(match place.family {
+        Ok(match provider.family {
             family @ (VendorFamily::OpenAi | VendorFamily::Compatible) => Arc::new(CompatModel {
                 info,
                 model,
                 family,
                 fits,
-                target: whom,
+                target: target,
                 client: self.client.clone(),
                 bounds,
                 ids,
@@ -117,7 +119,7 @@ impl ModelCatalog {
                     model,
                     kind,
                     fits,
-                    target: whom,
+                    target: target,
                     client: self.genai.clone(),
                     bounds,
                     ids,
@@ -126,9 +128,9 @@ impl ModelCatalog {
         })
     }
 
-    /// What a small model needs, for the file at that place, where it is said to be small.
-    pub fn file_scorer(&self, place: &str) -> Option<Arc<dyn Scorer>> {
-        let file = self.settings.files.iter().find(|file| file.name == place)?;
+    /// The scorer of a configured file, if the file is configured as a small model.
+    pub fn file_scorer(&self, provider: &str) -> Option<Arc<dyn Scorer>> {
+        let file = self.settings.files.iter().find(|file| file.name == provider)?;
         let name = file.model_name().filter(|_| file.calling == CallingMode::Small)?;
         self.files.get(&name).map(|file| file.scorer)
     }
@@ -137,20 +139,20 @@ impl ModelCatalog {
         self.settings.files.iter().find(|file| file.name == name.provider())
     }
 
-    /// Whose limits hold for a model's tools; None for a place that is not known.
+    /// The vendor family whose limits apply to the model's tools. None if the provider is unknown.
     pub fn vendor_family(&self, name: &ModelName) -> Option<VendorFamily> {
-        self.resolve_provider(name).ok().map(|place| place.family)
+        self.resolve_provider(name).ok().map(|provider| provider.family)
     }
 
-    /// Whether somebody has to pay for what this model says: it is asked with a key.
+    /// Whether the model is used with a key, which means that it costs money.
     pub fn needs_key(&self, name: &ModelName) -> bool {
         match self.resolve_provider(name) {
-            Ok(place) => place.key.is_some(),
+            Ok(provider) => provider.key.is_some(),
             Err(error) => error.kind == ModelErrorKind::Unauthorized,
         }
     }
 
-    /// The model to use where nobody names one: the configured one, else the first that was found.
+    /// The default model: the configured one, else the first that was discovered.
     pub fn default(&self) -> Result<Arc<dyn Model>, ModelError> {
         match self.list().default {
             Some(name) => self.get(&name),
@@ -161,21 +163,22 @@ impl ModelCatalog {
         }
     }
 
-    /// Looks for models on this machine and at the configured endpoints, all at once, each within that time.
+    /// Looks for models on this machine and at the configured endpoints, in parallel, each within that time.
     pub async fn discover(&self, wait: Duration) -> ModelListing {
         let found = discovery::discover_models(&self.client, &self.settings, wait).await;
         *self.found.lock() = Arc::new(found);
         self.list()
     }
 
-    /// What is configured, what was found when somebody last looked, and what was not.
+    /// The configured models, the discovered ones, and what is missing.
     pub fn list(&self) -> ModelListing {
         let found = self.last_discovery();
         let mut listing = ModelListing { files: found.files.clone(), ..ModelListing::default() };
         if let Some(name) = &self.settings.default {
-            let said = self.find_file(name).map(|file| file.calling);
-            let said = said.or_else(|| self.resolve_provider(name).ok().and_then(|place| place.calling));
-            let calling = self.resolve_calling(name, said);
+            let configured = self.find_file(name).map(|file| file.calling);
+            let configured =
+                configured.or_else(|| self.resolve_provider(name).ok().and_then(|provider| provider.calling));
+            let calling = self.resolve_calling(name, configured);
             listing.add(name.clone(), calling, ModelOrigin::Configured);
         }
         for file in &self.settings.files {
@@ -195,7 +198,7 @@ impl ModelCatalog {
 
     fn list_endpoints(&self, found: &DiscoveredModels, listing: &mut ModelListing) {
         for endpoint in &self.settings.endpoints {
-            if let Some(there) = found.places.get(&endpoint.name) {
+            if let Some(there) = found.providers.get(&endpoint.name) {
                 for model in there {
                     listing.add(
                         model.name.clone(),
@@ -231,7 +234,7 @@ impl ModelCatalog {
     fn list_servers(&self, found: &DiscoveredModels, listing: &mut ModelListing) {
         for server in self.settings.servers.iter().filter(|server| !self.is_endpoint(&server.name)) {
             let at = format!("{} at {}", server.title, server.url.origin().ascii_serialization());
-            match found.places.get(&server.name) {
+            match found.providers.get(&server.name) {
                 Some(there) if !there.is_empty() => {
                     for model in there {
                         listing.add(model.name.clone(), model.calling, ModelOrigin::Server(at.clone()));
@@ -305,17 +308,17 @@ impl ModelCatalog {
             return Ok(ResolvedProvider { url, key: None, key_from, family, calling: None });
         }
         Err(unknown_model_error(format!(
-            "There is no {name} here: add an endpoint named {} with its URL.",
+            "There is no model {name}: add an endpoint named {} with its URL.",
             name.provider()
         )))
     }
 }
 
-/// Who is spoken to at a place: the vendor of that name, else somebody who speaks as OpenAI does.
-pub(super) fn provider_family(place: &str) -> VendorFamily {
+/// The protocol of a provider: that of the vendor of this name, else OpenAI's.
+pub(super) fn provider_family(provider: &str) -> VendorFamily {
     VENDORS
         .iter()
-        .find(|vendor| vendor.name == place)
+        .find(|vendor| vendor.name == provider)
         .map_or(VendorFamily::Compatible, |vendor| vendor.family)
 }
 

@@ -1,4 +1,4 @@
-//! Asking again, as long as nothing was heard: what a user saw or a tool was called for is never asked for twice.
+//! Retries, as long as nothing was received. Text that a user saw and calls that ran are never requested twice.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use toolyard_core::ports::IdGenerator;
 
 use super::{ModelError, ModelStream, RequestPolicy};
 
-/// Asks until something is heard, it makes no sense to go on, or the number of tries is used up. The stream that comes
-/// back begins with what was heard.
+/// Asks until the first event arrives, a retry makes no sense, or the retries are used up. The returned stream begins
+/// with the first event.
 pub(super) async fn ask_with_retry<F, R>(
     bounds: &RequestPolicy,
     ids: &dyn IdGenerator,
@@ -26,12 +26,12 @@ where
         };
         let Some(wait) = retry_delay(bounds, ids, tries, &error) else { return Err(error) };
         tries += 1;
-        tracing::info!(kind = ?error.kind, cause = error.cause.as_deref(), "asking a model again: {error}");
+        tracing::info!(kind = ?error.kind, %error, cause = error.cause.as_deref(), "retrying model request");
         tokio::time::sleep(wait).await;
     }
 }
 
-/// The answer, once its first event is there.
+/// The response, once its first event is there.
 async fn wait_for_first_event(answer: Result<ModelStream, ModelError>) -> Result<ModelStream, ModelError> {
     let mut answer = answer?;
     match answer.next().await {
@@ -41,7 +41,7 @@ async fn wait_for_first_event(answer: Result<ModelStream, ModelError>) -> Result
     }
 }
 
-/// How long to wait before asking again; None if it shall not be asked again.
+/// How long to wait before a retry. None if there is none.
 fn retry_delay(
     bounds: &RequestPolicy,
     ids: &dyn IdGenerator,
@@ -52,7 +52,7 @@ fn retry_delay(
         return None;
     }
     match error.retry_after {
-        Some(asked) => (asked <= bounds.retry_after).then_some(asked),
+        Some(delay) => (delay <= bounds.retry_after).then_some(delay),
         None => {
             let longest = bounds.backoff.saturating_mul(2_u32.saturating_pow(tries)).min(bounds.retry_after);
             let mut chance = [0; 1];
@@ -88,33 +88,33 @@ mod tests {
         stream::iter(items).boxed()
     }
 
-    /// How often it asked, how long that took, and what came of it.
+    /// How many attempts there were, how long they took, and their outcome.
     async fn count(
         bounds: &RequestPolicy,
         chance: u8,
         result: impl Fn(u32) -> Result<ModelStream, ModelError>,
     ) -> (u32, Duration, Result<ModelStream, ModelError>) {
-        let (asked, from, chance) = (Cell::new(0), Instant::now(), Chance(chance));
+        let (attempts, from, chance) = (Cell::new(0), Instant::now(), Chance(chance));
         let came = ask_with_retry(bounds, &chance, || {
-            asked.set(asked.get() + 1);
-            std::future::ready(result(asked.get()))
+            attempts.set(attempts.get() + 1);
+            std::future::ready(result(attempts.get()))
         });
         let came = came.await;
-        (asked.get(), from.elapsed(), came)
+        (attempts.get(), from.elapsed(), came)
     }
 
     #[tokio::test(start_paused = true)]
-    async fn it_asks_again_with_growing_waits_and_then_gives_up() {
+    async fn it_retries_with_growing_delays_and_then_gives_up() {
         let fails = |_| Err(error(ModelErrorKind::Unavailable, None));
-        let (asked, took, came) = count(&RequestPolicy::default(), 0, fails).await;
-        assert_eq!((asked, came.err().unwrap().kind), (3, ModelErrorKind::Unavailable));
+        let (attempts, took, came) = count(&RequestPolicy::default(), 0, fails).await;
+        assert_eq!((attempts, came.err().unwrap().kind), (3, ModelErrorKind::Unavailable));
         assert_eq!(took, Duration::from_millis(500 + 1_000));
         let (_, took, _) = count(&RequestPolicy::default(), 255, fails).await;
         assert_eq!(took, Duration::from_millis(250 + 500), "chance takes up to a half away");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn only_what_may_pass_is_asked_again() {
+    async fn only_transient_errors_are_retried() {
         for (kind, want) in [
             (ModelErrorKind::Unknown, 1),
             (ModelErrorKind::Unreachable, 3),
@@ -125,25 +125,25 @@ mod tests {
             (ModelErrorKind::Refused, 1),
             (ModelErrorKind::Broken, 3),
         ] {
-            let (asked, _, came) = count(&RequestPolicy::default(), 0, |_| Err(error(kind, None))).await;
-            assert_eq!((asked, came.err().unwrap().kind), (want, kind));
+            let (attempts, _, came) = count(&RequestPolicy::default(), 0, |_| Err(error(kind, None))).await;
+            assert_eq!((attempts, came.err().unwrap().kind), (want, kind));
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_wait_that_is_asked_for_is_kept_up_to_the_bound() {
+    async fn a_requested_delay_is_respected_up_to_the_limit() {
         let limited = |secs| move |_| Err(error(ModelErrorKind::RateLimited, Some(secs)));
-        let (asked, took, _) = count(&RequestPolicy::default(), 255, limited(20)).await;
-        assert_eq!((asked, took), (3, Duration::from_secs(40)));
-        let (asked, took, came) = count(&RequestPolicy::default(), 255, limited(21)).await;
-        assert_eq!((asked, took), (1, Duration::ZERO));
+        let (attempts, took, _) = count(&RequestPolicy::default(), 255, limited(20)).await;
+        assert_eq!((attempts, took), (3, Duration::from_secs(40)));
+        let (attempts, took, came) = count(&RequestPolicy::default(), 255, limited(21)).await;
+        assert_eq!((attempts, took), (1, Duration::ZERO));
         assert_eq!(came.err().unwrap().retry_after, Some(Duration::from_secs(21)));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_error_before_the_first_event_is_one_before_the_answer() {
-        let (asked, _, came) = count(&RequestPolicy::default(), 0, |asked| {
-            let first = match asked {
+    async fn an_error_before_the_first_event_is_retried() {
+        let (attempts, _, came) = count(&RequestPolicy::default(), 0, |attempts| {
+            let first = match attempts {
                 1 => Err(error(ModelErrorKind::Unavailable, None)),
                 _ => Ok(ModelEvent::Text("hi".to_owned())),
             };
@@ -151,26 +151,26 @@ mod tests {
         })
         .await;
         let events: Vec<_> = came.unwrap().collect().await;
-        assert_eq!(asked, 2);
+        assert_eq!(attempts, 2);
         assert!(matches!(&events[..], [Ok(ModelEvent::Text(text)), Ok(ModelEvent::End(_))] if text == "hi"));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn after_something_was_heard_nothing_is_asked_again() {
-        let (asked, _, came) = count(&RequestPolicy::default(), 0, |_| {
+    async fn nothing_is_retried_after_the_first_event() {
+        let (attempts, _, came) = count(&RequestPolicy::default(), 0, |_| {
             let broken = Err(error(ModelErrorKind::Broken, None));
             Ok(answer(vec![Ok(ModelEvent::Text("hi".to_owned())), broken]))
         })
         .await;
         let events: Vec<_> = came.unwrap().collect().await;
-        assert_eq!((asked, events.len()), (1, 2));
+        assert_eq!((attempts, events.len()), (1, 2));
         assert!(events[1].is_err());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn no_retries_are_none() {
+    async fn zero_retries_mean_one_attempt() {
         let bounds = RequestPolicy { retries: 0, ..RequestPolicy::default() };
-        let (asked, _, _) = count(&bounds, 0, |_| Err(error(ModelErrorKind::Unavailable, None))).await;
-        assert_eq!(asked, 1);
+        let (attempts, _, _) = count(&bounds, 0, |_| Err(error(ModelErrorKind::Unavailable, None))).await;
+        assert_eq!(attempts, 1);
     }
 }

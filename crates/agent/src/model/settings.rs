@@ -1,4 +1,4 @@
-//! What an operator says about models, and what is known without a word: vendors, and servers on this machine.
+//! The model settings of an operator, and what needs no settings: vendors, and servers on this machine.
 
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
@@ -7,20 +7,20 @@ use url::Url;
 
 use super::{CallingMode, ModelName, limits::VendorFamily};
 
-/// What an operator says about models.
+/// The model settings of an operator.
 #[derive(Debug, Clone)]
 pub struct ModelSettings {
-    /// The model to use where nobody names one.
+    /// The default model.
     pub default: Option<ModelName>,
-    /// Endpoints by name. One that is named like a vendor takes that vendor's place and speaks its protocol.
+    /// Endpoints by name. An endpoint named like a vendor replaces the vendor and uses its protocol.
     pub endpoints: Vec<ModelEndpoint>,
-    /// Files that become models in this process.
+    /// Files that run as models in this process.
     pub files: Vec<FileModel>,
     /// Servers to look for on this machine.
     pub servers: Vec<LocalServer>,
-    /// A folder with GGUF files, to be listed.
+    /// A folder with GGUF files, which are listed.
     pub folder: Option<PathBuf>,
-    /// How long to wait, and how often to ask again.
+    /// Timeouts and retries.
     pub bounds: RequestPolicy,
 }
 
@@ -38,36 +38,36 @@ impl Default for ModelSettings {
     }
 }
 
-/// A URL that speaks as OpenAI does, or stands in for a vendor.
+/// A URL with OpenAI's protocol, or a replacement for a vendor.
 #[derive(Debug, Clone)]
 pub struct ModelEndpoint {
-    /// The place in model names: `local` in `local/qwen3`.
+    /// The provider in model names: `local` in `local/qwen3`.
     pub name: String,
     /// Up to and including the version, such as `http://127.0.0.1:8080/v1`.
     pub url: Url,
-    /// Sent where it is given.
+    /// Sent if it is set.
     pub key: Option<SecretText>,
-    /// How its models call tools; asked from the server where it can tell, else natively.
+    /// How its models call tools. By default the server is asked, and native calls are used if it does not say.
     pub calling: Option<CallingMode>,
 }
 
-/// A file that becomes a model in this process; with the cargo feature `local` only.
+/// A file that runs as a model in this process. Needs the cargo feature `local`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileModel {
-    /// The place in model names: `smol` in `smol/SmolLM2`.
+    /// The provider in model names: `smol` in `smol/SmolLM2`.
     pub name: String,
     /// The GGUF file.
     pub path: PathBuf,
     /// By text, or as a small model.
     pub calling: CallingMode,
-    /// Threads that work on an answer.
+    /// Threads that compute a response.
     pub threads: u32,
-    /// Most tokens of a conversation with its answer.
+    /// Most tokens of a conversation including the response.
     pub context: u32,
 }
 
 impl FileModel {
-    /// The whole name of the model: the place and the file's name.
+    /// The name of the model: the provider and the file's name.
     pub(super) fn model_name(&self) -> Option<ModelName> {
         let stem = self.path.file_stem()?.to_str()?;
         ModelName::new(&self.name, stem).ok()
@@ -77,17 +77,18 @@ impl FileModel {
 /// A server that may run on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalServer {
-    /// The place in model names.
+    /// The provider in model names.
     pub name: String,
-    /// What people call it.
+    /// The name for people.
     pub title: String,
     /// Scheme, host and port.
     pub url: Url,
-    /// How to ask it what it has.
+    /// How it lists its models.
     pub kind: ServerKind,
 }
 
-/// How to ask a server what it has. Ports are shared by all sorts of programs, so each kind is recognised by its answer.
+/// How a server lists its models. Ports are shared by all sorts of programs, so each kind is recognised by its
+/// response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerKind {
     /// `/api/tags` and `/api/show`
@@ -101,7 +102,7 @@ pub enum ServerKind {
 }
 
 impl LocalServer {
-    /// The usual ones at their usual ports.
+    /// The common servers at their default ports.
     pub fn well_known() -> Vec<Self> {
         [
             ("ollama", "Ollama", "http://127.0.0.1:11434", ServerKind::Ollama),
@@ -123,20 +124,20 @@ impl LocalServer {
     }
 }
 
-/// A vendor that is known without configuration; its key comes from the environment.
+/// A vendor that needs no configuration. Its key comes from the environment.
 #[derive(Debug)]
 pub(super) struct KnownVendor {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
     pub(super) url: &'static str,
-    /// Variables that may hold the key; the first that is set wins.
+    /// Variables that may hold the key. The first that is set wins.
     pub(super) keys: &'static [&'static str],
     pub(super) family: VendorFamily,
-    /// What to use where a key is all that is known. The operator's own choice is better.
+    /// The model to use if only a key is known. The operator's own choice is better.
     pub(super) suggests: &'static str,
 }
 
-/// The vendors, in the order in which a default is looked for.
+/// The vendors, in the order in which a default is chosen.
 pub(super) const VENDORS: &[KnownVendor] = &[
     KnownVendor {
         name: "openai",
@@ -172,23 +173,23 @@ pub(super) const VENDORS: &[KnownVendor] = &[
     },
 ];
 
-/// How long to wait for a model, and how often to ask again. Local models load and read long prompts slowly, and
-/// thinking models say nothing for minutes, so the waits are generous.
+/// Timeouts and retries for a model. Local models load and read long prompts slowly, and reasoning models are silent
+/// for minutes, so the timeouts are generous.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestPolicy {
     /// For a connection.
     pub connect: Duration,
-    /// From the request to the first byte of the answer.
+    /// From the request to the first byte of the response.
     pub first_byte: Duration,
-    /// Between two pieces of an answer.
+    /// Between two parts of a response.
     pub idle: Duration,
-    /// For the figures that may come after the last word.
+    /// For the token counts that may follow the last text.
     pub tail: Duration,
-    /// How often to ask again while nothing was heard.
+    /// How often to retry while nothing was received.
     pub retries: u32,
-    /// The first wait before asking again; doubled each time, and shortened by chance by up to a half.
+    /// The first delay before a retry. Doubled each time, and shortened at random by up to a half.
     pub backoff: Duration,
-    /// The longest wait that a vendor may ask for. If it asks for more, the caller decides.
+    /// The longest delay that a vendor may ask for. If it asks for more, the caller decides.
     pub retry_after: Duration,
 }
 
@@ -206,24 +207,24 @@ impl Default for RequestPolicy {
     }
 }
 
-/// The environment, passed in: who asks for a variable gets it or not.
+/// The environment, passed in as a function.
 #[derive(Clone)]
 pub struct KeyEnvironment(Arc<LookUpFn>);
 
 type LookUpFn = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 impl KeyEnvironment {
-    /// An environment that is asked by name.
+    /// An environment that is looked up by name.
     pub fn new(look_up: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self(Arc::new(look_up))
     }
 
-    /// Nothing is set.
+    /// No variable is set.
     pub fn empty() -> Self {
         Self::new(|_| None)
     }
 
-    /// A key, unless it is not set or blank.
+    /// A key. None if it is not set or blank.
     pub(super) fn api_key(&self, name: &str) -> Option<SecretText> {
         let key = (self.0)(name)?;
         let key = key.trim();
@@ -233,11 +234,11 @@ impl KeyEnvironment {
 
 impl fmt::Debug for KeyEnvironment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Environment")
+        f.write_str("KeyEnvironment")
     }
 }
 
-/// A base URL to which paths can be added: it ends in a slash, and has the version where the operator left it out.
+/// A base URL to which paths can be added. It ends in a slash, and has a version even if the operator left it out.
 pub(super) fn base_url(url: &Url, family: VendorFamily) -> Url {
     let mut url = url.clone();
     url.set_query(None);
@@ -279,7 +280,10 @@ mod tests {
         assert_eq!(environment.api_key("A").unwrap().expose(), "key");
         assert_eq!(environment.api_key("B"), None);
         assert_eq!(environment.api_key("C"), None);
-        assert_eq!(format!("{environment:?} {:?}", environment.api_key("A")), "Environment Some((secret))");
+        assert_eq!(
+            format!("{environment:?} {:?}", environment.api_key("A")),
+            "KeyEnvironment Some((secret))"
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The way out to models. Rustls on the one crypto provider of the process and the roots of the web; no proxies out of
-//! the environment, and no redirects: they would carry keys to other hosts.
+//! The HTTP client for models. It uses rustls with the process's crypto provider and the web's roots. No proxies from
+//! the environment, and no redirects, which would carry keys to other hosts.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use super::{ModelError, ModelErrorKind, RequestPolicy};
 
-/// How often a connection that carries no answer at the moment is checked.
+/// How often an idle connection is checked.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
 
-/// Connections to one host that wait to be used again.
+/// Idle connections per host.
 const IDLE_CONNECTIONS: usize = 8;
 
 /// A client for all models.
@@ -37,11 +37,11 @@ pub(crate) fn http_client(bounds: &RequestPolicy) -> Result<Client, ModelError> 
 }
 
 fn no_client_error(cause: &str) -> ModelError {
-    let text = "No connection to models can be made on this machine.".to_owned();
+    let text = "The HTTP client for models cannot be created on this machine.".to_owned();
     ModelError { kind: ModelErrorKind::Unreachable, text, cause: Some(cause.to_owned()), retry_after: None }
 }
 
-/// A body as text, up to so many bytes; None if there is more.
+/// A body as text of at most `most` bytes. None if it is longer.
 pub(crate) async fn read_text(response: Response, most: usize) -> Result<Option<String>, reqwest::Error> {
     let mut body = Vec::new();
     let mut pieces = response.bytes_stream();
@@ -55,7 +55,7 @@ pub(crate) async fn read_text(response: Response, most: usize) -> Result<Option<
     Ok(Some(String::from_utf8_lossy(&body).into_owned()))
 }
 
-/// A small JSON answer with a good status, within a time; anything else is None.
+/// A small JSON response with a success status, within a time. None for anything else.
 pub(super) async fn fetch_json(request: RequestBuilder, most: usize, wait: Duration) -> Option<Value> {
     let fetch = async {
         let response = request.send().await.ok()?.error_for_status().ok()?;

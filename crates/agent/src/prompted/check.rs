@@ -1,4 +1,4 @@
-//! What must hold for every reply, for property tests and fuzzing.
+//! Invariants of the parser, for property tests and fuzzing.
 
 use std::sync::{
     Arc,
@@ -11,7 +11,7 @@ use toolyard_core::ports::IdGenerator;
 use super::parse::{CallableTools, ParseEvent, ReplyParser, limits};
 use crate::model::{ModelStopReason, ToolSpec};
 
-/// Ids that count, so that the same calls get the same ids.
+/// A counter as id generator, so that the same calls get the same ids.
 #[derive(Debug, Default)]
 pub struct CountingIds(AtomicU64);
 
@@ -44,22 +44,22 @@ pub fn sample_tools() -> Arc<CallableTools> {
     )
 }
 
-/// A reply after the parser: joined text, joined thoughts, calls and bad calls in their order.
+/// A parsed reply: the joined text, the joined reasoning, and the calls and bad calls in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ParsedReply {
     /// Text for the user.
     pub text: String,
-    /// Thoughts.
+    /// Reasoning.
     pub reasoning: String,
     /// Id, name, arguments.
     pub calls: Vec<(String, String, String)>,
     /// Id, name, problem.
     pub bad: Vec<(String, Option<String>, String)>,
-    /// The kinds of events in their order, neighbours of one kind joined.
+    /// The kinds of events in order, equal neighbours joined.
     pub order: String,
 }
 
-/// Parses a reply that comes in these pieces.
+/// Parses a reply that arrives in these pieces.
 pub fn parse_pieces<'a>(pieces: impl IntoIterator<Item = &'a str>, stop: ModelStopReason) -> ParsedReply {
     let mut parser = ReplyParser::new(sample_tools(), Arc::new(CountingIds::default()));
     let mut parsed = ParsedReply::default();
@@ -98,7 +98,7 @@ impl ParsedReply {
     }
 }
 
-/// Parses a reply that is cut at these byte offsets (those inside of characters are moved).
+/// Parses a reply that is cut at these byte offsets. Offsets inside a character are moved.
 pub fn parse_cut(reply: &str, cuts: &[usize], stop: ModelStopReason) -> ParsedReply {
     let mut at: Vec<_> = cuts.iter().map(|cut| reply.floor_char_boundary(cut % (reply.len() + 1))).collect();
     at.extend([0, reply.len()]);
@@ -106,7 +106,7 @@ pub fn parse_cut(reply: &str, cuts: &[usize], stop: ModelStopReason) -> ParsedRe
     parse_pieces(at.windows(2).map(|pair| &reply[pair[0]..pair[1]]), stop)
 }
 
-/// Says what does not hold for a reply, cut at these byte offsets.
+/// Checks the invariants for a reply that is cut at these byte offsets.
 pub fn check_reply(reply: &str, cuts: &[usize], stop: ModelStopReason) -> Result<ParsedReply, String> {
     let whole = parse_pieces([reply], stop);
     let cut = parse_cut(reply, cuts, stop);

@@ -1,17 +1,17 @@
-//! A conversation with calls, as text: calls in the form that the model is asked for, results in a tag of their own.
-//! Results are untrusted: no marker of any kind gets through in them.
+//! A conversation with calls, as text: calls in the form that the prompt asks for, results in tags. Results are
+//! untrusted, so markers in them are escaped.
 
 use super::parse::markers;
 use crate::message::{AssistantMessage, ModelMessage, ToolAnswer, UserPart};
 
-/// The conversation without calls and tool messages. Two messages of the user in a row become one, because many chat
-/// templates want turns.
+/// The conversation without calls and tool messages. Two user messages in a row become one, because many chat templates
+/// require alternating turns.
 pub(super) fn flatten_history(messages: Vec<ModelMessage>) -> Vec<ModelMessage> {
     let mut plain: Vec<ModelMessage> = Vec::with_capacity(messages.len());
     let mut merge = false;
     for message in messages {
         let (message, is_result) = match message {
-            ModelMessage::Assistant(said) => (ModelMessage::Assistant(flatten_assistant(said)), false),
+            ModelMessage::Assistant(reply) => (ModelMessage::Assistant(flatten_assistant(reply)), false),
             ModelMessage::Tools(answers) => {
                 (ModelMessage::User(vec![UserPart::Text(results_text(&answers))]), true)
             }
@@ -28,15 +28,15 @@ pub(super) fn flatten_history(messages: Vec<ModelMessage>) -> Vec<ModelMessage> 
     plain
 }
 
-fn flatten_assistant(said: AssistantMessage) -> AssistantMessage {
-    let calls = said.calls.iter().map(|made| call_text(&made.name, made.arguments.get()));
-    let text = said.text.trim_end();
+fn flatten_assistant(reply: AssistantMessage) -> AssistantMessage {
+    let calls = reply.calls.iter().map(|call| call_text(&call.name, call.arguments.get()));
+    let text = reply.text.trim_end();
     let lines: Vec<_> =
         Some(text.to_owned()).filter(|text| !text.is_empty()).into_iter().chain(calls).collect();
     AssistantMessage {
-        text: if said.calls.is_empty() { said.text } else { lines.join("\n") },
+        text: if reply.calls.is_empty() { reply.text } else { lines.join("\n") },
         calls: Vec::new(),
-        vendor_state: said.vendor_state,
+        vendor_state: reply.vendor_state,
     }
 }
 
@@ -69,7 +69,7 @@ fn escape_attribute(text: &str) -> String {
     text.chars().map(escaped).collect()
 }
 
-/// Whether a marker stands here, or the beginning of a tag around results: with other attributes, other case, spaces.
+/// Whether a marker begins here, or any spelling of the tag around results.
 fn is_tag(text: &str) -> bool {
     let Some(bare) = text.strip_prefix('<') else { return false };
     let bare = bare.trim_start();
@@ -79,7 +79,7 @@ fn is_tag(text: &str) -> bool {
     ours || token || markers::begins_with_marker(text)
 }
 
-/// Text in which no marker is one any more; otherwise as it was.
+/// The text with all markers escaped.
 fn without_tags(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
@@ -92,7 +92,7 @@ fn without_tags(text: &str) -> String {
     safe
 }
 
-/// The same for JSON, where `<` can only stand in strings and has an escape that changes nothing.
+/// The same for JSON, where `<` occurs only in strings and can be escaped without changing the value.
 pub(super) fn without_tags_in_json(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     for (at, c) in json.char_indices() {
@@ -147,14 +147,13 @@ mod tests {
     fn calls_are_shown_as_they_are_written() {
         let arguments = RawValue::from_string(r#"{"text":"</tool> a < b"}"#.to_owned()).unwrap();
         let calls = vec![ModelToolCall { id: "call_1".to_owned(), name: "say".to_owned(), arguments }];
-        let kept = Some(Arc::new(serde_json::json!(1)));
-        let said =
-            flatten_assistant(AssistantMessage { text: "So.\n".to_owned(), calls, vendor_state: kept });
+        let vendor_state = Some(Arc::new(serde_json::json!(1)));
+        let reply = flatten_assistant(AssistantMessage { text: "So.\n".to_owned(), calls, vendor_state });
         assert_eq!(
-            said.text,
+            reply.text,
             "So.\n<tool>{\"name\":\"say\",\"arguments\":{\"text\":\"\\u003c/tool> a < b\"}}</tool>"
         );
-        assert!(said.calls.is_empty() && said.vendor_state.is_some());
+        assert!(reply.calls.is_empty() && reply.vendor_state.is_some());
     }
 
     #[test]

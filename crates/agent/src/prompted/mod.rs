@@ -1,13 +1,13 @@
-//! Calling tools by text, for models that know no tools.
+//! Calling tools by text, for models without tool support.
 //!
 //! [`PromptedModel`] puts the tools into the system prompt, shows earlier calls and their results as text, asks a model
-//! without tools, and finds the calls in what it writes. It does not check arguments: the turn does.
+//! without tools, and parses the calls from its reply. It does not check arguments, the turn does.
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | what the model is told | `prompt` |
-//! | how earlier calls and results are shown to it | `history` |
-//! | how its calls are found | [`parse`] |
+//! | the system prompt | `prompt` |
+//! | earlier calls and results as text | `history` |
+//! | parsing calls | [`parse`] |
 
 #[doc(hidden)]
 pub mod check;
@@ -28,12 +28,12 @@ use crate::model::{
     ResponseEnd, TextCalls, ToolChoice,
 };
 
-/// A model that knows no tools, made to call them by text.
+/// Makes a model without tool support call tools by text.
 #[derive(Clone)]
 pub struct PromptedModel {
     inner: Arc<dyn Model>,
     ids: Arc<dyn IdGenerator>,
-    about: ModelInfo,
+    info: ModelInfo,
 }
 
 impl fmt::Debug for PromptedModel {
@@ -43,27 +43,27 @@ impl fmt::Debug for PromptedModel {
 }
 
 impl PromptedModel {
-    /// Around a model. Ids of calls are made with `ids`.
+    /// Wraps a model. Call ids are made with `ids`.
     pub fn new(inner: Arc<dyn Model>, ids: Arc<dyn IdGenerator>) -> Self {
-        let about = ModelInfo { calling: CallingMode::Prompted, ..inner.info().clone() };
-        Self { inner, ids, about }
+        let info = ModelInfo { calling: CallingMode::Prompted, ..inner.info().clone() };
+        Self { inner, ids, info }
     }
 }
 
 #[async_trait]
 impl Model for PromptedModel {
     fn info(&self) -> &ModelInfo {
-        &self.about
+        &self.info
     }
 
-    /// A model that is held to JSON cannot write the text that calls a tool.
+    /// A model that must write JSON cannot write the text that calls a tool.
     fn supports(&self, option: SamplingOption) -> bool {
         !matches!(option, SamplingOption::JsonObject | SamplingOption::JsonSchema)
             && self.inner.supports(option)
     }
 
     async fn ask(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        // Without the tools, a call that comes nevertheless is a bad one that says so.
+        // Without tools every call becomes a bad call that says so.
         let tools = match request.choice {
             ToolChoice::Auto | ToolChoice::Required => CallableTools::new(&request.tools),
             ToolChoice::None => CallableTools::default(),
@@ -92,7 +92,7 @@ fn without_native_tools(request: ModelRequest) -> ModelRequest {
     }
 }
 
-/// An answer on its way through the parser.
+/// A response on its way through the parser.
 struct PromptedResponse {
     inner: ModelStream,
     parser: ReplyParser,
@@ -149,7 +149,7 @@ impl PromptedResponse {
         self.over = true;
     }
 
-    /// The model broke off: what it said is shown, what it was about to call is not even a bad call.
+    /// The response broke off: its text is shown, and an unfinished call is dropped.
     fn break_off(&mut self) {
         let events = self.parser.finish(ModelStopReason::Length);
         let words = |event: &ParseEvent| matches!(event, ParseEvent::Text(_) | ParseEvent::Reasoning(_));

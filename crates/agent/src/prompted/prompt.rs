@@ -1,4 +1,4 @@
-//! What the system prompt says of tools. Short: a small model has to read it too, before each answer.
+//! The part of the system prompt about tools. It is short, because small models read it before each response.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 use super::history;
 use crate::model::{ToolChoice, ToolSpec};
 
-/// Deepest level of an example that is filled in.
+/// Deepest level of an example.
 const EXAMPLE_DEPTH: usize = 3;
 
-/// The system text with the tools in it.
+/// The system text including the tools.
 pub(super) fn system_prompt(
     system: Option<String>,
     tools: &[Arc<ToolSpec>],
@@ -48,15 +48,15 @@ fn tool_instructions(tools: &[Arc<ToolSpec>], choice: &str) -> String {
     )
 }
 
-/// One line of JSON, as MCP describes tools. Descriptions come from outside and must not bring tags of their own.
+/// One line of JSON, as MCP describes tools. Descriptions are untrusted and must not contain tags.
 fn describe_tool(tool: &ToolSpec) -> String {
-    // By hand, because models read from left to right: the name must come first.
+    // Formatted by hand, so that the name comes first: models read from left to right.
     let (name, description) = (json!(tool.name), json!(tool.description));
     let line = format!("{{\"name\":{name},\"description\":{description},\"inputSchema\":{}}}", tool.schema);
     history::without_tags_in_json(&line)
 }
 
-/// A call of a tool that is really there; one with arguments, if there is one.
+/// An example call of one of the tools, preferably one with arguments.
 fn example_call(tools: &[Arc<ToolSpec>]) -> String {
     let required = |tool: &&Arc<ToolSpec>| {
         tool.schema.get("required").and_then(Value::as_array).is_some_and(|names| !names.is_empty())
@@ -65,7 +65,7 @@ fn example_call(tools: &[Arc<ToolSpec>]) -> String {
     history::call_text(&tool.name, &sample_value(&tool.schema, 0).to_string())
 }
 
-/// A value that fits a schema as far as a small look can tell.
+/// A plausible value for a schema.
 fn sample_value(schema: &Value, depth: usize) -> Value {
     for key in ["const", "default"] {
         if let Some(value) = schema.get(key) {
@@ -94,7 +94,7 @@ fn sample_value(schema: &Value, depth: usize) -> Value {
     }
 }
 
-/// What is required; if nothing is, the first argument.
+/// The required properties. If there are none, the first one.
 fn sample_object(schema: &Value, depth: usize) -> Value {
     let none = Map::new();
     let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_choice_is_told() {
+    fn the_tool_choice_is_in_the_prompt() {
         let text = |choice| system_prompt(Some("Be brief.".to_owned()), &[calculator()], choice).unwrap();
         assert!(
             text(ToolChoice::Required).starts_with("Be brief.\n\n# Tools")

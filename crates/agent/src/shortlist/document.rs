@@ -1,31 +1,31 @@
-//! What is known of a tool before it is called. Untrusted text, read up to bounds.
+//! The text of a tool, for the index. It is untrusted and read up to limits.
 
 use serde_json::Value;
 use toolyard_protocol::tool::ActivationPhrases;
 
 use super::MAX_PARAMETERS;
 
-/// Deepest level of a schema at which parameters are still read.
+/// Deepest level of a schema at which parameters are read.
 const MAX_DEPTH: usize = 4;
 
 /// One tool, as text.
 #[derive(Debug, Clone, Default)]
 pub struct ToolDocument<'a> {
-    /// What the caller knows the tool by, usually its position in the view.
+    /// The caller's key of the tool, usually its position in the view.
     pub key: usize,
     /// Its identifier inside its app, such as `add_task`.
     pub name: &'a str,
     /// Its other identifiers: the alias, the canonical name.
     pub aliases: Vec<&'a str>,
-    /// Its title for people; may be empty.
+    /// Its title for people. May be empty.
     pub title: &'a str,
-    /// The name of its app for people; may be empty.
+    /// The name of its app for people. May be empty.
     pub app_name: &'a str,
     /// What it does.
     pub description: &'a str,
     /// Name and description of each parameter.
     pub parameters: Vec<(&'a str, &'a str)>,
-    /// Activation phrases, each with its language tag where that is known.
+    /// Activation phrases, each with its language tag if known.
     pub phrases: Vec<(&'a str, Option<&'a str>)>,
 }
 
@@ -40,7 +40,7 @@ pub fn phrases_of(phrases: &ActivationPhrases) -> Vec<(&str, Option<&str>)> {
     }
 }
 
-/// Names and descriptions of what a schema takes, those inside of objects and lists included, up to [`MAX_PARAMETERS`].
+/// Names and descriptions of a schema's parameters, including nested ones, up to [`MAX_PARAMETERS`].
 pub fn parameters_of(schema: &Value) -> Vec<(&str, &str)> {
     let mut found = Vec::new();
     collect_parameters(schema, 0, &mut found);

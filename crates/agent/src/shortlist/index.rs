@@ -1,4 +1,4 @@
-//! The index of the tools of one frozen view. Built as a whole, then only read.
+//! The index of the tools of one frozen view. Built once, then read-only.
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
@@ -12,12 +12,12 @@ use super::{
     words::{TextAtoms, WordRole},
 };
 
-/// What a word of each field adds to the direction of a tool, in the order of the fields.
+/// The weight of a word of each field in the direction of a tool, in the order of the fields.
 const MEANING: [f32; PHRASES + 1] = [3.0, 3.0, 0.5, 2.0, 1.0, 1.0];
 
 /// The tools of a view, ready to be searched.
 pub struct ToolIndex {
-    /// Keys by document; documents are numbered as they came.
+    /// Keys by document. Documents are numbered in the order of the tools.
     pub(super) keys: Vec<usize>,
     pub(super) postings: Postings,
     pub(super) mentions: MentionIndex,
@@ -36,9 +36,10 @@ impl fmt::Debug for ToolIndex {
 }
 
 impl ToolIndex {
-    /// Reads all tools, in the order in which they will be shown. With `vectors`, meaning counts beside words.
+    /// Indexes all tools, in the order in which they will be shown. With `vectors`, meaning counts in addition to
+    /// words.
     ///
-    /// Takes some 15 to 60 µs a tool of the processor's time: for large views, not a thing for an async worker thread.
+    /// Takes 15 to 60 µs of CPU time per tool. Do not call it on an async worker thread for large views.
     pub fn build<'a>(
         tools: impl IntoIterator<Item = ToolDocument<'a>>,
         vectors: Option<Arc<WordVectors>>,
@@ -49,7 +50,7 @@ impl ToolIndex {
         builder.finish(tools.count())
     }
 
-    /// How many tools are in it.
+    /// The number of tools.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
@@ -59,12 +60,12 @@ impl ToolIndex {
         self.keys.is_empty()
     }
 
-    /// How many tools came after [`MAX_TOOLS`] and cannot be found.
+    /// The number of tools beyond [`MAX_TOOLS`], which cannot be found.
     pub fn left_out(&self) -> usize {
         self.left_out
     }
 
-    /// Memory that it holds, in bytes, roughly; shared vectors of words aside.
+    /// Approximate memory in bytes, without the shared word vectors.
     pub fn memory_bytes(&self) -> usize {
         let meaning = self.meaning.as_ref().map_or(0, |(_, directions)| directions.memory_bytes());
         self.keys.len() * size_of::<usize>()
@@ -79,7 +80,7 @@ struct IndexBuilder {
     collector: PostingsCollector,
     mentions: MentionIndex,
     meaning: Option<DirectionCollector>,
-    /// Bytes of text that the tool under way may still bring.
+    /// Bytes of text that the current tool may still add.
     budget: usize,
 }
 
@@ -124,7 +125,7 @@ impl IndexBuilder {
         }
     }
 
-    /// Reads a text into a field.
+    /// Adds a text to a field.
     fn add_text(&mut self, field: usize, text: &str) -> TextAtoms {
         let atoms = TextAtoms::from_text(self.take_within_budget(text));
         for (word, role) in atoms.search_words() {
@@ -159,9 +160,9 @@ impl IndexBuilder {
 struct DirectionCollector {
     vectors: Arc<WordVectors>,
     directions: QuantisedVectors,
-    /// The tool under way.
+    /// The sum for the current tool.
     sum: Vec<f32>,
-    /// Tokens of words, so that each is taken apart once.
+    /// Tokens of words, so that each word is tokenized once.
     seen: HashMap<Box<str>, Box<[u32]>>,
 }
 

@@ -1,11 +1,10 @@
-//! Languages of phrases: which words say nothing, and what the stem of a word is.
+//! Languages of phrases: stop words and stems.
 
 use std::borrow::Cow;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-/// A language whose words we can stem. All others share the space of English: the same function on both sides
-/// still finds equal words.
+/// A language with a stemmer. All other languages use English: the same function on both sides still finds equal words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StemLanguage {
     Danish,
@@ -43,7 +42,7 @@ impl StemLanguage {
         Self::Swedish,
     ];
 
-    /// By a tag such as `de` or `de-AT`; English where we know no better.
+    /// The language of a tag such as `de` or `de-AT`. English if it is unknown.
     pub(super) fn from_tag(tag: Option<&str>) -> Self {
         let primary = tag.and_then(|tag| tag.split(['-', '_']).next()).unwrap_or_default();
         match primary.to_ascii_lowercase().as_str() {
@@ -83,7 +82,7 @@ impl StemLanguage {
         }
     }
 
-    /// Words without a meaning of their own, sorted, as [`super::search_words`] writes them.
+    /// Stop words, sorted, in the form that [`super::words`] produces.
     fn stop_words(self) -> &'static [&'static str] {
         match self {
             Self::Dutch => DUTCH,
@@ -99,13 +98,13 @@ impl StemLanguage {
         }
     }
 
-    /// Whether a word says nothing.
+    /// Whether a word is a stop word.
     pub(super) fn is_stop_word(self, word: &str) -> bool {
         self.stop_words().binary_search(&word).is_ok()
     }
 
-    /// The stem of a folded word. The stemmers are made for the letters of their language and can fail on others, so
-    /// a word with anything else in it stays as it is.
+    /// The stem of a folded word. The stemmers are made for the letters of their language and can fail on others, so a
+    /// word with other characters is returned unchanged.
     pub(super) fn stem_word(self, word: &str) -> Cow<'_, str> {
         let ours = match self {
             Self::Russian => word.chars().all(|c| matches!(c, 'а'..='я' | 'ё')),

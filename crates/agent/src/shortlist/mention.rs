@@ -1,15 +1,15 @@
-//! What a question names outright: a tool, an app, an activation phrase, whatever the spelling.
+//! What a question mentions explicitly: a tool, an app, or an activation phrase, in any spelling.
 
 use std::collections::HashMap;
 
 use super::{language::StemLanguage, words::TextAtoms};
 
-/// A mention that fits more tools than this tells none of them apart (`search`, `list`).
+/// A mention that matches more tools than this does not distinguish them (`search`, `list`).
 const MAX_SHARED: usize = 8;
-/// Longest mention, in words, or characters where a script has no spaces.
+/// Longest mention, in words, or in characters for scripts without spaces.
 const MAX_ATOMS: usize = 24;
 
-/// What was named, from the weakest to the strongest.
+/// What was mentioned, from the weakest to the strongest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mention {
     /// The app that the tool belongs to.
@@ -20,10 +20,10 @@ pub enum Mention {
     Tool,
 }
 
-/// Everything that can be named, by its letters alone.
+/// Everything that can be mentioned, by its letters only.
 #[derive(Debug, Default)]
 pub(super) struct MentionIndex {
-    /// Names and phrases, to places in `targets`.
+    /// Names and phrases, with their tools.
     names: HashMap<Box<str>, Vec<(u32, Mention)>>,
     /// Apps by name, and the tools of each.
     apps: HashMap<Box<str>, u32>,
@@ -33,12 +33,12 @@ pub(super) struct MentionIndex {
 }
 
 impl MentionIndex {
-    /// The tool can be called by this name.
+    /// Adds a name of a tool.
     pub(super) fn add_name(&mut self, tool: u32, name: &TextAtoms) {
         self.add(tool, name, Mention::Tool);
     }
 
-    /// The tool can be called by this phrase.
+    /// Adds a phrase of a tool.
     pub(super) fn add_phrase(&mut self, tool: u32, phrase: &TextAtoms) {
         self.add(tool, phrase, Mention::Phrase);
     }
@@ -46,13 +46,13 @@ impl MentionIndex {
     fn add(&mut self, tool: u32, atoms: &TextAtoms, mention: Mention) {
         let Some(key) = self.mention_key(atoms) else { return };
         let targets = self.names.entry(key).or_default();
-        // One beyond the bound is enough to know that there are too many.
+        // One more than the limit is enough to know that there are too many.
         if targets.len() <= MAX_SHARED && !targets.contains(&(tool, mention)) {
             targets.push((tool, mention));
         }
     }
 
-    /// The tool belongs to the app of this name. Says the number of the app.
+    /// Adds a tool to the app of this name. Returns the number of the app.
     pub(super) fn add_app(&mut self, tool: u32, name: &TextAtoms) -> u32 {
         let all = name.squeezed_range(0..name.len());
         let app = match self.apps.get(all) {
@@ -69,7 +69,7 @@ impl MentionIndex {
         app
     }
 
-    /// The letters of a name, unless it is a word that is said all the time.
+    /// The letters of a name, unless it is a common word.
     fn mention_key(&mut self, atoms: &TextAtoms) -> Option<Box<str>> {
         let all = atoms.squeezed_range(0..atoms.len());
         if !is_distinctive(atoms.len(), all) || atoms.len() > MAX_ATOMS {
@@ -79,19 +79,19 @@ impl MentionIndex {
         Some(all.into())
     }
 
-    /// The tools that a text names, each once for each way, in no order.
+    /// The tools that a text mentions, each once per kind of mention.
     pub(super) fn find_in(&self, text: &TextAtoms) -> Vec<(u32, Mention)> {
         let mut found = Vec::new();
         for start in 0..text.len() {
             for end in start + 1..=text.len().min(start + MAX_ATOMS) {
-                let said = text.squeezed_range(start..end);
-                if said.len() > self.longest {
+                let letters = text.squeezed_range(start..end);
+                if letters.len() > self.longest {
                     break;
                 }
-                if let Some(targets) = self.names.get(said).filter(|targets| targets.len() <= MAX_SHARED) {
+                if let Some(targets) = self.names.get(letters).filter(|targets| targets.len() <= MAX_SHARED) {
                     found.extend(targets);
                 }
-                if let Some(&app) = self.apps.get(said).filter(|_| is_distinctive(end - start, said)) {
+                if let Some(&app) = self.apps.get(letters).filter(|_| is_distinctive(end - start, letters)) {
                     let tools = self.app_tools[app as usize].iter();
                     found.extend(tools.map(|&tool| (tool, Mention::App)));
                 }
@@ -107,7 +107,7 @@ impl MentionIndex {
         &self.app_tools
     }
 
-    /// Bytes that the tables hold, roughly.
+    /// Approximate memory in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         let names: usize =
             self.names.iter().map(|(key, targets)| key.len() + 48 + targets.capacity() * 8).sum();
@@ -115,7 +115,7 @@ impl MentionIndex {
     }
 }
 
-/// Whether these letters are more than a word that is said all the time.
+/// Whether these letters are more than a common word.
 fn is_distinctive(atoms: usize, letters: &str) -> bool {
     atoms > 1 || (letters.chars().nth(1).is_some() && !StemLanguage::English.is_stop_word(letters))
 }
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_everybody_says_names_nobody() {
+    fn common_words_are_not_mentions() {
         let mut mentions = MentionIndex::default();
         mentions.add_name(0, &TextAtoms::from_text("do"));
         mentions.add_name(1, &TextAtoms::from_text("x"));

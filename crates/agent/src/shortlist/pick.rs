@@ -1,23 +1,23 @@
-//! The list of tools that a model gets to see in one step.
+//! The list of tools that a model is offered in one step.
 
 use std::collections::{HashMap, HashSet};
 
 use super::{Mention, ToolIndex, ToolQuery, top::top_documents};
 
-/// How many tools a model sees where nothing else is configured.
+/// How many tools a model is offered by default.
 pub const DEFAULT_LIMIT: usize = 24;
 
-/// Picks the tools for one step: keys, in the order of the view, so that equal picks make equal prompts.
+/// Picks the tools for one step. Returns keys in the order of the view, so that equal picks make equal prompts.
 ///
-/// Up to `limit` tools, nothing is dropped. Above it, places go to
-/// 1. tools that the conversation `used` (oldest first), the last ones first, at most `limit`;
-/// 2. tools that the question names, by name or by an activation phrase;
-/// 3. the best tools of an app that the question names, a third of the places for each app;
-/// 4. the tools that fit best;
-/// 5. one tool of each app in turn, so that the model knows what there is.
+/// If there are at most `limit` tools, all are picked. Otherwise, in this order:
+/// 1. tools that were `used` in the conversation (oldest first), the last ones first, at most `limit`;
+/// 2. tools that the question mentions by name or by an activation phrase;
+/// 3. the best tools of an app that the question mentions, up to a third of the list for each app;
+/// 4. the tools with the best scores;
+/// 5. one tool of each app in turn, so that the model knows what is available.
 ///
-/// What was used never takes the last half of the places from the others: rather the list grows, to one and a half
-/// times the limit at most.
+/// Used tools never take more than half of the list from the others. Instead the list grows, to one and a half times
+/// the limit at most.
 pub fn pick_tools(index: &ToolIndex, query: &ToolQuery<'_>, used: &[usize], limit: usize) -> Vec<usize> {
     if index.len() <= limit {
         return index.keys.clone();
@@ -50,12 +50,12 @@ pub fn pick_tools(index: &ToolIndex, query: &ToolQuery<'_>, used: &[usize], limi
 
 struct PickedTools {
     taken: Vec<bool>,
-    /// Places left.
+    /// How many tools can still be picked.
     room: usize,
 }
 
 impl PickedTools {
-    /// Takes documents until there is no room.
+    /// Picks documents while there is room.
     fn take_documents(&mut self, documents: impl IntoIterator<Item = u32>) {
         for document in documents {
             if self.room == 0 {
@@ -68,7 +68,7 @@ impl PickedTools {
     }
 
     fn take_used(&mut self, index: &ToolIndex, used: &[usize]) {
-        // Later entries win, so each key keeps the place of its last use.
+        // Later entries win, so each key has the position of its last use.
         let ages: HashMap<usize, usize> = used.iter().copied().zip((0..used.len()).rev()).collect();
         let known =
             (0..).zip(&index.keys).filter_map(|(document, key)| ages.get(key).map(|age| (*age, document)));

@@ -1,22 +1,22 @@
-//! Which words stand in which tools, and how much each says there (BM25F). Flat arrays, final weights.
+//! Which words occur in which tools, and their weights (BM25F). Flat arrays with final weights.
 
 use std::{collections::HashMap, ops::Range};
 
 use super::language::StemLanguage;
 
-/// How fast more of the same word stops to matter.
+/// How fast repetitions of a word stop counting.
 const SATURATION: f32 = 1.2;
 
-/// How a field counts.
+/// The weight of a field.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FieldWeight {
-    /// Against other fields.
+    /// Relative to other fields.
     weight: f32,
-    /// How much a long text thins out its words, 0 to 1.
+    /// How much the length of a text reduces the weight of its words, 0 to 1.
     length: f32,
 }
 
-/// Where the text of a tool stands. Phrases of each language but English are fields of their own after these.
+/// The fields of a tool. Phrases of each language except English are additional fields after these.
 pub(super) const NAME: usize = 0;
 pub(super) const TITLE: usize = 1;
 pub(super) const APP: usize = 2;
@@ -37,11 +37,11 @@ const FIELDS: [FieldWeight; 6] = [
 pub(super) struct TermSpace {
     pub(super) language: StemLanguage,
     terms: HashMap<Box<str>, u32>,
-    /// What a word is worth that no tool has.
+    /// The weight of a word that no tool has.
     pub(super) unseen: f32,
 }
 
-/// A word of a language, as the tools have it.
+/// A word of a language in the index.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct IndexTerm {
     /// How rare it is.
@@ -50,7 +50,7 @@ pub(super) struct IndexTerm {
     end: u32,
 }
 
-/// Words to tools.
+/// From words to tools.
 #[derive(Debug)]
 pub(super) struct Postings {
     spaces: Vec<TermSpace>,
@@ -60,17 +60,17 @@ pub(super) struct Postings {
 }
 
 impl Postings {
-    /// Languages that the tools know; the first is that of all texts without a language.
+    /// The languages in the index. The first is used for texts without a language.
     pub(super) fn spaces(&self) -> &[TermSpace] {
         &self.spaces
     }
 
-    /// A stem, as the tools have it.
+    /// The term of a stem, if a tool has it.
     pub(super) fn find_term(&self, space: &TermSpace, stem: &str) -> Option<IndexTerm> {
         space.terms.get(stem).map(|&term| self.terms[term as usize])
     }
 
-    /// The tools that have a term, and what it weighs there.
+    /// The tools that have a term, with its weight.
     pub(super) fn documents_of(&self, term: IndexTerm) -> impl Iterator<Item = (usize, f32)> {
         let range = term.start as usize..term.end as usize;
         self.documents[range.clone()]
@@ -79,7 +79,7 @@ impl Postings {
             .zip(self.weights[range].iter().copied())
     }
 
-    /// Bytes that the arrays hold.
+    /// Approximate memory in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         let words: usize =
             self.spaces.iter().flat_map(|space| space.terms.keys()).map(|term| term.len() + 24).sum();
@@ -100,21 +100,21 @@ struct TermOccurrence {
 #[derive(Debug)]
 pub(super) struct PostingsCollector {
     spaces: Vec<TermSpace>,
-    /// Words as written, by space, so that each is stemmed once.
+    /// Words as written, by language, so that each is stemmed once.
     seen: Vec<HashMap<Box<str>, Option<u32>>>,
     terms: u32,
     occurrences: Vec<TermOccurrence>,
-    /// Words by field and tool.
+    /// Number of words by field and tool.
     lengths: Vec<Vec<f32>>,
     documents: u32,
-    /// Words of the tool under way: term and field.
+    /// Words of the current tool: term and field.
     open: Vec<(u32, u32)>,
     /// Most occurrences.
     limit: usize,
 }
 
 impl PostingsCollector {
-    /// Takes up to `limit` occurrences of words.
+    /// Collects up to `limit` occurrences of words.
     pub(super) fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -139,7 +139,7 @@ impl PostingsCollector {
         PHRASES + at
     }
 
-    /// A word of the tool under way, and whether it says something.
+    /// Adds a word of the current tool. Returns false for a stop word.
     pub(super) fn add_word(&mut self, field: usize, word: &str) -> bool {
         let at = field.saturating_sub(PHRASES);
         let term = match self.seen[at].get(word) {
@@ -168,7 +168,7 @@ impl PostingsCollector {
         Some(self.terms - 1)
     }
 
-    /// The tool under way is complete.
+    /// Completes the current tool.
     pub(super) fn close_tool(&mut self) {
         let document = self.documents;
         self.documents += 1;
@@ -190,7 +190,7 @@ impl PostingsCollector {
     pub(super) fn into_postings(mut self) -> Postings {
         let norms = self.length_norms();
         let ranges = self.term_ranges();
-        // Sorted by counting: stable, so the tools of a term stay in order, and one tool's fields stay together.
+        // Counting sort. It is stable, so the tools of a term stay in order, and the fields of a tool stay together.
         let mut next: Vec<usize> = ranges.iter().map(|range| range.start).collect();
         let empty = TermOccurrence { term: 0, document: 0, field: 0, count: 0.0 };
         let mut sorted = vec![empty; self.occurrences.len()];
@@ -222,14 +222,14 @@ impl PostingsCollector {
         Postings { spaces: self.spaces, terms, documents, weights }
     }
 
-    /// How many tools say anything in a language.
+    /// The number of tools with text in each language.
     fn tool_counts(&self) -> Vec<f32> {
         let others = self.lengths[FIELDS.len()..].iter();
         let others = others.map(|lengths| lengths.iter().filter(|&&length| length > 0.0).count() as f32);
         [self.documents as f32].into_iter().chain(others).collect()
     }
 
-    /// What one word in a field of a tool counts, by field and tool.
+    /// The weight of one word by field and tool.
     fn length_norms(&mut self) -> Vec<Vec<f32>> {
         let lengths = std::mem::take(&mut self.lengths);
         let norms = lengths.iter().enumerate().map(|(at, lengths)| {
@@ -244,7 +244,7 @@ impl PostingsCollector {
         norms
     }
 
-    /// Where the occurrences of each term go.
+    /// The range of the occurrences of each term.
     fn term_ranges(&self) -> Vec<Range<usize>> {
         let mut counts = vec![0; self.terms as usize];
         self.occurrences.iter().for_each(|occurrence| counts[occurrence.term as usize] += 1);
@@ -257,7 +257,7 @@ impl PostingsCollector {
     }
 }
 
-/// How much a word says that `found` of `world` tools have.
+/// The rarity of a word that `found` of `world` tools have.
 fn term_rarity(world: f32, found: f32) -> f32 {
     (1.0 + (world - found + 0.5).max(0.0) / (found + 0.5)).ln()
 }
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn languages_are_worlds_of_their_own() {
+    fn languages_are_weighted_separately() {
         let mut collector = PostingsCollector::new(100);
         let german = collector.phrases_in(StemLanguage::German);
         assert_eq!(collector.phrases_in(StemLanguage::English), PHRASES);

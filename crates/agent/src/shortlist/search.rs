@@ -12,40 +12,42 @@ use super::{
     words::{TextAtoms, WordRole},
 };
 
-/// What meaning counts against words.
+/// The weight of meaning relative to words.
 const MEANING: f32 = 0.8;
-/// Words count in full when the best tool has at least this share of what the question says. Below, one word met by
-/// chance must not outweigh the meaning of the whole.
+/// Words count in full if the best tool covers at least this share of the question. Below that, a single matching word
+/// must not outweigh the meaning of the whole.
 const GOOD_COVERAGE: f32 = 0.15;
-/// What the newest earlier text counts against the question; each older one half of the one before.
+/// The weight of the newest earlier text relative to the question. Each older text has half the weight of the one after
+/// it.
 const RECENT: f32 = 0.2;
-/// Most that all earlier texts count against the question.
+/// The largest weight of all earlier texts relative to the question.
 const RECENT_SHARE: f32 = 0.5;
-/// What being named adds, once for each way. Little: it settles near draws, and [`pick`](fn@super::pick) keeps the place.
+/// The bonus for a mention, once per kind. It is small and only settles near ties, because
+/// [`pick_tools`](super::pick_tools) picks mentioned tools anyway.
 const NAMED: f32 = 0.1;
 
-/// What the model is asked.
+/// What the tools are searched for.
 #[derive(Debug, Clone, Default)]
 pub struct ToolQuery<'a> {
     /// The user's last message.
     pub text: &'a str,
-    /// What came before, the newest first: results of this turn's tools, then earlier messages. Counts less.
+    /// Earlier texts, newest first: results of this turn's tools, then earlier messages. They count less.
     pub recent: Vec<&'a str>,
 }
 
 impl<'a> ToolQuery<'a> {
-    /// A question with nothing before it.
+    /// A question without earlier texts.
     pub fn new(text: &'a str) -> Self {
         Self { text, recent: Vec::new() }
     }
 }
 
-/// A tool that fits.
+/// A tool that matches.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ToolHit {
     /// The key of its document.
     pub key: usize,
-    /// Only good to compare within one search.
+    /// Comparable within one search only.
     pub score: f32,
     /// Where the score comes from.
     pub parts: ScoreParts,
@@ -54,25 +56,25 @@ pub struct ToolHit {
 /// Where a score comes from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScoreParts {
-    /// Words in common; 1 is the tool that has the most, if it has enough.
+    /// Common words. 1 for the best tool, if it covers enough.
     pub words: f32,
-    /// Likeness in meaning; 1 is the tool that is most alike. 0 without word vectors.
+    /// Similarity in meaning. 1 for the most similar tool, 0 without word vectors.
     pub meaning: f32,
-    /// What was named outright.
+    /// What was mentioned.
     pub mention: Option<Mention>,
 }
 
-/// Every tool of an index against one question.
+/// The scores of all tools for one question.
 pub(super) struct ToolRanking {
     words: Vec<f32>,
     meaning: Vec<f32>,
-    /// Tool and what was named of it, once for each way, by tool.
+    /// Tools and their mentions, once per kind, by tool.
     pub(super) mentions: Vec<(u32, Mention)>,
     pub(super) scores: Vec<f32>,
 }
 
 impl ToolIndex {
-    /// The tools that fit best, best first; equals in the order of the view.
+    /// The best tools, best first. Equal scores are in the order of the view.
     pub fn search(&self, query: &ToolQuery<'_>, limit: usize) -> Vec<ToolHit> {
         let ranking = self.rank_tools(query);
         let hits = top_documents(&ranking.scores, limit).into_iter();
@@ -86,9 +88,9 @@ impl ToolIndex {
             .iter()
             .map(|text| TextAtoms::from_text(truncate_bytes(text, MAX_QUERY_BYTES)))
             .collect();
-        let asked = QueryWords::from_atoms(&text, &earlier);
-        let words = self.word_scores(&asked);
-        let meaning = self.meaning_scores(&asked);
+        let query_words = QueryWords::from_atoms(&text, &earlier);
+        let words = self.word_scores(&query_words);
+        let meaning = self.meaning_scores(&query_words);
         let mut scores: Vec<f32> = words.clone();
         scores.iter_mut().zip(&meaning).for_each(|(score, meaning)| *score += MEANING * meaning);
         let mentions = self.mentions.find_in(&text);
@@ -98,17 +100,17 @@ impl ToolIndex {
         ToolRanking { words, meaning, mentions, scores }
     }
 
-    /// What the words say, 1 for the best tool if it covers enough of the question.
-    fn word_scores(&self, asked: &QueryWords<'_>) -> Vec<f32> {
+    /// The word scores: 1 for the best tool if it covers enough of the question.
+    fn word_scores(&self, query_words: &QueryWords<'_>) -> Vec<f32> {
         let mut scores = vec![0.0; self.len()];
         let mut coverage = 0.0_f32;
         for space in self.postings.spaces() {
-            let (terms, mass) = self.query_terms(space, &asked.text);
+            let (terms, mass) = self.query_terms(space, &query_words.text);
             let best = self.add_term_scores(&terms, 1.0, &mut scores);
-            let (recent, recent_mass) = self.query_terms(space, &asked.recent);
+            let (recent, recent_mass) = self.query_terms(space, &query_words.recent);
             let share = (RECENT_SHARE * mass.max(space.unseen) / recent_mass.max(f32::MIN_POSITIVE)).min(1.0);
             let recent_best = self.add_term_scores(&recent, share, &mut scores);
-            // A short answer says little, but what it answers to may say enough.
+            // A short answer says little, but the text before it may say enough.
             for (best, mass) in [(best, mass), (recent_best, share * recent_mass)] {
                 coverage = if mass > 0.0 { coverage.max(best / mass) } else { coverage };
             }
@@ -117,7 +119,8 @@ impl ToolIndex {
         scores
     }
 
-    /// The words that tools of a language know, with their weights, and what all words are worth, known or not.
+    /// The terms of a language that occur in tools, with their weights, and the weight of all words, including unknown
+    /// ones.
     fn query_terms(
         &self,
         space: &TermSpace,
@@ -137,7 +140,7 @@ impl ToolIndex {
         (terms, mass)
     }
 
-    /// Adds what terms weigh in each tool, and says what the best tool got by them.
+    /// Adds the weights of terms to each tool, and returns the best tool's share.
     fn add_term_scores(&self, terms: &[(IndexTerm, f32)], share: f32, scores: &mut [f32]) -> f32 {
         let mut alone = vec![0.0_f32; if terms.is_empty() { 0 } else { scores.len() }];
         for &(term, weight) in terms {
@@ -149,8 +152,8 @@ impl ToolIndex {
         alone.into_iter().fold(0.0, f32::max)
     }
 
-    /// What the meaning says, 1 for the tool that is most alike. Empty without word vectors.
-    fn meaning_scores(&self, asked: &QueryWords<'_>) -> Vec<f32> {
+    /// The meaning scores: 1 for the most similar tool. Empty without word vectors.
+    fn meaning_scores(&self, query_words: &QueryWords<'_>) -> Vec<f32> {
         let Some((vectors, directions)) = &self.meaning else { return Vec::new() };
         let sum = |words: &[(&str, WordRole, f32)]| {
             let mut sum = vec![0.0; vectors.dimensions()];
@@ -162,7 +165,7 @@ impl ToolIndex {
             normalise_vector(&mut sum);
             sum
         };
-        let (mut direction, recent) = (sum(&asked.text), sum(&asked.recent));
+        let (mut direction, recent) = (sum(&query_words.text), sum(&query_words.recent));
         direction.iter_mut().zip(recent).for_each(|(value, recent)| *value += RECENT * recent);
         normalise_vector(&mut direction);
         let mut cosines = directions.cosines(&direction);
@@ -185,7 +188,7 @@ impl ToolRanking {
     }
 }
 
-/// Makes the highest number `highest`.
+/// Scales the scores so that the highest is `highest`.
 fn scale_scores(scores: &mut [f32], highest: f32) {
     let best = scores.iter().copied().fold(0.0, f32::max);
     if best > 0.0 {
@@ -193,7 +196,7 @@ fn scale_scores(scores: &mut [f32], highest: f32) {
     }
 }
 
-/// The different words of a question, each with its weight.
+/// The distinct words of a question, each with its weight.
 struct QueryWords<'a> {
     text: Vec<(&'a str, WordRole, f32)>,
     recent: Vec<(&'a str, WordRole, f32)>,

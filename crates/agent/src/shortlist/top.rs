@@ -1,8 +1,8 @@
-//! The best few of many scores, in bounded memory.
+//! The best of many scores, in bounded memory.
 
 use std::{cmp::Ordering, collections::BinaryHeap};
 
-/// A scored document. Greater is worse, so that the top of a heap is the one to give up.
+/// A scored document. Greater is worse, so that the top of the heap is the one to drop.
 #[derive(Debug, Clone, Copy)]
 struct ScoredDocument {
     score: f32,
@@ -29,7 +29,7 @@ impl PartialEq for ScoredDocument {
 
 impl Eq for ScoredDocument {}
 
-/// The `limit` documents with the highest scores above zero, best first; equals in their own order.
+/// The `limit` documents with the highest scores above zero, best first. Equal scores keep their order.
 pub(super) fn top_documents(scores: &[f32], limit: usize) -> Vec<u32> {
     let mut heap = BinaryHeap::with_capacity(limit.min(scores.len()) + 1);
     for (document, &score) in (0..).zip(scores) {

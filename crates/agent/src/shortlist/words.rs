@@ -1,6 +1,7 @@
-//! Text to words: identifiers are split, case and accents folded, scripts without spaces cut into pairs of characters.
+//! Splits text into words: identifiers are split, case and accents are folded, and scripts without spaces are cut into
+//! pairs of characters.
 //!
-//! Both sides, tools and questions, go through here, so what counts is that equal things come out equal.
+//! Tools and questions both use it, so equal words give equal results.
 
 use std::ops::Range;
 
@@ -11,10 +12,10 @@ use unicode_normalization::{
 
 use super::{MAX_WORD_BYTES, truncate_bytes};
 
-/// The smallest parts of a text, without what stands between them.
+/// The smallest parts of a text, without separators.
 #[derive(Debug, Default)]
 pub(super) struct TextAtoms {
-    /// All atoms in a row: lower case, no accents, no separators.
+    /// All atoms joined: lower case, no accents, no separators.
     squeezed: String,
     atoms: Vec<AtomSpan>,
 }
@@ -24,7 +25,7 @@ struct AtomSpan {
     start: usize,
     end: usize,
     kind: AtomKind,
-    /// Nothing stood between it and the atom before.
+    /// Directly after the previous atom, without a separator.
     glued: bool,
 }
 
@@ -32,7 +33,7 @@ struct AtomSpan {
 enum AtomKind {
     /// A word, or a part of an identifier.
     Word,
-    /// One character of a script that puts no spaces between words.
+    /// One character of a script without spaces.
     Character,
 }
 
@@ -45,12 +46,12 @@ enum CharClass {
     Spaceless,
 }
 
-/// What a word is to the text.
+/// The role of a word in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WordRole {
     /// Part of the running text.
     Text,
-    /// Written together from parts that were given as well (`GitHub`: git, hub, and then github).
+    /// Joined from parts that are words as well (`GitHub`: git, hub, and then github).
     Whole,
 }
 
@@ -82,7 +83,7 @@ impl TextAtoms {
                 (CharClass::Separator, _) => self.open_atom(start, class, false),
                 (CharClass::Spaceless, _) | (_, CharClass::Spaceless) => self.open_atom(start, class, true),
                 (CharClass::Digit | CharClass::Other, CharClass::Upper) => self.open_atom(start, class, true),
-                // The last capital of several belongs to what follows: `HTTPServer`.
+                // The last capital of several belongs to the next word: `HTTPServer`.
                 (CharClass::Upper, CharClass::Other) if two_before == CharClass::Upper => {
                     self.atoms.last_mut().into_iter().for_each(|atom| atom.end = last_start);
                     self.open_atom(last_start, class, true);
@@ -99,7 +100,7 @@ impl TextAtoms {
         self.atoms.push(AtomSpan { start, end: self.squeezed.len(), kind, glued });
     }
 
-    /// Folds case and accents. Only Latin and Greek lose their marks: elsewhere a mark makes another letter.
+    /// Folds case and accents. Only Latin and Greek lose their marks: in other scripts a mark makes another letter.
     fn push_folded(&mut self, c: char) {
         match c {
             'a'..='z' | '0'..='9' => self.squeezed.push(c),
@@ -124,12 +125,12 @@ impl TextAtoms {
         }
     }
 
-    /// How many atoms there are.
+    /// The number of atoms.
     pub(super) fn len(&self) -> usize {
         self.atoms.len()
     }
 
-    /// Whatever the text's spelling: atoms in a row.
+    /// The joined text of a range of atoms, whatever the original spelling.
     pub(super) fn squeezed_range(&self, atoms: Range<usize>) -> &str {
         match self.atoms.get(atoms) {
             Some([one]) => &self.squeezed[one.start..one.end],
@@ -158,7 +159,7 @@ impl TextAtoms {
         })
     }
 
-    /// Atoms of one kind with nothing between them.
+    /// Atoms of one kind without separators between them.
     fn atom_groups(&self) -> impl Iterator<Item = &[AtomSpan]> {
         self.atoms.chunk_by(|before, atom| atom.glued && before.kind == atom.kind)
     }
@@ -178,7 +179,7 @@ fn class_of(c: char) -> CharClass {
     }
 }
 
-/// Thai, Lao, Burmese, Khmer, kana, ideographs; Korean too, where endings cling to the word.
+/// Thai, Lao, Burmese, Khmer, kana, ideographs. Korean too, because endings are attached to words.
 fn is_spaceless(c: char) -> bool {
     let script = matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
         | '\u{3005}'..='\u{3007}' | '\u{3041}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'

@@ -1,26 +1,27 @@
-//! The choice between tools and a reply, from both sides: how much more likely a name becomes by the user's words, and how
-//! likely the user's words are of somebody who wants what a tool does. Each has its own errors, and the sum has fewer.
+//! The choice between tools and a reply, from two scores: how much more likely a name becomes after the user's words,
+//! and how likely the user's words are for a user who wants what the tool does. Each score has its own errors, and the
+//! sum has fewer.
 
 use std::{collections::VecDeque, sync::Arc};
 
 use super::{Scorer, prompt::ChoicePrompt};
 use crate::model::{ModelError, ToolSpec};
 
-/// Texts without content: what the model scores after them is its bias.
+/// Texts without content. The scores after them are the model's bias.
 const EMPTY: [&str; 4] = ["N/A", "", "[MASK]", "something"];
-/// Texts without content look more like talk than like a request, so talk is held for too likely by them. In nats.
+/// Texts without content look more like talk than like a request, which overestimates talk. This corrects it, in nats.
 const FOR_REPLY: f64 = 2.0;
-/// Sets of tools whose bias is kept.
+/// Sets of tools whose bias is cached.
 pub(super) const MAX_CACHED_BIASES: usize = 64;
 
-/// The bias of the model for sets of tools, the one used last at the back.
+/// The model's bias for sets of tools, the most recently used one last.
 #[derive(Debug, Default)]
 pub(super) struct BiasCache {
     entries: VecDeque<(String, Vec<f64>)>,
 }
 
 impl BiasCache {
-    /// Bias for each candidate of this prompt, asked for where it is not known.
+    /// The bias for each candidate of this prompt, measured if it is not cached.
     async fn get_or_measure(
         &mut self,
         scorer: &dyn Scorer,
@@ -57,17 +58,17 @@ async fn measure_bias(
     Ok(sums)
 }
 
-/// The tool whose name gains most by the user's words; None for a reply.
+/// The tool whose name gains most from the user's words. None for a reply.
 pub(super) async fn choose_tool(
     scorer: &dyn Scorer,
-    calibrations: &mut BiasCache,
+    bias_cache: &mut BiasCache,
     prompt: &ChoicePrompt,
     may_reply: bool,
 ) -> Result<Option<Arc<ToolSpec>>, ModelError> {
-    // With the quote that ends it, so that no name is the beginning of another.
+    // With the closing quote, so that no name is a prefix of another.
     let names = prompt.tools().iter().map(|tool| tool.name.as_str()).chain([prompt.reply_name()]);
     let candidates: Vec<String> = names.map(|name| format!("{name}\"")).collect();
-    let bias = calibrations.get_or_measure(scorer, prompt, &candidates).await?;
+    let bias = bias_cache.get_or_measure(scorer, prompt, &candidates).await?;
     let scores = scorer.score(&prompt.choice_prompt(prompt.user_text()), &candidates).await?;
     let mut gains: Vec<f64> = scores.iter().zip(&bias).map(|(score, bias)| score - bias).collect();
     let words = [prompt.wish_words()];

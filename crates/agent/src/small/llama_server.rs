@@ -1,8 +1,8 @@
 //! llama.cpp's server as a [`Scorer`].
 //!
-//! It does not tell how likely the words of a prompt are, only those that it writes. So a continuation is scored by having
-//! it written: its tokens as a grammar, and the probabilities are those before the grammar. What several of them have in
-//! common at their beginning, as the names of one app's tools do, is written once.
+//! The server returns probabilities only for tokens that it writes, not for a prompt. So a continuation is scored by
+//! making the server write it, with its tokens as a grammar. The probabilities are those before the grammar. A common
+//! beginning of several continuations, as in the tool names of one app, is scored once.
 
 use std::{fmt, iter::once};
 
@@ -16,9 +16,9 @@ use url::Url;
 use super::{MAX_CONTINUATION, Scorer, ScorerCompletion};
 use crate::model::{ModelError, ModelErrorKind, ModelUsage, RequestPolicy, errors::ModelTarget, web};
 
-/// Longest answer in bytes.
+/// Longest response, in bytes.
 const MAX_ANSWER: usize = 1024 * 1024;
-/// What a token that cannot come at all counts.
+/// The score of an impossible token.
 const NEVER: f64 = -100.0;
 /// Where the model begins another turn.
 const STOPS: [&str; 2] = ["<|im_end|>", "<|im_start|>"];
@@ -32,7 +32,7 @@ pub struct LlamaServer {
 
 impl fmt::Debug for LlamaServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LlamaServer").field("whom", &self.target).finish_non_exhaustive()
+        f.debug_struct("LlamaServer").field("target", &self.target).finish_non_exhaustive()
     }
 }
 
@@ -59,7 +59,7 @@ struct TokenProbability {
 }
 
 impl LlamaServer {
-    /// At that URL, with or without `/v1` at its end. `id` is what the model is called in errors.
+    /// A server at this URL, with or without `/v1` at its end. `id` is the model's name in errors.
     pub fn new(
         id: &str,
         url: &Url,
@@ -73,8 +73,8 @@ impl LlamaServer {
         url.set_query(None);
         url.set_fragment(None);
         let key_from = format!("the configuration of {id}");
-        let whom = ModelTarget { id: id.into(), url, key, key_from };
-        Ok(Self { client: web::http_client(&bounds)?, target: whom, bounds })
+        let target = ModelTarget { id: id.into(), url, key, key_from };
+        Ok(Self { client: web::http_client(&bounds)?, target: target, bounds })
     }
 
     async fn post_json<T: for<'a> Deserialize<'a>>(&self, path: &str, body: &Value) -> Result<T, ModelError> {
@@ -92,26 +92,26 @@ impl LlamaServer {
             if !status.is_success() {
                 return Err(self.target.status_error(status, &headers, &text.unwrap_or_default()));
             }
-            text.ok_or_else(|| self.target.broken_error("an answer that is too long"))
+            text.ok_or_else(|| self.target.broken_error("a response that is too long"))
         };
         let text = tokio::time::timeout(self.bounds.first_byte, exchange)
             .await
             .map_err(|_| self.target.timeout_error(self.bounds.first_byte))??;
         serde_json::from_str(&text).map_err(|error| {
             let text =
-                format!("{} does not speak as llama.cpp's server does; check its URL.", self.target.id);
+                format!("{} does not respond as llama.cpp's server does; check its URL.", self.target.id);
             self.target.new_error(ModelErrorKind::Broken, text, Some(&error.to_string()))
         })
     }
 
     async fn tokenize_text(&self, continuation: &str) -> Result<Vec<u32>, ModelError> {
-        let asked = json!({ "content": continuation, "add_special": false, "parse_special": false });
-        let TokenizeReply { mut tokens } = self.post_json("tokenize", &asked).await?;
+        let body = json!({ "content": continuation, "add_special": false, "parse_special": false });
+        let TokenizeReply { mut tokens } = self.post_json("tokenize", &body).await?;
         tokens.truncate(MAX_CONTINUATION);
         Ok(tokens)
     }
 
-    /// How likely these tokens are after the prompt and those before them.
+    /// The probability of these tokens after the prompt and the tokens before them.
     async fn score_tokens(&self, prompt: &str, before: &[u32], tokens: &[u32]) -> Result<f64, ModelError> {
         let rule: Vec<_> = tokens.iter().map(|token| format!("<[{token}]>")).collect();
         let prompt: Vec<Value> = once(json!(prompt)).chain(before.iter().map(|token| json!(token))).collect();
@@ -132,7 +132,7 @@ impl LlamaServer {
     }
 }
 
-/// Tokens that some texts have in common: those from `from` to `to`, after ones that they have in common, too.
+/// Tokens from `from` to `to` that some texts share, after a shared beginning.
 #[derive(Debug, PartialEq, Eq)]
 struct SharedPiece {
     texts: Vec<usize>,
@@ -140,7 +140,8 @@ struct SharedPiece {
     to: usize,
 }
 
-/// Cuts texts into pieces that have to be scored once. What lies behind a piece follows it, while the model still has it.
+/// Splits texts into pieces that are scored once each. Continuations of a piece follow it directly, while the server
+/// has it cached.
 fn shared_pieces(texts: &[Vec<u32>]) -> Vec<SharedPiece> {
     let mut pieces = Vec::new();
     let mut open = vec![((0..texts.len()).collect::<Vec<_>>(), 0)];
@@ -165,7 +166,7 @@ impl Scorer for LlamaServer {
             tokens.push(self.tokenize_text(continuation).await?);
         }
         let mut scores = vec![0.0; tokens.len()];
-        // One after the other: the prompt stays read, and side by side they would only wait for each other.
+        // One after the other: the prompt stays cached, and parallel requests would only wait for each other.
         for piece in shared_pieces(&tokens) {
             let Some(all) = piece.texts.first().and_then(|one| tokens.get(*one)) else { continue };
             let score = self.score_tokens(prompt, &all[..piece.from], &all[piece.from..piece.to]).await?;

@@ -1,23 +1,25 @@
-//! Models of a few hundred million parameters. Such a model neither follows instructions on tools nor writes sound JSON,
-//! but it can tell which of a few continuations fits best. So [`SmallModel`] asks it three narrow questions:
+//! Models of a few hundred million parameters. Such a model neither follows instructions about tools nor writes valid
+//! JSON, but it can tell which of a few continuations is the most likely. So [`SmallModel`] asks it three narrow
+//! questions:
 //!
-//! 1. Which tool? Each name, and the pseudo tool `reply`, is scored as what comes next, and what the model would say to a
-//!    text without content is subtracted: without that it has its favourites. The user's words are scored too, as those of
-//!    somebody who wants what the tool does.
-//! 2. Which arguments? Written under the [`grammar`] of the tool's schema, first with the user's own words only.
+//! 1. Which tool? Each name, and the pseudo tool `reply`, is scored as a continuation, and the score after a text without
+//!    content is subtracted, because the model has a bias. The user's words are scored too, as those of a user who wants
+//!    what the tool does.
+//! 2. Which arguments? They are written with the [`grammar`] of the tool's schema, first with the user's own words
+//! only.
 //! 3. For `reply`: a short text.
 //!
-//! After a tool answered, its own text is the answer. One tool a turn, at most [`MAX_TOOLS`] to choose from, and only the
-//! user's last words count.
+//! After a tool call, the text of its result is the response. There is one tool per turn, at most [`MAX_TOOLS`] to
+//! choose from, and only the user's last message counts.
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | what is needed of a model | here: [`Scorer`] |
-//! | the port over llama.cpp's server | [`llama_server`] |
-//! | what the model reads | `prompt` |
+//! | the port that a model needs | here: [`Scorer`] |
+//! | the port for llama.cpp's server | [`llama_server`] |
+//! | the prompts | `prompt` |
 //! | the choice | `choose` |
 //! | grammars for arguments | [`grammar`] |
-//! | how good it is | [`eval`] |
+//! | measurements | [`eval`] |
 
 mod choose;
 pub mod eval;
@@ -48,23 +50,23 @@ use crate::{
     shortlist::{ToolDocument, ToolIndex, ToolQuery, parameters_of, pick_tools},
 };
 
-/// Most tools to choose from. Where there are more, those are left that fit the user's words best.
+/// Most tools to choose from. If there are more, those that match the user's words best are used.
 pub const MAX_TOOLS: usize = 8;
 /// Most tokens of a continuation that count.
 pub const MAX_CONTINUATION: usize = 64;
 /// Most tokens of arguments.
 pub const MAX_ARGUMENT_TOKENS: u32 = 192;
-/// Most tokens of a reply, where the request does not say less.
+/// Most tokens of a reply, unless the request says less.
 pub const MAX_REPLY_TOKENS: u32 = 96;
 
-/// What is needed of a model that runs somewhere: how likely it finds texts, and texts of its own. What two prompts have
-/// in common at their beginning should be read once.
+/// What is needed of a model: the probability of texts, and completions. A common beginning of two prompts should be
+/// read once.
 #[async_trait]
 pub trait Scorer: Send + Sync + fmt::Debug {
-    /// The logarithm of the probability of each continuation after the prompt, in their order.
+    /// The logarithm of the probability of each continuation after the prompt, in order.
     async fn score(&self, prompt: &str, continuations: &[String]) -> Result<Vec<f64>, ModelError>;
 
-    /// The most likely text after the prompt: under a grammar (GBNF) where one is given, of at most so many tokens.
+    /// The most likely text after the prompt, optionally with a grammar (GBNF), of at most `max_tokens` tokens.
     async fn complete(
         &self,
         prompt: &str,
@@ -73,53 +75,53 @@ pub trait Scorer: Send + Sync + fmt::Debug {
     ) -> Result<ScorerCompletion, ModelError>;
 }
 
-/// What a model wrote.
+/// A completion.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScorerCompletion {
     /// The text.
     pub text: String,
-    /// Whether it came to its end; else there was no room for more.
+    /// Whether it is complete. Otherwise the token limit was reached.
     pub whole: bool,
-    /// What it cost.
+    /// The tokens it used.
     pub usage: ModelUsage,
 }
 
-/// A small model, made to call tools.
+/// Makes a small model call tools.
 #[derive(Clone)]
 pub struct SmallModel {
     scorer: Arc<dyn Scorer>,
     ids: Arc<dyn IdGenerator>,
-    about: ModelInfo,
-    /// Held for a whole answer: two at once would take turns to throw each other's prompt out of the model.
-    calibrations: Arc<Mutex<BiasCache>>,
+    info: ModelInfo,
+    /// Locked for a whole response: two at once would evict each other's prompt from the model's cache.
+    bias_cache: Arc<Mutex<BiasCache>>,
 }
 
 impl fmt::Debug for SmallModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SmallModel")
-            .field("about", &self.about)
+            .field("info", &self.info)
             .field("scorer", &self.scorer)
             .finish_non_exhaustive()
     }
 }
 
 impl SmallModel {
-    /// Around a scorer. Ids of calls are made with `ids`.
+    /// Wraps a scorer. Call ids are made with `ids`.
     pub fn new(scorer: Arc<dyn Scorer>, id: impl Into<String>, ids: Arc<dyn IdGenerator>) -> Self {
-        let about = ModelInfo { id: id.into(), calling: CallingMode::Small };
-        Self { scorer, ids, about, calibrations: Arc::default() }
+        let info = ModelInfo { id: id.into(), calling: CallingMode::Small };
+        Self { scorer, ids, info, bias_cache: Arc::default() }
     }
 
-    /// The same model by another name.
+    /// The same model with another id.
     pub fn with_id(&self, id: impl Into<String>) -> Self {
-        let about = ModelInfo { id: id.into(), ..self.about.clone() };
-        Self { about, ..self.clone() }
+        let info = ModelInfo { id: id.into(), ..self.info.clone() };
+        Self { info, ..self.clone() }
     }
 
-    /// The tool that fits the user's words, unless it is a reply.
+    /// The tool that matches the user's words. None for a reply.
     async fn choose_tool(
         &self,
-        calibrations: &mut BiasCache,
+        bias_cache: &mut BiasCache,
         request: &ModelRequest,
         prompt: &ChoicePrompt,
     ) -> Result<Option<Arc<ToolSpec>>, ModelError> {
@@ -131,17 +133,17 @@ impl SmallModel {
             ToolChoice::Required => false,
             ToolChoice::None => return Ok(None),
         };
-        choose::choose_tool(&*self.scorer, calibrations, prompt, may_reply).await
+        choose::choose_tool(&*self.scorer, bias_cache, prompt, may_reply).await
     }
 
-    /// Arguments that fit the tool's schema: the user's own words, or if they do not fit, others.
+    /// Arguments that match the tool's schema: from the user's own words, or if these do not match, free ones.
     async fn write_arguments(
         &self,
         prompt: &ChoicePrompt,
         tool: &ToolSpec,
         usage: &mut ModelUsage,
     ) -> Result<Option<Box<RawValue>>, ModelError> {
-        // A schema that cannot be compiled is the turn's business; it says so in better words.
+        // An invalid schema is reported by the turn.
         let schema = CompiledSchema::compile_on_pool(&WorkOwner::anonymous(), &tool.schema, "parameters")
             .await
             .ok()
@@ -166,17 +168,17 @@ impl SmallModel {
         usage: &mut ModelUsage,
     ) -> Result<(String, ModelStopReason), ModelError> {
         let most = request.max_tokens.unwrap_or(MAX_REPLY_TOKENS).min(MAX_REPLY_TOKENS);
-        let said = self.scorer.complete(&prompt::reply_prompt(request), None, most).await?;
-        *usage += said.usage;
-        let text = prompt::without_markers(said.text.trim());
-        Ok((text, if said.whole { ModelStopReason::Done } else { ModelStopReason::Length }))
+        let completion = self.scorer.complete(&prompt::reply_prompt(request), None, most).await?;
+        *usage += completion.usage;
+        let text = prompt::without_markers(completion.text.trim());
+        Ok((text, if completion.whole { ModelStopReason::Done } else { ModelStopReason::Length }))
     }
 }
 
 #[async_trait]
 impl Model for SmallModel {
     fn info(&self) -> &ModelInfo {
-        &self.about
+        &self.info
     }
 
     async fn ask(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
@@ -186,8 +188,8 @@ impl Model for SmallModel {
             return Ok(text_response(texts.join("\n"), ModelStopReason::Done, usage));
         }
         let prompt = ChoicePrompt::new(&fitting_tools(&request), prompt::last_words(&request.messages));
-        let mut calibrations = self.calibrations.lock().await;
-        if let Some(tool) = self.choose_tool(&mut calibrations, &request, &prompt).await? {
+        let mut bias_cache = self.bias_cache.lock().await;
+        if let Some(tool) = self.choose_tool(&mut bias_cache, &request, &prompt).await? {
             let Some(arguments) = self.write_arguments(&prompt, &tool, &mut usage).await? else {
                 let text = format!(
                     "I cannot tell what to give to the tool {}; please say it in other words.",
@@ -204,13 +206,13 @@ impl Model for SmallModel {
     }
 }
 
-/// An answer in words.
+/// A response with this text.
 fn text_response(text: String, stop: ModelStopReason, usage: ModelUsage) -> ModelStream {
     let end = ResponseEnd { stop, usage: Some(usage), vendor_state: None };
     stream::iter([Ok(ModelEvent::Text(text)), Ok(ModelEvent::End(end))]).boxed()
 }
 
-/// What was written, if it is whole, an object, and fits.
+/// The completion as arguments, if it is complete, an object, and matches the schema.
 async fn check_arguments(
     written: &ScorerCompletion,
     schema: Option<&Arc<CompiledSchema>>,
@@ -242,7 +244,7 @@ fn fitting_tools(request: &ModelRequest) -> Vec<Arc<ToolSpec>> {
     });
     let query = ToolQuery { text: prompt::last_words(&request.messages), recent: Vec::new() };
     let mut best = pick_tools(&ToolIndex::build(documents, None), &query, &[], MAX_TOOLS);
-    // In the order of the request: the same tools make the same prompt, which the model has read and is calibrated for.
+    // In the order of the request: the same tools make the same prompt, which is cached and calibrated.
     best.sort_unstable();
     best.into_iter().filter_map(|key| request.tools.get(key).cloned()).collect()
 }

@@ -1,7 +1,7 @@
-//! What a small model reads. For the choice: the tools in a line each, and one made-up request for each of them, of which
-//! the model sees how words become a call. The requests are made of the tools' own descriptions, so any tool has one.
+//! The prompts for a small model. For the choice it has a line for each tool, and a made-up request for each tool,
+//! which shows how words become a call. The requests are made from the tools' descriptions, so every tool has one.
 //!
-//! The turns are written as ChatML, which most small models know as their own; the others read it as text.
+//! The turns are written as ChatML, which most small models are trained on. Others read it as text.
 
 use std::sync::Arc;
 
@@ -12,26 +12,26 @@ use crate::{
     model::{ModelRequest, ToolSpec},
 };
 
-/// Most bytes of the user's words that are read.
+/// Most bytes of the user's message.
 pub(super) const MAX_USER: usize = 600;
-/// Most bytes of the user's words that are scored: each of their tokens costs a step of the model for each tool.
+/// Most bytes of the user's message that are scored. Each token costs one step of the model per tool.
 const MAX_WISH: usize = 160;
-/// What the pseudo tool does.
+/// The description of the pseudo tool.
 const TALKS: &str = "Talks with the user about anything else";
 /// Most bytes of a tool's description.
 const MAX_DESCRIPTION: usize = 160;
-/// Most bytes of the system text, for a reply.
+/// Most bytes of the system text in a reply prompt.
 const MAX_SYSTEM: usize = 800;
-/// Most messages of the conversation, for a reply.
+/// Most messages of the conversation in a reply prompt.
 const MAX_MESSAGES: usize = 6;
-/// Most arguments that are shown of a tool.
+/// Most arguments in the example of a tool.
 const MAX_SHOWN: usize = 4;
 
-/// The name of the pseudo tool that stands for words; the first that no tool has.
+/// Names of the pseudo tool for a reply. The first that no tool has is used.
 const REPLIES: [&str; 3] = ["reply", "chat", "talk_to_user"];
-/// Two words each: after single ones the model writes single ones.
+/// Two words each: after single words the model writes single words.
 const SAMPLES: [&str; 4] = ["green apples", "north river", "old house", "blue moon"];
-/// What is said to a user in general, between the requests for tools.
+/// Examples of plain talk, between the requests for tools.
 const TALK: [(&str, &str); 3] = [
     ("Hi!", "Hello! How can I help?"),
     ("What is a cat?", "A cat is a small animal."),
@@ -43,7 +43,7 @@ const TALK: [(&str, &str); 3] = [
 pub(super) struct ChoicePrompt {
     tools: Vec<Arc<ToolSpec>>,
     reply: &'static str,
-    /// Everything before the user's words; the same for the same tools.
+    /// Everything before the user's words. Equal for equal tools.
     before: String,
     user: String,
 }
@@ -68,28 +68,28 @@ impl ChoicePrompt {
         &self.user
     }
 
-    /// What makes two choices alike but for the user's words.
+    /// Identifies the set of tools in a prompt.
     pub(super) fn prefix(&self) -> &str {
         &self.before
     }
 
-    /// Up to the name of the tool, for these words.
+    /// The prompt up to the name of the tool, for these words.
     pub(super) fn choice_prompt(&self, words: &str) -> String {
         format!("{}{}<|im_start|>assistant\n<tool>{{\"name\":\"", self.before, chatml_turn("user", words))
     }
 
-    /// Up to the words of a user who wants what this tool does; after the last tool comes the pseudo tool.
+    /// The prompt up to the words of a user who wants what this tool does. After the last tool comes the pseudo tool.
     pub(super) fn wish_prompt(&self, at: usize) -> String {
         let what = self.tools.get(at).map_or_else(|| TALKS.to_owned(), |tool| first_sentence(tool));
         format!("{}<|im_start|>user\n", chatml_turn("system", &format!("The user wants: {what}.")))
     }
 
-    /// The words that are scored after it.
+    /// The words that are scored after the wish prompt.
     pub(super) fn wish_words(&self) -> String {
         self.user[..self.user.floor_char_boundary(MAX_WISH)].to_owned()
     }
 
-    /// Up to the arguments of that tool, for the user's words.
+    /// The prompt up to the arguments of this tool, for the user's words.
     pub(super) fn arguments_prompt(&self, name: &str) -> String {
         format!("{}{name}\",\"arguments\":", self.choice_prompt(&self.user))
     }
@@ -112,11 +112,11 @@ fn choice_prefix(tools: &[Arc<ToolSpec>], reply: &str) -> String {
     let mut talk = TALK.iter();
     for (at, tool) in tools.iter().enumerate() {
         prompt.push_str(&tool_example(tool));
-        // Spread, so that no tool is always the one before the question.
+        // Spread, so that the last example is not always the same tool.
         for _ in [0, tools.len() / 2, last].iter().filter(|place| **place == at) {
-            if let Some((said, answer)) = talk.next() {
+            if let Some((words, answer)) = talk.next() {
                 let answer = json!({ "text": answer });
-                prompt.push_str(&chatml_turn("user", said));
+                prompt.push_str(&chatml_turn("user", words));
                 prompt.push_str(&chatml_turn("assistant", &call_text(reply, &answer)));
             }
         }
@@ -124,20 +124,20 @@ fn choice_prefix(tools: &[Arc<ToolSpec>], reply: &str) -> String {
     prompt
 }
 
-/// A request that might be one for this tool, and its call.
+/// A made-up request for this tool, and its call.
 fn tool_example(tool: &ToolSpec) -> String {
     let samples = example_arguments(&tool.schema).into_iter().zip(SAMPLES.iter().cycle());
     let arguments: Map<_, _> = samples
         .filter_map(|((name, schema), sample)| Some((clean_line(name, 64), example_value(schema, sample)?)))
         .collect();
-    let said: Vec<_> = arguments
+    let words: Vec<_> = arguments
         .values()
         .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
         .collect();
-    let request = if said.is_empty() {
+    let request = if words.is_empty() {
         first_sentence(tool)
     } else {
-        format!("{}: {}", first_sentence(tool), said.join(", "))
+        format!("{}: {}", first_sentence(tool), words.join(", "))
     };
     chatml_turn("user", &request)
         + &chatml_turn("assistant", &call_text(&tool.name, &Value::Object(arguments)))
@@ -147,7 +147,7 @@ fn call_text(name: &str, arguments: &Value) -> String {
     format!("<tool>{{\"name\":\"{name}\",\"arguments\":{arguments}}}</tool>")
 }
 
-/// The arguments that are worth an example: what is required, else the first.
+/// The arguments for an example: the required ones, else the first.
 fn example_arguments(schema: &Value) -> Vec<(&str, &Value)> {
     let required = schema.get("required").and_then(Value::as_array);
     let required: Vec<_> = required.into_iter().flatten().filter_map(Value::as_str).collect();
@@ -175,25 +175,25 @@ fn example_value(schema: &Value, sample: &str) -> Option<Value> {
     }
 }
 
-/// The first sentence of what a tool says of itself, without its point.
+/// The first sentence of a tool's description, without the full stop.
 fn first_sentence(tool: &ToolSpec) -> String {
     let text = clean_line(&tool.description, MAX_DESCRIPTION);
     let end = text.find(". ").unwrap_or(text.len());
     text[..end].trim_end_matches('.').to_owned()
 }
 
-/// Text on one line, cut, in which no marker of a turn is one.
+/// Text on one line, truncated, without turn markers.
 fn clean_line(text: &str, most: usize) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     without_markers(&text[..text.floor_char_boundary(most)])
 }
 
-/// Text in which no marker of a turn is one.
+/// Text without turn markers.
 pub(super) fn without_markers(text: &str) -> String {
     text.replace("<|", "< |").replace("|>", "| >")
 }
 
-/// What the user said last.
+/// The user's last message.
 pub(super) fn last_words(messages: &[ModelMessage]) -> &str {
     let of_user = messages.iter().rev().find_map(|message| match message {
         ModelMessage::User(parts) => Some(parts),
@@ -206,7 +206,7 @@ pub(super) fn last_words(messages: &[ModelMessage]) -> &str {
     texts.next_back().unwrap_or_default()
 }
 
-/// The conversation as it is, for a reply.
+/// The conversation, for a reply.
 pub(super) fn reply_prompt(request: &ModelRequest) -> String {
     let system = request.system.as_deref().unwrap_or("You are a helpful assistant.");
     let mut prompt =
@@ -218,8 +218,8 @@ pub(super) fn reply_prompt(request: &ModelRequest) -> String {
                 let words = last_words(std::slice::from_ref(message));
                 prompt.push_str(&chatml_turn("user", &clean_line(words, MAX_USER)));
             }
-            ModelMessage::Assistant(said) if !said.text.is_empty() => {
-                prompt.push_str(&chatml_turn("assistant", &clean_line(&said.text, MAX_USER)));
+            ModelMessage::Assistant(reply) if !reply.text.is_empty() => {
+                prompt.push_str(&chatml_turn("assistant", &clean_line(&reply.text, MAX_USER)));
             }
             ModelMessage::Tools(answers) => {
                 let texts: Vec<_> = answers.iter().map(|answer| answer.text.as_str()).collect();

@@ -1,4 +1,4 @@
-//! A small model on a scorer that says what the test wrote down.
+//! A small model with a scripted scorer.
 
 use std::{
     collections::VecDeque,
@@ -18,7 +18,7 @@ use crate::{
 
 type ScoreFn = dyn Fn(&str, &str) -> f64 + Send + Sync;
 
-/// Scores by a function of the prompt and the continuation, and writes the texts of a list, one after the other.
+/// Scores with a function of the prompt and the continuation, and returns the texts of a list in order.
 struct ScriptedScorer {
     scores: Box<ScoreFn>,
     texts: StdMutex<VecDeque<ScorerCompletion>>,
@@ -28,7 +28,7 @@ struct ScriptedScorer {
 
 impl fmt::Debug for ScriptedScorer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Script")
+        f.write_str("ScriptedScorer")
     }
 }
 
@@ -95,7 +95,7 @@ async fn ask(model: &SmallModel, request: ModelRequest) -> (String, Vec<(String,
     panic!("no end")
 }
 
-/// A model with a strong favourite, whatever it is asked; the user's word moves the others.
+/// A model with a strong bias. The user's word moves the other scores.
 fn biased(prompt: &str, continuation: &str) -> f64 {
     let about_all = prompt.contains("user\nall of it<|im_end|>");
     match continuation {
@@ -112,7 +112,7 @@ fn biased(prompt: &str, continuation: &str) -> f64 {
 }
 
 #[tokio::test]
-async fn the_choice_is_free_of_favourites_and_the_bias_is_asked_for_once() {
+async fn the_choice_is_unbiased_and_the_bias_is_measured_once() {
     let (script, model) = script(biased, &[(r#"{"x":"all"}"#, true), (r#"{"x":"it"}"#, true)]);
     let (text, calls, end) = ask(&model, request("all of it")).await;
     assert_eq!((text.as_str(), calls), ("", vec![("add_all".to_owned(), r#"{"x":"all"}"#.to_owned())]));
@@ -127,18 +127,21 @@ async fn the_choice_is_free_of_favourites_and_the_bias_is_asked_for_once() {
 }
 
 #[tokio::test]
-async fn arguments_that_do_not_fit_are_asked_for_again_and_never_called() {
+async fn invalid_arguments_are_requested_again_and_never_called() {
     let copied = r#"{"x":"much too long for it"}"#;
     let (script, model) = script(biased, &[(copied, true), (r#"{"x":"short"}"#, true)]);
     let (_, calls, end) = ask(&model, request("all of it")).await;
     assert_eq!(calls, [("add_all".to_owned(), r#"{"x":"short"}"#.to_owned())]);
     assert_eq!(end.usage, Some(ModelUsage { input: 20, output: 4 }));
-    let asked = script.completed.lock().unwrap().clone();
-    assert!(asked.iter().all(|(prompt, _, _)| prompt.ends_with(r#"<tool>{"name":"add_all","arguments":"#)));
+    let requests = script.completed.lock().unwrap().clone();
     assert!(
-        asked[0].1.as_ref().unwrap().contains("\"of \"") && !asked[1].1.as_ref().unwrap().contains("\"of \"")
+        requests.iter().all(|(prompt, _, _)| prompt.ends_with(r#"<tool>{"name":"add_all","arguments":"#))
     );
-    assert_eq!(asked[0].2, MAX_ARGUMENT_TOKENS);
+    assert!(
+        requests[0].1.as_ref().unwrap().contains("\"of \"")
+            && !requests[1].1.as_ref().unwrap().contains("\"of \"")
+    );
+    assert_eq!(requests[0].2, MAX_ARGUMENT_TOKENS);
 
     for (first, second) in
         [((copied, true), (r#"{"x":"cut"#, false)), ((r#"{"x":"a"}"#, false), ("[]", true))]
@@ -166,7 +169,7 @@ async fn a_reply_is_short_and_has_no_markers() {
 }
 
 #[tokio::test]
-async fn whether_it_may_call_is_obeyed() {
+async fn the_tool_choice_is_respected() {
     let (script, model) = script(biased, &[(r#"{"x":"a"}"#, true), ("Well.", true), ("Well.", true)]);
     let (_, calls, _) = ask(&model, ModelRequest { choice: ToolChoice::Required, ..request("hello") }).await;
     assert_eq!(calls.len(), 1);
@@ -180,7 +183,7 @@ async fn whether_it_may_call_is_obeyed() {
 }
 
 #[tokio::test]
-async fn what_a_tool_answered_is_the_answer() {
+async fn the_tool_result_is_the_response() {
     let (script, model) = script(biased, &[]);
     let mut request = request("all of it");
     let answer = |text: &str| ToolAnswer {
@@ -197,7 +200,7 @@ async fn what_a_tool_answered_is_the_answer() {
 }
 
 #[tokio::test]
-async fn of_many_tools_those_that_fit_are_left() {
+async fn of_many_tools_the_best_matches_are_used() {
     let seen = Arc::new(StdMutex::new(String::new()));
     let prompts = seen.clone();
     let scores = move |prompt: &str, continuation: &str| {
@@ -242,7 +245,7 @@ async fn the_same_tools_are_calibrated_once_whichever_fits_best() {
 }
 
 #[tokio::test]
-async fn only_so_many_calibrations_are_kept() {
+async fn the_bias_cache_is_bounded() {
     let (script, model) = script(biased, &[]);
     let of =
         |n: usize| ModelRequest { tools: vec![tool(&format!("tool{n}"), "Does it.")], ..request("hello") };
@@ -257,7 +260,7 @@ async fn only_so_many_calibrations_are_kept() {
 }
 
 #[tokio::test]
-async fn nobody_gets_a_marker_into_the_prompt() {
+async fn turn_markers_are_escaped_in_the_prompt() {
     let (script, model) = script(
         |prompt, _| {
             assert_eq!(prompt.matches("<|im_start|>system").count(), 1);

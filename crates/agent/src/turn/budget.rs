@@ -1,4 +1,4 @@
-//! The bounds of a turn, and what is left of them.
+//! The limits of a turn, and how much of them is used.
 
 use std::time::Duration;
 
@@ -6,22 +6,22 @@ use tokio::time::Instant;
 
 use crate::{event::TurnLimitKind, model::ModelUsage};
 
-/// Every bound of a turn. All of them are settings of whoever runs it.
+/// The limits of a turn. All of them are settings.
 #[derive(Debug, Clone)]
 pub struct TurnLimits {
-    /// Questions to the model; the last one is asked for words only.
+    /// Requests to the model. The last one offers no tools.
     pub steps: usize,
-    /// Tokens of all steps, read and written.
+    /// Input and output tokens of all steps.
     pub tokens: u64,
-    /// From the first question to the last word.
+    /// From the first request to the end of the last response.
     pub time: Duration,
-    /// Tools that a model gets to see at once.
+    /// Tools that a model is offered at once.
     pub tools: usize,
-    /// Calls of one step; more are answered with an error.
+    /// Calls in one step. Further ones fail.
     pub calls: usize,
     /// Characters of a result that a model reads at once.
     pub result_chars: usize,
-    /// Calls in a turn that cannot be run as they are before the model is asked for words only.
+    /// Calls in a turn that cannot be run as written. After them the model must answer in text.
     pub corrections: usize,
     /// How often one tool may fail, or be called with the same arguments, in a turn.
     pub repeats: usize,
@@ -42,7 +42,7 @@ impl Default for TurnLimits {
     }
 }
 
-/// What is spent.
+/// What is used of the limits.
 #[derive(Debug)]
 pub(super) struct TurnBudget {
     pub(super) steps: usize,
@@ -72,7 +72,7 @@ impl TurnBudget {
         self.steps + 1 >= self.max_steps
     }
 
-    /// Which bound is reached, if any.
+    /// The limit that is reached, if any.
     pub(super) fn reached_limit(&self) -> Option<TurnLimitKind> {
         if self.steps >= self.max_steps {
             Some(TurnLimitKind::Steps)

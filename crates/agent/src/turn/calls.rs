@@ -1,4 +1,4 @@
-//! The calls of one step: run side by side, each with its end, whatever happens.
+//! The calls of one step. They run in parallel, and each gets an end event whatever happens.
 
 use std::sync::Arc;
 
@@ -20,45 +20,45 @@ use crate::{
     tools::{FrozenTools, ToolLocation, TurnTool},
 };
 
-/// News of one call that wait to be told.
-const NEWS_QUEUE: usize = 16;
+/// How many progress notices of one call are queued.
+const NOTICE_QUEUE: usize = 16;
 
-/// Something that the model called.
+/// A call of the model.
 pub(super) enum AnnouncedCall {
-    /// A call, and the tool that it means, if there is one.
+    /// A call and its tool, if there is one.
     Call(ModelToolCall, Option<Arc<TurnTool>>),
-    /// What was meant as one.
+    /// A call that cannot be run.
     Bad(BadCall),
 }
 
-/// Whether the caller's own client runs it.
+/// Whether the caller's client runs it.
 pub(super) fn is_client_tool(tool: Option<&Arc<TurnTool>>) -> bool {
     tool.is_some_and(|tool| tool.place == ToolLocation::Client)
 }
 
-/// One call, ended.
+/// A call that ended.
 struct CompletedCall {
     place: usize,
     outcome: CallOutcome,
 }
 
 impl Turn {
-    /// Runs the calls, and adds them and their answers to the conversation. Says why the turn is over, where it is.
+    /// Runs the calls, and adds them and their results to the conversation. Returns why the turn ended, if it did.
     pub(super) async fn run_calls(
         &self,
-        course: &mut TurnState,
+        state: &mut TurnState,
         tools: &dyn FrozenTools,
         mut message: AssistantMessage,
         announced: Vec<AnnouncedCall>,
         begun: &[(String, String)],
     ) -> Option<TurnEndReason> {
-        let (mut answers, mut ready, mut of_client) = (Vec::new(), Vec::new(), false);
+        let (mut answers, mut ready, mut has_client_calls) = (Vec::new(), Vec::new(), false);
         for (place, announced) in announced.into_iter().enumerate() {
             match announced {
                 AnnouncedCall::Bad(bad) => {
-                    course.patience.record_wrong_call();
+                    state.loop_guard.record_wrong_call();
                     let (call, answer) = bad_call_exchange(bad);
-                    // Whoever saw it begin sees its end; the others never heard of it.
+                    // The end is sent only if the begin was.
                     if begun.iter().any(|(id, _)| *id == call.id) {
                         let error = ToolError::new(ErrorCode::InvalidArguments, answer.text.as_str());
                         let end = CallEnd::Failed(Arc::new(error));
@@ -68,10 +68,10 @@ impl Turn {
                     answers.push(answer);
                 }
                 AnnouncedCall::Call(call, tool) => {
-                    if !course.used.contains(&call.name) && tool.is_some() {
-                        course.used.push(call.name.clone());
+                    if !state.used.contains(&call.name) && tool.is_some() {
+                        state.used.push(call.name.clone());
                     }
-                    let refused = self.refuse_call(course, tools, &call, tool.as_deref(), place).await;
+                    let refused = self.refuse_call(state, tools, &call, tool.as_deref(), place).await;
                     if is_client_tool(tool.as_ref()) {
                         let tool = tool.clone().filter(|_| refused.is_none());
                         self.send_event(TurnEvent::Called { call: call.clone(), tool }).await;
@@ -79,23 +79,23 @@ impl Turn {
                     match (refused, tool) {
                         (Some(error), _) => answers.push(self.end_call(tools, &call, &Err(error)).await),
                         (None, Some(tool)) if tool.place == ToolLocation::Here => ready.push((call, tool)),
-                        (None, _) => of_client = true,
+                        (None, _) => has_client_calls = true,
                     }
                 }
             }
         }
-        let over = self.run_ready(course, tools, ready, &mut answers).await;
-        course.request.messages.push(ModelMessage::Assistant(message));
+        let over = self.run_ready(state, tools, ready, &mut answers).await;
+        state.request.messages.push(ModelMessage::Assistant(message));
         if !answers.is_empty() {
-            course.request.messages.push(ModelMessage::Tools(answers));
+            state.request.messages.push(ModelMessage::Tools(answers));
         }
-        over.or_else(|| of_client.then_some(TurnEndReason::ClientCalls))
+        over.or_else(|| has_client_calls.then_some(TurnEndReason::ClientCalls))
     }
 
-    /// Why a call is not run at all.
+    /// The reason not to run a call.
     async fn refuse_call(
         &self,
-        course: &mut TurnState,
+        state: &mut TurnState,
         tools: &dyn FrozenTools,
         call: &ModelToolCall,
         tool: Option<&TurnTool>,
@@ -107,14 +107,14 @@ impl Turn {
             return Some(ToolError::new(ErrorCode::Overloaded, text));
         }
         if tool.is_none() {
-            course.patience.record_wrong_call();
+            state.loop_guard.record_wrong_call();
             let text = format!(
                 "There is no tool {}; use only the tools that are listed.",
                 truncate_name(&call.name)
             );
             return Some(ToolError::new(ErrorCode::ToolNotFound, text));
         }
-        if let Some(text) = course.patience.refusal_text(call) {
+        if let Some(text) = state.loop_guard.refusal_text(call) {
             return Some(ToolError::new(ErrorCode::Denied, text));
         }
         let unfit = match tool.filter(|tool| tool.place == ToolLocation::Client) {
@@ -122,44 +122,44 @@ impl Turn {
             None => None,
         };
         if unfit.is_some() {
-            course.patience.record_wrong_call();
+            state.loop_guard.record_wrong_call();
         }
         unfit
     }
 
     async fn run_ready(
         &self,
-        course: &mut TurnState,
+        state: &mut TurnState,
         tools: &dyn FrozenTools,
         ready: Vec<(ModelToolCall, Arc<TurnTool>)>,
         answers: &mut Vec<ToolAnswer>,
     ) -> Option<TurnEndReason> {
-        let (news, mut told) = mpsc::channel(NEWS_QUEUE * ready.len().max(1));
+        let (progress_sink, mut progress) = mpsc::channel(NOTICE_QUEUE * ready.len().max(1));
         let mut running: FuturesUnordered<_> = ready
             .iter()
             .enumerate()
-            .map(|(place, (call, tool))| self.run_one_call(tools, place, (call, tool), &news))
+            .map(|(place, (call, tool))| self.run_one_call(tools, place, (call, tool), &progress_sink))
             .collect();
         let mut open: Vec<bool> = vec![true; ready.len()];
         let over = loop {
             tokio::select! {
                 biased;
                 () = self.cancel.cancelled() => break Some(TurnEndReason::Cancelled),
-                Some((place, notice)) = told.recv() => self.send_progress(&ready[place].0, notice).await,
+                Some((place, notice)) = progress.recv() => self.send_progress(&ready[place].0, notice).await,
                 ran = running.next() => match ran {
                     Some(CompletedCall { place, outcome }) => {
-                        // What it told before its end is told before its end.
-                        while let Ok((place, notice)) = told.try_recv() {
+                        // Progress is sent before the end.
+                        while let Ok((place, notice)) = progress.try_recv() {
                             self.send_progress(&ready[place].0, notice).await;
                         }
                         let call = &ready[place].0;
                         open[place] = false;
-                        course.patience.record_outcome(&call.name, &outcome);
+                        state.loop_guard.record_outcome(&call.name, &outcome);
                         answers.push(self.end_call(tools, call, &outcome).await);
                     }
                     None => break None,
                 },
-                () = tokio::time::sleep_until(course.budget.deadline) => break Some(TurnEndReason::Budget(TurnLimitKind::Time)),
+                () = tokio::time::sleep_until(state.budget.deadline) => break Some(TurnEndReason::Budget(TurnLimitKind::Time)),
             }
         };
         drop(running);
@@ -176,21 +176,21 @@ impl Turn {
         tools: &dyn FrozenTools,
         place: usize,
         (call, tool): (&ModelToolCall, &TurnTool),
-        news: &mpsc::Sender<(usize, CallNotice)>,
+        progress_sink: &mpsc::Sender<(usize, CallNotice)>,
     ) -> CompletedCall {
-        let (sink, mut notices) = mpsc::channel(NEWS_QUEUE);
+        let (sink, mut notices) = mpsc::channel(NOTICE_QUEUE);
         // Dropped with this future, which cancels the call.
         let cancel = self.cancel.child_token();
-        let _leaves = cancel.clone().drop_guard();
+        let _cancel_on_drop = cancel.clone().drop_guard();
         let running = tools.call(tool, call, NoticeSink::new(sink), cancel);
         tokio::pin!(running);
         loop {
             tokio::select! {
                 biased;
-                Some(notice) = notices.recv() => drop(news.try_send((place, notice))),
+                Some(notice) = notices.recv() => drop(progress_sink.try_send((place, notice))),
                 outcome = &mut running => {
                     while let Ok(notice) = notices.try_recv() {
-                        drop(news.try_send((place, notice)));
+                        drop(progress_sink.try_send((place, notice)));
                     }
                     return CompletedCall { place, outcome };
                 }
@@ -204,7 +204,7 @@ impl Turn {
         }
     }
 
-    /// Tells the end of a call, and gives what the model reads of it.
+    /// Sends the end of a call, and returns what the model reads of it.
     async fn end_call(
         &self,
         tools: &dyn FrozenTools,
@@ -248,7 +248,7 @@ impl Turn {
     }
 }
 
-/// What was meant as a call, as a call and its answer, so that the model sees both.
+/// A bad call as a call and its result, so that the model sees both.
 fn bad_call_exchange(bad: BadCall) -> (ModelToolCall, ToolAnswer) {
     let name = bad.name.unwrap_or_else(|| "unknown".to_owned());
     let written: Box<RawValue> = to_raw(&serde_json::json!({ "text": bad.text }));
@@ -256,16 +256,20 @@ fn bad_call_exchange(bad: BadCall) -> (ModelToolCall, ToolAnswer) {
     (call, ToolAnswer { id: bad.id, name, text: bad.problem, is_error: true })
 }
 
-/// Why a call has no end of its own.
+/// The error of a call that was not run to its end.
 fn not_run_error(finish: &TurnEndReason) -> ToolError {
     let (code, text) = match finish {
-        TurnEndReason::Cancelled => (ErrorCode::Cancelled, "Nobody waits for it any more."),
-        TurnEndReason::Budget(TurnLimitKind::Time) => (ErrorCode::Timeout, "The time of this answer is up."),
-        TurnEndReason::Budget(_) => (ErrorCode::Denied, "It was not run: this answer has used up its steps."),
+        TurnEndReason::Cancelled => (ErrorCode::Cancelled, "The caller cancelled the request."),
+        TurnEndReason::Budget(TurnLimitKind::Time) => {
+            (ErrorCode::Timeout, "The time limit of this response was reached.")
+        }
+        TurnEndReason::Budget(_) => {
+            (ErrorCode::Denied, "It was not run: this response reached its step limit.")
+        }
         TurnEndReason::Length => {
             (ErrorCode::Denied, "It was not run: the model was cut off before it had finished.")
         }
-        _ => (ErrorCode::Cancelled, "It was not run: the answer ended before it."),
+        _ => (ErrorCode::Cancelled, "It was not run: the response ended first."),
     };
     ToolError::new(code, text)
 }

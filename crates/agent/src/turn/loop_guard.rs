@@ -1,5 +1,5 @@
-//! Calls that lead nowhere: the same again and again, a tool that fails every time, calls that cannot be run. Each is
-//! answered in words that let the model stop; what goes on all the same ends with the turn's steps.
+//! Stops calls that lead nowhere: the same call again and again, a tool that fails every time, calls that cannot be
+//! run. Each is answered with a text that lets the model stop. If it still does not, the step limit ends the turn.
 
 use std::collections::HashMap;
 
@@ -9,12 +9,12 @@ use toolyard_protocol::ErrorCode;
 use super::budget::TurnLimits;
 use crate::message::ModelToolCall;
 
-/// What a turn has seen.
+/// What happened in a turn so far.
 #[derive(Debug)]
 pub(super) struct LoopGuard {
     corrections: usize,
     repeats: usize,
-    /// Calls that could not be run as they were.
+    /// Calls that could not be run as written.
     wrong: usize,
     failed: HashMap<String, usize>,
     made: HashMap<(String, String), usize>,
@@ -26,12 +26,12 @@ impl LoopGuard {
         Self { corrections, repeats, wrong: 0, failed: HashMap::new(), made: HashMap::new() }
     }
 
-    /// Whether it is time for words.
+    /// Whether the model must answer in text now.
     pub(super) fn is_exhausted(&self) -> bool {
         self.wrong > self.corrections
     }
 
-    /// Why a call is not even tried.
+    /// Why a call is refused, if it is.
     pub(super) fn refusal_text(&mut self, call: &ModelToolCall) -> Option<String> {
         let times = self.repeats;
         if self.failed.get(&call.name).is_some_and(|failed| *failed >= times) {
@@ -51,12 +51,12 @@ impl LoopGuard {
         })
     }
 
-    /// A call could not be run as it was: no such tool, or arguments that do not fit.
+    /// Records a call that could not be run: no such tool, or invalid arguments.
     pub(super) fn record_wrong_call(&mut self) {
         self.wrong += 1;
     }
 
-    /// What a call came to.
+    /// Records the outcome of a call.
     pub(super) fn record_outcome(&mut self, tool: &str, outcome: &CallOutcome) {
         match outcome {
             Err(error) if error.code == ErrorCode::InvalidArguments => self.record_wrong_call(),
@@ -64,7 +64,7 @@ impl LoopGuard {
             Ok(CallReply::Done(result)) if result.mcp.is_error() => {
                 *self.failed.entry(tool.to_owned()).or_default() += 1;
             }
-            // What went wrong before is forgiven.
+            // A success clears earlier failures.
             Ok(_) => {
                 self.failed.remove(tool);
                 self.wrong = 0;

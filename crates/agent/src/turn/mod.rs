@@ -3,11 +3,11 @@
 //! | look for | in |
 //! | --- | --- |
 //! | the story, top to bottom | [`Turn::run`] |
-//! | its bounds | `budget` |
-//! | one question to the model | `step` |
-//! | the calls of a step, side by side | `calls` |
-//! | calls that lead nowhere | `patience` |
-//! | a result as the model reads it | `answer` |
+//! | its limits | `budget` |
+//! | one request to the model | `step` |
+//! | the calls of a step, run in parallel | `calls` |
+//! | repeated and failing calls | `loop_guard` |
+//! | a result as the model reads it | `result_text` |
 
 pub mod budget;
 mod calls;
@@ -35,92 +35,92 @@ use crate::{
     tools::ToolProvider,
 };
 
-/// Texts before the user's last words that count when tools are chosen.
+/// How many texts before the user's last message count when tools are chosen.
 const RECENT: usize = 8;
 
-/// What a turn needs.
+/// Everything that a turn needs.
 pub struct Turn {
-    /// Whoever answers.
+    /// The model to ask.
     pub model: Arc<dyn Model>,
-    /// Whatever can be called.
+    /// The tools that can be called.
     pub tools: Arc<dyn ToolProvider>,
-    /// Every bound.
+    /// The limits of the turn.
     pub limits: TurnLimits,
-    /// Tools that stay on offer where not all fit, by the names that models know: with them a model finds the others.
+    /// Tools that are always offered, by the names that models know. With them a model can find the others.
     pub always: Vec<String>,
-    /// Fires when nobody waits any more.
+    /// Fires when the caller no longer waits.
     pub cancel: CancellationToken,
-    /// Where events go. Whoever reads them slowly slows the turn; whoever drops them ends it.
+    /// Receives the events. A slow reader slows the turn down, and dropping the receiver cancels it.
     pub events: mpsc::Sender<TurnEvent>,
 }
 
-/// What a turn came to.
+/// The outcome of a turn.
 #[derive(Debug)]
 pub struct TurnOutcome {
-    /// Why it is over.
+    /// Why it ended.
     pub finish: TurnEndReason,
-    /// What it cost, all steps together.
+    /// The tokens of all steps.
     pub usage: ModelUsage,
-    /// What it added to the conversation.
+    /// The messages that it added to the conversation.
     pub messages: Vec<ModelMessage>,
-    /// How often the model was asked.
+    /// How many requests were sent to the model.
     pub steps: usize,
 }
 
 /// The state of a turn between steps.
 struct TurnState {
     request: ModelRequest,
-    /// What the caller wants of tools; the request says what this step may.
+    /// The caller's tool choice. The request holds the choice for the current step.
     requested_choice: ToolChoice,
-    /// How many of the messages were there before.
+    /// How many messages there were before the turn.
     initial_messages: usize,
     budget: TurnBudget,
-    patience: LoopGuard,
-    /// Tools that were called in this conversation stay on offer.
+    loop_guard: LoopGuard,
+    /// Tools that were called in this conversation. They stay on offer.
     used: Vec<String>,
 }
 
 impl Turn {
-    /// Runs the turn to its end. `request` carries the conversation; its tools are chosen here, step by step.
+    /// Runs the turn to its end. `request` carries the conversation. The tools are chosen here, for each step.
     pub async fn run(self, request: ModelRequest) -> TurnOutcome {
-        let mut course = TurnState {
+        let mut state = TurnState {
             requested_choice: request.choice,
             initial_messages: request.messages.len(),
             used: used_tools(&self.always, &request.messages),
             request,
             budget: TurnBudget::start(&self.limits),
-            patience: LoopGuard::new(&self.limits),
+            loop_guard: LoopGuard::new(&self.limits),
         };
         let finish = loop {
             let tools = match self.tools.freeze().await {
                 Ok(tools) => tools,
                 Err(error) => break TurnEndReason::Failed(step::no_tools_error(&error)),
             };
-            course.request.tools = {
-                let query = tool_query(&course.request.messages);
-                tools.view().pick_tools(&query, &course.used, self.limits.tools).await
+            state.request.tools = {
+                let query = tool_query(&state.request.messages);
+                tools.view().pick_tools(&query, &state.used, self.limits.tools).await
             };
-            course.request.choice = course.step_choice();
+            state.request.choice = state.step_choice();
             self.send_event(TurnEvent::StepBegins).await;
-            let stepped = self.run_step(&mut course, &*tools).await;
-            match stepped {
+            let outcome = self.run_step(&mut state, &*tools).await;
+            match outcome {
                 StepOutcome::Continue { usage } => {
-                    course.budget.spend(usage);
+                    state.budget.spend(usage);
                     self.send_event(TurnEvent::StepEnds { usage, continues: true }).await;
                 }
                 StepOutcome::Finished { finish, usage } => {
-                    course.budget.spend(usage);
+                    state.budget.spend(usage);
                     self.send_event(TurnEvent::StepEnds { usage, continues: false }).await;
                     break finish;
                 }
             }
-            if let Some(bound) = course.budget.reached_limit() {
+            if let Some(bound) = state.budget.reached_limit() {
                 break TurnEndReason::Budget(bound);
             }
         };
         self.send_event(TurnEvent::Ends(finish.clone())).await;
-        let messages = course.request.messages.split_off(course.initial_messages);
-        TurnOutcome { finish, usage: course.budget.usage, messages, steps: course.budget.steps }
+        let messages = state.request.messages.split_off(state.initial_messages);
+        TurnOutcome { finish, usage: state.budget.usage, messages, steps: state.budget.steps }
     }
 
     async fn send_event(&self, event: TurnEvent) {
@@ -131,18 +131,18 @@ impl Turn {
 }
 
 impl TurnState {
-    /// The last step is for words, and so is one after too many calls that led nowhere.
+    /// Without tools in the last step, and after too many failed calls: then the model must answer in text.
     fn step_choice(&self) -> ToolChoice {
         match self.requested_choice {
-            _ if self.budget.is_last_step() || self.patience.is_exhausted() => ToolChoice::None,
-            // What was asked for has been done.
+            _ if self.budget.is_last_step() || self.loop_guard.is_exhausted() => ToolChoice::None,
+            // The required call was made.
             ToolChoice::Required if self.budget.steps > 0 => ToolChoice::Auto,
             asked => asked,
         }
     }
 }
 
-/// What the tools are chosen by: the user's last words, then what came before, the newest first.
+/// The query for choosing tools: the user's last message, then earlier texts, newest first.
 fn tool_query(messages: &[ModelMessage]) -> ToolQuery<'_> {
     let mut texts: Vec<(bool, &str)> = messages.iter().rev().flat_map(message_texts).collect();
     let asked = texts.iter().position(|(of_user, _)| *of_user).map(|place| texts.remove(place).1);
@@ -150,7 +150,7 @@ fn tool_query(messages: &[ModelMessage]) -> ToolQuery<'_> {
     ToolQuery { text: asked.unwrap_or_default(), recent }
 }
 
-/// The words of a message, and whether they are the user's.
+/// The texts of a message, and whether they are the user's.
 fn message_texts(message: &ModelMessage) -> Vec<(bool, &str)> {
     match message {
         ModelMessage::User(parts) => parts
@@ -160,14 +160,14 @@ fn message_texts(message: &ModelMessage) -> Vec<(bool, &str)> {
                 UserPart::File { .. } => None,
             })
             .collect(),
-        ModelMessage::Assistant(said) => vec![(false, said.text.as_str())],
+        ModelMessage::Assistant(reply) => vec![(false, reply.text.as_str())],
         ModelMessage::Tools(answers) => answers.iter().map(|answer| (false, answer.text.as_str())).collect(),
     }
 }
 
 fn used_tools(always: &[String], messages: &[ModelMessage]) -> Vec<String> {
     let calls = messages.iter().filter_map(|message| match message {
-        ModelMessage::Assistant(said) => Some(said.calls.iter()),
+        ModelMessage::Assistant(reply) => Some(reply.calls.iter()),
         ModelMessage::User(_) | ModelMessage::Tools(_) => None,
     });
     let mut used = always.to_vec();

@@ -1,22 +1,23 @@
-//! A result as the model reads it: text, cut where it is long, with the way to the rest.
+//! A tool result as the model reads it: text, truncated if it is long, with a hint on how to read the rest.
 
 use serde_json::Value;
 use toolyard_protocol::result::ToolResult;
 
 use crate::{message::ModelToolCall, tools::FrozenTools};
 
-/// The words for a result. Text blocks as they are, structured content as JSON, and for everything else what it was.
+/// The text of a result: text blocks as they are, structured content as JSON, and a short description of everything
+/// else.
 pub fn to_model_text(result: &ToolResult) -> String {
     let parts = result.mcp.parts();
-    let mut said: Vec<String> = Vec::new();
+    let mut texts: Vec<String> = Vec::new();
     for block in &parts.content {
-        said.push(serde_json::from_str(block.get()).map_or_else(|_| block.get().to_owned(), block_text));
+        texts.push(serde_json::from_str(block.get()).map_or_else(|_| block.get().to_owned(), block_text));
     }
-    // Servers that follow MCP repeat structured content as a text; the others do not.
-    if let Some(structured) = parts.structured_content.filter(|_| said.is_empty()) {
-        said.push(structured.get().to_owned());
+    // Servers that follow MCP repeat structured content as text. Others do not.
+    if let Some(structured) = parts.structured_content.filter(|_| texts.is_empty()) {
+        texts.push(structured.get().to_owned());
     }
-    if said.is_empty() { "Done.".to_owned() } else { said.join("\n") }
+    if texts.is_empty() { "Done.".to_owned() } else { texts.join("\n") }
 }
 
 fn block_text(block: Value) -> String {
@@ -33,7 +34,7 @@ fn block_text(block: Value) -> String {
     }
 }
 
-/// As much of a call's result as a model reads at once. The rest is kept, and the model is told how to get there.
+/// The part of a result that a model reads at once. The rest is stored, and the text says how to read it.
 pub(super) fn truncate_result(
     call: &ModelToolCall,
     text: String,

@@ -1,4 +1,4 @@
-//! One step: the model is asked, its words flow on, its calls are run.
+//! One step: ask the model, forward its output, run its calls.
 
 use std::sync::Arc;
 
@@ -19,22 +19,22 @@ use crate::{
     tools::{FrozenTools, ToolView},
 };
 
-/// What a step came to.
+/// The outcome of a step.
 pub(super) enum StepOutcome {
-    /// The model wants to see what its calls came to.
+    /// The model needs the results of its calls.
     Continue { usage: Option<ModelUsage> },
-    /// The turn is over.
+    /// The turn ended.
     Finished { finish: TurnEndReason, usage: Option<ModelUsage> },
 }
 
-/// What the model said.
+/// What the model returned so far.
 #[derive(Default)]
 struct StepReply {
     message: AssistantMessage,
     announced: Vec<AnnouncedCall>,
-    /// Calls that began and are not whole yet, by id and name.
+    /// Calls that began and are not complete yet, by id and name.
     begun: Vec<(String, String)>,
-    /// Whether it called although the caller switched tools off. Nobody hears of such a call.
+    /// Whether the model called a tool although the caller disabled tools. Such calls are not reported.
     called_forbidden_tool: bool,
     end: ResponseEnd,
 }
@@ -47,50 +47,50 @@ impl StepReply {
 
 impl Turn {
     /// Asks the model, runs what it calls, and adds both to the conversation.
-    pub(super) async fn run_step(&self, course: &mut TurnState, tools: &dyn FrozenTools) -> StepOutcome {
-        let mut said = StepReply::default();
-        let heard = tokio::select! {
+    pub(super) async fn run_step(&self, state: &mut TurnState, tools: &dyn FrozenTools) -> StepOutcome {
+        let mut reply = StepReply::default();
+        let result = tokio::select! {
             biased;
             () = self.cancel.cancelled() => Err(TurnEndReason::Cancelled),
-            () = tokio::time::sleep_until(course.budget.deadline) => Err(TurnEndReason::Budget(TurnLimitKind::Time)),
-            heard = self.stream_reply(course, tools.view(), &mut said) => heard.map_err(TurnEndReason::Failed),
+            () = tokio::time::sleep_until(state.budget.deadline) => Err(TurnEndReason::Budget(TurnLimitKind::Time)),
+            result = self.stream_reply(state, tools.view(), &mut reply) => result.map_err(TurnEndReason::Failed),
         };
-        let usage = said.end.usage;
-        if let Err(finish) = heard {
-            self.abandon_step(course, said, &finish).await;
+        let usage = reply.end.usage;
+        if let Err(finish) = result {
+            self.abandon_step(state, reply, &finish).await;
             return StepOutcome::Finished { finish, usage };
         }
-        let may_call = course.request.choice != ToolChoice::None;
-        let stop = said.end.stop;
-        let calls = !said.announced.is_empty();
-        // Cut off, it may have meant another call than the one that is there.
+        let may_call = state.request.choice != ToolChoice::None;
+        let stop = reply.end.stop;
+        let calls = !reply.announced.is_empty();
+        // If the output was cut, the model may have meant a different call.
         if !calls || !may_call || stop == ModelStopReason::Length {
             let finish = match end_reason(stop) {
-                TurnEndReason::Stop if said.only_called_forbidden() => {
+                TurnEndReason::Stop if reply.only_called_forbidden() => {
                     TurnEndReason::Failed(self.only_called_error())
                 }
                 _ if calls && !may_call => TurnEndReason::Budget(TurnLimitKind::Steps),
                 finish => finish,
             };
-            self.abandon_step(course, said, &finish).await;
+            self.abandon_step(state, reply, &finish).await;
             return StepOutcome::Finished { finish, usage };
         }
-        let finish = self.run_calls(course, tools, said.message, said.announced, &said.begun).await;
+        let finish = self.run_calls(state, tools, reply.message, reply.announced, &reply.begun).await;
         match finish {
             Some(finish) => StepOutcome::Finished { finish, usage },
             None => StepOutcome::Continue { usage },
         }
     }
 
-    /// Everything that the model says, told on as it comes.
+    /// Reads the model's output and forwards it as it arrives.
     async fn stream_reply(
         &self,
-        course: &TurnState,
+        state: &TurnState,
         view: &Arc<ToolView>,
-        said: &mut StepReply,
+        reply: &mut StepReply,
     ) -> Result<(), ModelError> {
-        let mut stream: ModelStream = self.model.ask(course.request.clone()).await?;
-        let no_tools = course.requested_choice == ToolChoice::None;
+        let mut stream: ModelStream = self.model.ask(state.request.clone()).await?;
+        let no_tools = state.requested_choice == ToolChoice::None;
         while let Some(event) = stream.next().await {
             match event? {
                 ModelEvent::CallBegins { .. }
@@ -99,33 +99,33 @@ impl Turn {
                 | ModelEvent::BadCall(_)
                     if no_tools =>
                 {
-                    said.called_forbidden_tool = true;
+                    reply.called_forbidden_tool = true;
                 }
                 ModelEvent::Text(text) => {
-                    said.message.text.push_str(&text);
+                    reply.message.text.push_str(&text);
                     self.send_event(TurnEvent::Text(text)).await;
                 }
                 ModelEvent::Reasoning(text) => self.send_event(TurnEvent::Reasoning(text)).await,
                 ModelEvent::CallBegins { id, name } => {
                     let tool = view.find(&name).cloned();
-                    said.begun.push((id.clone(), name.clone()));
+                    reply.begun.push((id.clone(), name.clone()));
                     self.send_event(TurnEvent::CallBegins { id, name, tool }).await;
                 }
                 ModelEvent::CallText { id, text } => self.send_event(TurnEvent::CallText { id, text }).await,
                 ModelEvent::Call(call) => {
                     let tool = view.find(&call.name).cloned();
-                    said.message.calls.push(call.clone());
-                    // A client runs what it hears of, so it hears of it when that is sure.
+                    reply.message.calls.push(call.clone());
+                    // A client runs every call it is sent, so it is sent only when it is certain.
                     if !is_client_tool(tool.as_ref()) {
-                        said.begun.retain(|(id, _)| *id != call.id);
+                        reply.begun.retain(|(id, _)| *id != call.id);
                         self.send_event(TurnEvent::Called { call: call.clone(), tool: tool.clone() }).await;
                     }
-                    said.announced.push(AnnouncedCall::Call(call, tool));
+                    reply.announced.push(AnnouncedCall::Call(call, tool));
                 }
-                ModelEvent::BadCall(bad) => said.announced.push(AnnouncedCall::Bad(bad)),
+                ModelEvent::BadCall(bad) => reply.announced.push(AnnouncedCall::Bad(bad)),
                 ModelEvent::End(end) => {
-                    said.message.vendor_state = end.vendor_state.clone();
-                    said.end = end;
+                    reply.message.vendor_state = end.vendor_state.clone();
+                    reply.end = end;
                     return Ok(());
                 }
             }
@@ -134,24 +134,24 @@ impl Turn {
         Err(ModelError { kind: ModelErrorKind::Broken, text, cause: None, retry_after: None })
     }
 
-    /// A caller without tools gets words or learns why there are none.
+    /// A caller without tools gets text, or the reason why there is none.
     fn only_called_error(&self) -> ModelError {
         let text = format!(
-            "{} asked for a tool although tools are switched off, and said nothing else; try again, or allow tools.",
+            "{} asked for a tool although tools are switched off, and reply nothing else; try again, or allow tools.",
             self.model.info().id
         );
         ModelError { kind: ModelErrorKind::Broken, text, cause: None, retry_after: None }
     }
 
-    /// Ends a step in which nothing is run: what was announced gets its end, and what was said is kept.
-    async fn abandon_step(&self, course: &mut TurnState, said: StepReply, finish: &TurnEndReason) {
-        self.end_unrun(&said.announced, &said.begun, finish).await;
-        let AssistantMessage { text, vendor_state: kept, .. } = said.message;
+    /// Ends a step that runs nothing: every announced call gets its end, and the text is kept.
+    async fn abandon_step(&self, state: &mut TurnState, reply: StepReply, finish: &TurnEndReason) {
+        self.end_unrun(&reply.announced, &reply.begun, finish).await;
+        let AssistantMessage { text, vendor_state, .. } = reply.message;
         if !text.is_empty() {
-            course.request.messages.push(ModelMessage::Assistant(AssistantMessage {
+            state.request.messages.push(ModelMessage::Assistant(AssistantMessage {
                 text,
                 calls: Vec::new(),
-                vendor_state: kept,
+                vendor_state,
             }));
         }
     }
@@ -165,7 +165,7 @@ fn end_reason(stop: ModelStopReason) -> TurnEndReason {
     }
 }
 
-/// There is no list of tools, so there is no turn.
+/// Without a list of tools there is no turn.
 pub(super) fn no_tools_error(error: &ToolError) -> ModelError {
     ModelError {
         kind: ModelErrorKind::Unavailable,

@@ -1,4 +1,4 @@
-//! Turns with a model that says what it was told to say, and tools that do what they were told to do.
+//! Turns with a scripted model and fake tools.
 
 mod bounds;
 mod story;
@@ -32,17 +32,17 @@ use crate::{
     tools::{FrozenTools, IndexedTools, ToolDisplay, ToolLocation, ToolProvider, ToolView, TurnTool},
 };
 
-/// One answer of the model.
+/// One response of the model.
 type ScriptedAnswer = Result<Vec<Result<ModelEvent, ModelError>>, ModelError>;
 
 #[derive(Debug)]
 struct ScriptedTurnModel {
     info: ModelInfo,
     answers: Mutex<VecDeque<ScriptedAnswer>>,
-    /// After the last one it says this for ever.
+    /// Repeated after the last scripted response.
     for_ever: Option<Vec<ModelEvent>>,
     asked: Mutex<Vec<ModelRequest>>,
-    /// An answer without an end.
+    /// Whether the response never ends.
     hangs: bool,
 }
 
@@ -169,11 +169,11 @@ impl FrozenTools for StepTools<'_> {
                 done("slowly")
             }
             "never" => {
-                let _told = DropNote(&self.tools.cancelled, call.id.clone());
+                let _note = DropNote(&self.tools.cancelled, call.id.clone());
                 cancel.cancelled().await;
                 std::future::pending().await
             }
-            // It says how far it is with its last breath.
+            // It reports progress right before it ends.
             "more_0" => {
                 news.send_progress(CallProgress { progress: 1.0, total: None, message: None });
                 done("hastily")
@@ -205,7 +205,7 @@ impl Drop for DropNote<'_> {
     }
 }
 
-/// A turn, with everything around it.
+/// A turn with its surroundings.
 struct TurnWorld {
     model: Arc<ScriptedTurnModel>,
     tools: Arc<FakeTools>,
@@ -239,7 +239,7 @@ impl TurnWorld {
     }
 
     fn turn(&self) -> (Turn, mpsc::Receiver<TurnEvent>) {
-        let (events, told) = mpsc::channel(1_000);
+        let (events, received) = mpsc::channel(1_000);
         let turn = Turn {
             model: self.model.clone(),
             tools: self.tools.clone(),
@@ -248,15 +248,15 @@ impl TurnWorld {
             cancel: self.cancel.clone(),
             events,
         };
-        (turn, told)
+        (turn, received)
     }
 
     /// Runs a turn to its end.
     async fn run(&self) -> (TurnOutcome, Vec<TurnEvent>) {
-        let (turn, mut told) = self.turn();
+        let (turn, mut received) = self.turn();
         let ended = turn.run(hello()).await;
         let mut events = Vec::new();
-        while let Ok(event) = told.try_recv() {
+        while let Ok(event) = received.try_recv() {
             events.push(event);
         }
         assert!(matches!(events.last(), Some(TurnEvent::Ends(_))), "{events:?}");
@@ -273,7 +273,7 @@ fn hello() -> ModelRequest {
     ModelRequest { messages: vec![ModelMessage::from_user_text("hi")], ..ModelRequest::default() }
 }
 
-/// Every call that was announced has exactly one end, but for those of the client.
+/// Every announced call has exactly one end, except those of the client.
 fn assert_ended(events: &[TurnEvent]) {
     let mut open: Vec<&str> = Vec::new();
     for event in events {
@@ -295,7 +295,7 @@ fn assert_ended(events: &[TurnEvent]) {
     assert_eq!(open, [""; 0], "{events:?}");
 }
 
-/// The ends of calls, in words.
+/// The ends of calls as text.
 fn ends(events: &[TurnEvent]) -> Vec<String> {
     let ends = events.iter().filter_map(|event| match event {
         TurnEvent::CallEnds { id, end: CallEnd::Done(result) } => {
@@ -307,7 +307,7 @@ fn ends(events: &[TurnEvent]) -> Vec<String> {
     ends.collect()
 }
 
-/// What the model read of its calls in the last question.
+/// The results that the model read in the last request.
 fn read(world: &TurnWorld) -> Vec<(String, String, bool)> {
     let asked = world.asked();
     let answers = asked.last().unwrap().messages.iter().filter_map(|message| match message {

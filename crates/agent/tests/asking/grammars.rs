@@ -1,4 +1,4 @@
-//! llama.cpp takes the grammars that we make, and its model keeps to them.
+//! llama.cpp accepts our grammars, and its model follows them.
 
 use serde_json::{Value, json};
 use toolyard_agent::small::{
@@ -33,7 +33,7 @@ pub(crate) async fn every_grammar_is_taken_and_kept_to(scorer: &dyn Scorer) {
     let prompt = "<|im_start|>user\nWrite JSON.<|im_end|>\n<|im_start|>assistant\n";
     for schema in schemas() {
         let compiled = CompiledSchema::compile(&schema, "schema").unwrap();
-        // Copied strings are as long as the words are, so those need not fit.
+        // Copied strings are as long as the words, so they need not match the schema.
         let grammars = [
             (arguments_grammar(&schema), true),
             (copying_grammar(&schema, "say \"hello\\world\", please: ."), false),
@@ -41,7 +41,7 @@ pub(crate) async fn every_grammar_is_taken_and_kept_to(scorer: &dyn Scorer) {
         for (grammar, exact) in grammars {
             assert!(grammar.is_of_schema(), "{schema}");
             let written = scorer.complete(prompt, Some(grammar.gbnf()), 16).await.unwrap();
-            // A text that was cut is none; that the grammar was taken is enough then.
+            // Truncated text is not valid. Then it is enough that the grammar was accepted.
             if written.whole {
                 let value: Value = serde_json::from_str(&written.text).unwrap();
                 assert!(!exact || compiled.list_errors(&value).is_empty(), "{} for {schema}", written.text);
@@ -56,12 +56,12 @@ pub(crate) async fn a_likely_continuation_scores_higher(scorer: &dyn Scorer) {
     let scores =
         scorer.score("The capital of France is", &[" Paris".to_owned(), " banana".to_owned()]).await.unwrap();
     assert!(scores[0] > -2.0 && scores[1] < scores[0] - 5.0, "{scores:?}");
-    // Only the first tokens of a long one count.
+    // Only the first tokens of a long text count.
     let long = [("many words ".repeat(40)), ("many words ".repeat(50)), String::new()];
     let scores = scorer.score("Here are", &long).await.unwrap();
     assert!((scores[0] - scores[1]).abs() < 1e-3 && scores[0] < 0.0, "{scores:?}");
     assert_eq!(scores[2], 0.0);
-    // Beside others that begin alike, each scores as it does alone.
+    // A shared beginning does not change a score.
     let names =
         ["todo_list_add\"", "todo_list_add_all\"", "todo_list_remove\"", "reply\""].map(str::to_owned);
     let together = scorer.score("The tool is called \"", &names).await.unwrap();

@@ -1,4 +1,4 @@
-//! What models are asked, wherever they run. Forms are asserted, never prose.
+//! Requests to real models. The form of responses is asserted, never their text.
 
 pub(crate) mod grammars;
 pub(crate) mod sets;
@@ -27,8 +27,8 @@ pub(crate) fn request(messages: Vec<ModelMessage>, choice: ToolChoice) -> ModelR
     }
 }
 
-/// The first call is one of the calculator, with an expression; the answer ended as one with calls does.
-pub(crate) fn expression(answer: &Answer) -> String {
+/// The expression of the first call, which must be one of the calculator. The response must have ended with calls.
+pub(crate) fn expression(answer: &ModelAnswer) -> String {
     let call = answer.calls.first().unwrap_or_else(|| panic!("no call: {answer:?}"));
     assert_eq!(call.name, "calculator", "{answer:?}");
     let arguments: Value = serde_json::from_str(call.arguments.get()).unwrap();
@@ -36,8 +36,8 @@ pub(crate) fn expression(answer: &Answer) -> String {
     arguments["expression"].as_str().expect("an expression").to_owned()
 }
 
-/// The same conversation after the tool answered.
-pub(crate) fn answered(mut request: ModelRequest, answer: Answer) -> ModelRequest {
+/// The same conversation after the result of the tool.
+pub(crate) fn answered(mut request: ModelRequest, answer: ModelAnswer) -> ModelRequest {
     let answers = answer.calls.iter().map(|call| ToolAnswer {
         id: call.id.clone(),
         name: call.name.clone(),
@@ -65,7 +65,7 @@ pub(crate) fn tools() -> Vec<Arc<ToolSpec>> {
     ]
 }
 
-/// A conversation in which the tool was called before: a model this small needs to see it.
+/// A conversation in which the tool was called before. A model this small needs an example.
 pub(crate) fn history() -> Vec<ModelMessage> {
     let mut messages = Vec::new();
     for (at, (question, expression, answer)) in [
@@ -92,17 +92,17 @@ pub(crate) fn history() -> Vec<ModelMessage> {
     messages
 }
 
-/// What a model answered.
+/// The response of a model.
 #[derive(Debug, Default)]
-pub(crate) struct Answer {
+pub(crate) struct ModelAnswer {
     pub(crate) text: String,
     pub(crate) calls: Vec<ModelToolCall>,
     pub(crate) end: Option<ResponseEnd>,
 }
 
-pub(crate) async fn ask(model: &dyn Model, request: ModelRequest) -> Answer {
+pub(crate) async fn ask(model: &dyn Model, request: ModelRequest) -> ModelAnswer {
     let mut stream = model.ask(request).await.unwrap();
-    let mut answer = Answer::default();
+    let mut answer = ModelAnswer::default();
     while let Some(event) = stream.next().await {
         match event.unwrap() {
             ModelEvent::Text(text) => answer.text.push_str(&text),
@@ -117,7 +117,7 @@ pub(crate) async fn ask(model: &dyn Model, request: ModelRequest) -> Answer {
     answer
 }
 
-/// A small model of a scorer.
+/// A small model with this scorer.
 pub(crate) fn small(scorer: Arc<dyn Scorer>) -> SmallModel {
     SmallModel::new(scorer, "demo/smollm2", Arc::new(CountingIds::default()))
 }
@@ -131,9 +131,7 @@ pub(crate) async fn a_small_model_calls_and_gives_the_tools_answer(scorer: Arc<d
     assert_eq!((last.text.as_str(), last.calls.len()), ("84", 0));
 }
 
-pub(crate) async fn a_small_model_must_call_where_it_is_told_to_and_cannot_where_not(
-    scorer: Arc<dyn Scorer>,
-) {
+pub(crate) async fn a_small_model_respects_the_tool_choice(scorer: Arc<dyn Scorer>) {
     let model = small(scorer);
     let hello = |choice| ModelRequest {
         messages: vec![ModelMessage::from_user_text("Hello!")],

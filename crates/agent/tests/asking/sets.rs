@@ -15,7 +15,7 @@ pub(crate) fn suite(set: &str) -> PromptSuite {
     PromptSuite::read(open("tools"), open("prompts")).unwrap()
 }
 
-/// Right tools and right arguments; every answer is well-formed.
+/// Number of expected tools and of expected arguments. Every response is well-formed.
 pub(crate) async fn measured(set: &str, scorer: Arc<dyn Scorer>) -> (usize, usize) {
     let model = small(scorer);
     let suite = suite(set);

@@ -1,4 +1,4 @@
-//! A question for the calculator, in each way of calling tools.
+//! A question for the calculator, with each calling mode.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ async fn a_small_model_calls_and_gives_the_tools_answer() {
 }
 
 #[tokio::test]
-async fn a_small_model_must_call_where_it_is_told_to_and_cannot_where_not() {
-    asking::a_small_model_must_call_where_it_is_told_to_and_cannot_where_not(scorer()).await;
+async fn a_small_model_respects_the_tool_choice() {
+    asking::a_small_model_respects_the_tool_choice(scorer()).await;
 }
 
 #[tokio::test]

@@ -1,11 +1,7 @@
-//! A real model in a real llama.cpp server: each way of calling tools, and every kind of grammar. Forms are asserted,
-//! never prose.
+//! A real model in a real llama.cpp server: each calling mode, and every kind of grammar. The form of responses is
+//! asserted, never their text.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "a test fails where something is not as it should be"
-)]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails with a panic")]
 
 #[path = "../asking/mod.rs"]
 mod asking;

@@ -15,7 +15,7 @@ use toolyard_agent::{
 };
 use url::Url;
 
-/// Longest wait for one answer: seconds on a free machine, much more where everything else is tested at the same time.
+/// Longest wait for one response: seconds on an idle machine, much more if other tests run at the same time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 fn folder() -> PathBuf {
@@ -28,10 +28,7 @@ pub(crate) fn url() -> Url {
     URL.get_or_init(start).clone()
 }
 
-#[expect(
-    clippy::zombie_processes,
-    reason = "it ends when this process does, and whoever comes after that waits for it"
-)]
+#[expect(clippy::zombie_processes, reason = "it ends with this process, which does not wait for it")]
 fn start() -> Url {
     let folder = folder();
     let model = folder.join("target/demo-model/SmolLM2-135M-Instruct.Q4_1.gguf");

@@ -1,4 +1,4 @@
-//! Each way of calling tools, and what the model is held to.
+//! Each calling mode, and the grammars.
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ async fn a_small_model_calls_and_gives_the_tools_answer() {
 }
 
 #[tokio::test]
-async fn a_small_model_must_call_where_it_is_told_to_and_cannot_where_not() {
-    asking::a_small_model_must_call_where_it_is_told_to_and_cannot_where_not(model()).await;
+async fn a_small_model_respects_the_tool_choice() {
+    asking::a_small_model_respects_the_tool_choice(model()).await;
 }
 
 #[tokio::test]
@@ -42,7 +42,7 @@ async fn a_likely_continuation_scores_higher() {
 #[tokio::test]
 async fn a_call_fits_the_schema_of_its_tool_even_without_an_example() {
     let model = PromptedModel::new(model(), Arc::new(CountingIds::default()));
-    // Every string has an end, so with room enough the calls have one.
+    // Every string is bounded, so with enough tokens the calls are complete.
     let request = ModelRequest { max_tokens: Some(512), ..request(Vec::new(), ToolChoice::Required) };
     let answer = ask(&model, request).await;
     assert!(!answer.calls.is_empty(), "{answer:?}");
@@ -55,9 +55,9 @@ async fn a_call_fits_the_schema_of_its_tool_even_without_an_example() {
 }
 
 #[tokio::test]
-async fn a_model_that_may_talk_is_held_to_the_tools_once_a_call_begins() {
+async fn a_call_follows_the_grammar_once_it_begins() {
     let model = PromptedModel::new(model(), Arc::new(CountingIds::default()));
-    // It saw calls before, so it makes one.
+    // The history has calls, so the model makes one.
     let answer = ask(&model, request(history(), ToolChoice::Auto)).await;
     assert!(!answer.text.contains("<tool"), "{answer:?}");
     for call in &answer.calls {
@@ -67,7 +67,7 @@ async fn a_model_that_may_talk_is_held_to_the_tools_once_a_call_begins() {
 }
 
 #[tokio::test]
-async fn what_people_write_is_never_a_mark() {
+async fn user_text_never_becomes_a_control_token() {
     let input = |text: &str| {
         let messages = vec![ModelMessage::from_user_text(text)];
         let request = ModelRequest { messages, max_tokens: Some(1), ..ModelRequest::default() };
@@ -97,7 +97,7 @@ async fn an_answer_can_be_left_and_the_model_goes_on() {
 }
 
 #[tokio::test]
-async fn chance_is_used_where_it_is_asked_for() {
+async fn temperature_makes_responses_vary() {
     let story = ModelRequest {
         messages: vec![ModelMessage::from_user_text("Tell me a story.")],
         temperature: Some(1.5),

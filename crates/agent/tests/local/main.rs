@@ -1,16 +1,12 @@
-//! A real model in this process: the same questions as to a server, and what only a file can get wrong.
+//! A real model in this process: the same requests as to a server, and errors of files.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "a test fails where something is not as it should be"
-)]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails with a panic")]
 
 #[path = "../asking/mod.rs"]
 mod asking;
 mod calling;
+mod errors;
 mod evaluation;
-mod trouble;
 
 use std::{
     path::PathBuf,

@@ -1,4 +1,4 @@
-//! How answers end: for which reason, too early, too late, or because nobody listens any more.
+//! How responses end: for which reason, too early, too late, or because the caller is gone.
 
 use std::time::Duration;
 
@@ -7,53 +7,53 @@ use serde_json::json;
 use toolyard_agent::model::{ModelErrorKind, ModelEvent, ModelStopReason, ModelUsage, RequestPolicy};
 use toolyard_testkit::model::{ScriptedModel, ScriptedReply, VendorQuirk};
 
-use crate::support::{ALL, Speak, ask, at, hear, hello, model, quick};
+use crate::support::{ALL, TestProtocol, ask, at, hello, model, quick, receive};
 
 #[tokio::test]
-async fn vendors_words_for_the_end_are_understood() {
-    for (speak, word, stop) in [
-        (Speak::OpenAi, "stop", ModelStopReason::Done),
-        (Speak::OpenAi, "length", ModelStopReason::Length),
-        (Speak::OpenAi, "content_filter", ModelStopReason::Filtered),
-        (Speak::OpenAi, "boredom", ModelStopReason::Other),
-        (Speak::Anthropic, "end_turn", ModelStopReason::Done),
-        (Speak::Anthropic, "stop_sequence", ModelStopReason::Done),
-        (Speak::Anthropic, "max_tokens", ModelStopReason::Length),
-        (Speak::Anthropic, "model_context_window_exceeded", ModelStopReason::Length),
-        (Speak::Anthropic, "refusal", ModelStopReason::Filtered),
-        (Speak::Anthropic, "pause_turn", ModelStopReason::Other),
-        (Speak::Gemini, "STOP", ModelStopReason::Done),
-        (Speak::Gemini, "MAX_TOKENS", ModelStopReason::Length),
-        (Speak::Gemini, "SAFETY", ModelStopReason::Filtered),
-        (Speak::Gemini, "OTHER", ModelStopReason::Other),
+async fn finish_reasons_of_vendors_are_understood() {
+    for (protocol, word, stop) in [
+        (TestProtocol::OpenAi, "stop", ModelStopReason::Done),
+        (TestProtocol::OpenAi, "length", ModelStopReason::Length),
+        (TestProtocol::OpenAi, "content_filter", ModelStopReason::Filtered),
+        (TestProtocol::OpenAi, "boredom", ModelStopReason::Other),
+        (TestProtocol::Anthropic, "end_turn", ModelStopReason::Done),
+        (TestProtocol::Anthropic, "stop_sequence", ModelStopReason::Done),
+        (TestProtocol::Anthropic, "max_tokens", ModelStopReason::Length),
+        (TestProtocol::Anthropic, "model_context_window_exceeded", ModelStopReason::Length),
+        (TestProtocol::Anthropic, "refusal", ModelStopReason::Filtered),
+        (TestProtocol::Anthropic, "pause_turn", ModelStopReason::Other),
+        (TestProtocol::Gemini, "STOP", ModelStopReason::Done),
+        (TestProtocol::Gemini, "MAX_TOKENS", ModelStopReason::Length),
+        (TestProtocol::Gemini, "SAFETY", ModelStopReason::Filtered),
+        (TestProtocol::Gemini, "OTHER", ModelStopReason::Other),
     ] {
         let scripted = ScriptedModel::start().await;
         scripted.queue_replies([ScriptedReply::text("hi").with_stop_reason(word)]);
-        let heard = ask(&model(&scripted, speak), hello()).await;
-        assert_eq!((heard.text.as_str(), heard.end().stop), ("hi", stop), "{speak:?} {word}");
+        let response = ask(&model(&scripted, protocol), hello()).await;
+        assert_eq!((response.text.as_str(), response.end().stop), ("hi", stop), "{protocol:?} {word}");
     }
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_off_is_an_error_after_what_was_heard_and_not_asked_again() {
-    for speak in ALL {
+async fn a_response_that_breaks_off_is_an_error_and_not_retried() {
+    for protocol in ALL {
         let scripted = ScriptedModel::start().await;
         scripted
             .queue_replies([ScriptedReply::text("Hel").and_hold().and_cut(), ScriptedReply::text("again")]);
-        // It answers once something was heard; only then the connection breaks.
-        let answer = model(&scripted, speak).ask(hello()).await.unwrap();
+        // The connection breaks only after the first event.
+        let answer = model(&scripted, protocol).ask(hello()).await.unwrap();
         scripted.release(1);
-        let heard = hear(answer).await;
-        assert_eq!(heard.text, "Hel", "{speak:?}");
-        assert_eq!(heard.error.unwrap().kind, ModelErrorKind::Broken, "{speak:?}");
-        assert_eq!(scripted.requests().len(), 1, "{speak:?}");
+        let response = receive(answer).await;
+        assert_eq!(response.text, "Hel", "{protocol:?}");
+        assert_eq!(response.error.unwrap().kind, ModelErrorKind::Broken, "{protocol:?}");
+        assert_eq!(scripted.requests().len(), 1, "{protocol:?}");
 
         let scripted = ScriptedModel::start().await;
         scripted.queue_replies([ScriptedReply::new().and_cut(), ScriptedReply::text("again")]);
         assert_eq!(
-            ask(&model(&scripted, speak), hello()).await.text,
+            ask(&model(&scripted, protocol), hello()).await.text,
             "again",
-            "{speak:?}: nothing was heard before"
+            "{protocol:?}: nothing was response before"
         );
     }
 }
@@ -62,18 +62,18 @@ async fn an_answer_that_breaks_off_is_an_error_after_what_was_heard_and_not_aske
 async fn a_stream_that_ends_without_an_end_is_broken() {
     let half = r#"data: {"choices":[{"delta":{"content":"Hel"}}]}"#;
     let scripted = ScriptedModel::start().await;
-    // A connection that closes in good order, in the middle of the answer.
+    // A connection that is closed properly in the middle of the response.
     scripted.queue_replies([ScriptedReply::error(200, format!("{half}\n\n"))]);
-    let heard = ask(&model(&scripted, Speak::Compatible), hello()).await;
-    assert_eq!((heard.text.as_str(), heard.error.unwrap().kind), ("Hel", ModelErrorKind::Broken));
-    for speak in [Speak::Anthropic, Speak::Gemini] {
+    let response = ask(&model(&scripted, TestProtocol::Compatible), hello()).await;
+    assert_eq!((response.text.as_str(), response.error.unwrap().kind), ("Hel", ModelErrorKind::Broken));
+    for protocol in [TestProtocol::Anthropic, TestProtocol::Gemini] {
         let scripted = ScriptedModel::start().await;
         scripted.queue_replies([ScriptedReply::text("Hel").with_quirk(VendorQuirk::NoDone)]);
-        let heard = ask(&model(&scripted, speak), hello()).await;
+        let response = ask(&model(&scripted, protocol), hello()).await;
         assert_eq!(
-            (heard.text.as_str(), heard.error.unwrap().kind),
+            (response.text.as_str(), response.error.unwrap().kind),
             ("Hel", ModelErrorKind::Broken),
-            "{speak:?}"
+            "{protocol:?}"
         );
     }
 }
@@ -86,66 +86,66 @@ async fn a_server_that_leaves_the_stream_open_after_its_end_is_not_waited_for() 
         .with_quirk(VendorQuirk::NoDone)
         .with_quirk(VendorQuirk::StaysOpen)]);
     let bounds = RequestPolicy { tail: Duration::from_millis(30), ..quick() };
-    let heard = ask(&at(&scripted.url(), Speak::Compatible, bounds), hello()).await;
+    let response = ask(&at(&scripted.url(), TestProtocol::Compatible, bounds), hello()).await;
     assert_eq!(
-        (heard.end().stop, heard.end().usage),
+        (response.end().stop, response.end().usage),
         (ModelStopReason::Done, Some(ModelUsage { input: 1, output: 2 }))
     );
     scripted.wait_abandoned(1).await;
 }
 
 #[tokio::test]
-async fn silence_in_the_middle_is_given_up() {
-    for speak in ALL {
+async fn a_stalled_response_is_an_error() {
+    for protocol in ALL {
         let scripted = ScriptedModel::start().await;
         scripted.queue_replies([ScriptedReply::text("Hel").and_hold()]);
         let bounds = RequestPolicy { idle: Duration::from_millis(50), ..quick() };
-        let heard = ask(&at(&scripted.url(), speak, bounds), hello()).await;
-        let error = heard.error.unwrap();
-        assert_eq!((heard.text.as_str(), error.kind), ("Hel", ModelErrorKind::Broken), "{speak:?}");
-        assert_eq!(error.text, format!("{} said nothing more for 0.05 s and was given up.", speak.name()));
+        let response = ask(&at(&scripted.url(), protocol, bounds), hello()).await;
+        let error = response.error.unwrap();
+        assert_eq!((response.text.as_str(), error.kind), ("Hel", ModelErrorKind::Broken), "{protocol:?}");
+        assert_eq!(
+            error.text,
+            format!("{} sent nothing for 0.05 s, so the request was cancelled.", protocol.name())
+        );
         scripted.wait_abandoned(1).await;
     }
 }
 
 #[tokio::test]
-async fn an_answer_that_does_not_begin_is_given_up_and_asked_for_again() {
-    for speak in ALL {
+async fn a_response_that_does_not_begin_is_retried() {
+    for protocol in ALL {
         let scripted = ScriptedModel::start().await;
         scripted.set_default_reply(ScriptedReply::text("late").hold_first());
         let bounds = RequestPolicy { first_byte: Duration::from_millis(50), retries: 1, ..quick() };
-        let error = ask(&at(&scripted.url(), speak, bounds), hello()).await.error.unwrap();
-        assert_eq!(error.kind, ModelErrorKind::Unavailable, "{speak:?}");
-        assert_eq!(
-            error.text,
-            format!("{} did not begin to answer within 0.05 s; it may be busy.", speak.name())
-        );
-        assert_eq!(scripted.requests().len(), 2, "{speak:?}");
+        let error = ask(&at(&scripted.url(), protocol, bounds), hello()).await.error.unwrap();
+        assert_eq!(error.kind, ModelErrorKind::Unavailable, "{protocol:?}");
+        assert_eq!(error.text, format!("{} did not respond within 0.05 s; it may be busy.", protocol.name()));
+        assert_eq!(scripted.requests().len(), 2, "{protocol:?}");
     }
 }
 
 #[tokio::test]
-async fn whoever_drops_an_answer_hangs_up() {
-    for speak in ALL {
+async fn dropping_a_response_closes_the_connection() {
+    for protocol in ALL {
         let scripted = ScriptedModel::start().await;
         scripted.queue_replies([
             ScriptedReply::text("Hel").and_hold().and_text("lo"),
             ScriptedReply::text("never").hold_first(),
         ]);
-        let model = model(&scripted, speak);
+        let model = model(&scripted, protocol);
         let mut answer = model.ask(hello()).await.unwrap();
         assert!(
             matches!(answer.next().await, Some(Ok(ModelEvent::Text(text))) if text == "Hel"),
-            "{speak:?}"
+            "{protocol:?}"
         );
         assert_eq!(scripted.abandoned(), 0);
         drop(answer);
         scripted.wait_abandoned(1).await;
 
-        // And before the answer began.
+        // And before the response began.
         let asking = model.ask(hello());
         tokio::select! {
-            _ = asking => panic!("nothing was said yet"),
+            _ = asking => panic!("nothing was error_body yet"),
             _ = scripted.wait_requests(2) => {}
         }
         scripted.wait_abandoned(2).await;
@@ -157,27 +157,29 @@ async fn answers_that_are_too_long_are_broken_off() {
     let scripted = ScriptedModel::start().await;
     let line = format!("data: {}", "x".repeat(5 * 1024 * 1024));
     scripted.queue_replies([ScriptedReply::text("hi").and_raw(&line)]);
-    let heard = ask(&model(&scripted, Speak::Compatible), hello()).await;
-    let error = heard.error.unwrap();
+    let response = ask(&model(&scripted, TestProtocol::Compatible), hello()).await;
+    let error = response.error.unwrap();
     assert_eq!(
         (error.kind, error.cause.as_deref()),
-        (ModelErrorKind::Broken, Some("a line of the answer is too long"))
+        (ModelErrorKind::Broken, Some("a line of the response is too long"))
     );
 
     let megabyte = "x".repeat(1024 * 1024);
-    for (speak, most) in [(Speak::Compatible, 32), (Speak::Anthropic, 8), (Speak::Gemini, 8)] {
+    for (protocol, most) in
+        [(TestProtocol::Compatible, 32), (TestProtocol::Anthropic, 8), (TestProtocol::Gemini, 8)]
+    {
         let scripted = ScriptedModel::start().await;
         scripted
             .queue_replies([(0..=most).fold(ScriptedReply::new(), |answer, _| answer.and_text(&megabyte))]);
-        let error = ask(&model(&scripted, speak), hello()).await.error.unwrap();
-        let cause = format!("an answer of more than {} bytes", most * 1024 * 1024);
-        assert_eq!((error.kind, error.cause), (ModelErrorKind::Broken, Some(cause)), "{speak:?}");
+        let error = ask(&model(&scripted, protocol), hello()).await.error.unwrap();
+        let cause = format!("a response of more than {} bytes", most * 1024 * 1024);
+        assert_eq!((error.kind, error.cause), (ModelErrorKind::Broken, Some(cause)), "{protocol:?}");
     }
     let many = (0..65).fold(ScriptedReply::new(), |answer, _| answer.and_call("add", json!({})));
-    for speak in ALL {
+    for protocol in ALL {
         let scripted = ScriptedModel::start().await;
         scripted.queue_replies([many.clone()]);
-        let error = ask(&model(&scripted, speak), hello()).await.error.unwrap();
-        assert_eq!(error.cause.as_deref(), Some("more than 64 calls"), "{speak:?}");
+        let error = ask(&model(&scripted, protocol), hello()).await.error.unwrap();
+        assert_eq!(error.cause.as_deref(), Some("more than 64 calls"), "{protocol:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Conversations with calls: ids, answers, files, and thoughts that go back to whoever had them.
+//! Conversations with calls: ids, results, files, and reasoning that goes back to its vendor.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use toolyard_agent::{
 };
 use toolyard_testkit::model::{ScriptedModel, ScriptedReply};
 
-use crate::support::{ALL, Heard, Speak, ask, hello, model};
+use crate::support::{ALL, ReceivedResponse, TestProtocol, ask, hello, model};
 
 fn call(id: &str, arguments: &str) -> ModelToolCall {
     ModelToolCall {
@@ -23,19 +23,20 @@ fn answer(id: &str, text: &str, is_error: bool) -> ToolAnswer {
     ToolAnswer { id: id.to_owned(), name: "add".to_owned(), text: text.to_owned(), is_error }
 }
 
-async fn sent(speak: Speak, messages: Vec<ModelMessage>) -> Value {
+async fn sent(protocol: TestProtocol, messages: Vec<ModelMessage>) -> Value {
     let scripted = ScriptedModel::start().await;
     scripted.queue_replies([ScriptedReply::text("hi")]);
-    let heard = ask(&model(&scripted, speak), ModelRequest { messages, ..hello() }).await;
-    assert_eq!(heard.text, "hi");
+    let response = ask(&model(&scripted, protocol), ModelRequest { messages, ..hello() }).await;
+    assert_eq!(response.text, "hi");
     scripted.requests()[0].body.clone()
 }
 
-/// The ids of calls and of answers in a body, in order.
-fn ids(speak: Speak, body: &Value) -> (Vec<String>, Vec<String>) {
+/// The ids of calls and of results in a body, in order.
+fn ids(protocol: TestProtocol, body: &Value) -> (Vec<String>, Vec<String>) {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let (mut calls, mut answers) = (Vec::new(), Vec::new());
-    let messages = body[if speak == Speak::Gemini { "contents" } else { "messages" }].as_array().unwrap();
+    let messages =
+        body[if protocol == TestProtocol::Gemini { "contents" } else { "messages" }].as_array().unwrap();
     for message in messages {
         for call in message["tool_calls"].as_array().into_iter().flatten() {
             calls.push(text(&call["id"]));
@@ -60,19 +61,19 @@ fn ids(speak: Speak, body: &Value) -> (Vec<String>, Vec<String>) {
 #[tokio::test]
 async fn ids_of_any_origin_are_safe_unique_and_belong_together() {
     let foreign = ["functions.add:0", "call#add#0", "toolu_1", "call_0"];
-    for speak in ALL {
+    for protocol in ALL {
         let mut messages = vec![ModelMessage::from_user_text("go")];
         for _ in 0..2 {
-            // The same ids twice, as some clients make them.
+            // The same ids twice, as some clients send them.
             let calls = foreign.iter().map(|id| call(id, "{\"a\":1}")).collect();
             messages.push(ModelMessage::Assistant(AssistantMessage { calls, ..AssistantMessage::default() }));
             messages.push(ModelMessage::Tools(foreign.iter().map(|id| answer(id, "1", false)).collect()));
         }
-        let (calls, answers) = ids(speak, &sent(speak, messages).await);
-        assert_eq!(calls.len(), 8, "{speak:?}");
-        assert_eq!(calls, answers, "{speak:?}");
+        let (calls, answers) = ids(protocol, &sent(protocol, messages).await);
+        assert_eq!(calls.len(), 8, "{protocol:?}");
+        assert_eq!(calls, answers, "{protocol:?}");
         let unique: std::collections::HashSet<_> = calls.iter().collect();
-        assert_eq!(unique.len(), 8, "{speak:?} {calls:?}");
+        assert_eq!(unique.len(), 8, "{protocol:?} {calls:?}");
         for id in &calls {
             assert!(
                 id.len() <= 40 && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b)),
@@ -83,7 +84,7 @@ async fn ids_of_any_origin_are_safe_unique_and_belong_together() {
 }
 
 #[tokio::test]
-async fn answers_come_back_with_their_text_and_anthropic_hears_which_failed() {
+async fn results_are_sent_with_their_text_and_anthropic_gets_the_error_flag() {
     let messages = vec![
         ModelMessage::from_user_text("go"),
         ModelMessage::Assistant(AssistantMessage {
@@ -93,7 +94,7 @@ async fn answers_come_back_with_their_text_and_anthropic_hears_which_failed() {
         }),
         ModelMessage::Tools(vec![answer("one", "1", false), answer("two", "no such", true)]),
     ];
-    let body = sent(Speak::Anthropic, messages.clone()).await;
+    let body = sent(TestProtocol::Anthropic, messages.clone()).await;
     assert_eq!(
         body["messages"],
         json!([
@@ -109,7 +110,7 @@ async fn answers_come_back_with_their_text_and_anthropic_hears_which_failed() {
             ] },
         ])
     );
-    let body = sent(Speak::Gemini, messages).await;
+    let body = sent(TestProtocol::Gemini, messages).await;
     let parts = &body["contents"][2]["parts"];
     assert_eq!(parts[0]["functionResponse"]["name"], "add");
     assert_eq!(parts[1]["functionResponse"]["response"]["content"], "no such");
@@ -124,37 +125,37 @@ async fn files_reach_every_family() {
             UserPart::File { media_type, data: data.clone() },
         ])]
     };
-    for speak in ALL {
+    for protocol in ALL {
         for data in [FileData::Base64("QUJD".into()), FileData::Url("https://host.example/p.png".to_owned())]
         {
-            let body = sent(speak, files(&data)).await.to_string();
+            let body = sent(protocol, files(&data)).await.to_string();
             let want = match &data {
                 FileData::Base64(_) => "QUJD",
                 FileData::Url(_) => "https://host.example/p.png",
             };
-            assert!(body.contains(want), "{speak:?} {data:?}: {body}");
+            assert!(body.contains(want), "{protocol:?} {data:?}: {body}");
         }
     }
 }
 
-/// Answers with a call and thoughts; then the messages that a turn makes of it, sent to another question.
-async fn round(speak: Speak, first: ScriptedReply, to: Speak) -> (Heard, Value) {
+/// Responds with a call and reasoning, and sends the resulting messages with the next request.
+async fn round(protocol: TestProtocol, first: ScriptedReply, to: TestProtocol) -> (ReceivedResponse, Value) {
     let scripted = ScriptedModel::start().await;
     scripted.queue_replies([first, ScriptedReply::text("done")]);
-    let heard = ask(&model(&scripted, speak), hello()).await;
+    let response = ask(&model(&scripted, protocol), hello()).await;
     let made = AssistantMessage {
-        text: heard.text.clone(),
-        calls: heard.calls.clone(),
-        vendor_state: heard.end().vendor_state.clone(),
+        text: response.text.clone(),
+        calls: response.calls.clone(),
+        vendor_state: response.end().vendor_state.clone(),
     };
-    let answers = heard.calls.iter().map(|call| answer(&call.id, "1", false)).collect();
+    let answers = response.calls.iter().map(|call| answer(&call.id, "1", false)).collect();
     let messages = vec![
         ModelMessage::from_user_text("hello"),
         ModelMessage::Assistant(made),
         ModelMessage::Tools(answers),
     ];
     ask(&model(&scripted, to), ModelRequest { messages, ..hello() }).await;
-    (heard, scripted.requests()[1].body.clone())
+    (response, scripted.requests()[1].body.clone())
 }
 
 #[tokio::test]
@@ -165,8 +166,8 @@ async fn signed_thoughts_go_back_to_anthropic_as_they_came() {
         .and_signature("sig-1")
         .and_text("Let me see.")
         .and_call("add", json!({ "a": 1 }));
-    let (heard, body) = round(Speak::Anthropic, first.clone(), Speak::Anthropic).await;
-    let id = &heard.calls[0].id;
+    let (response, body) = round(TestProtocol::Anthropic, first.clone(), TestProtocol::Anthropic).await;
+    let id = &response.calls[0].id;
     assert_eq!(
         body["messages"][1]["content"],
         json!([
@@ -176,8 +177,8 @@ async fn signed_thoughts_go_back_to_anthropic_as_they_came() {
         ])
     );
     assert_eq!(body["messages"][2]["content"][0]["tool_use_id"], json!(id));
-    for other in [Speak::Compatible, Speak::Gemini] {
-        let (_, body) = round(Speak::Anthropic, first.clone(), other).await;
+    for other in [TestProtocol::Compatible, TestProtocol::Gemini] {
+        let (_, body) = round(TestProtocol::Anthropic, first.clone(), other).await;
         assert!(!body.to_string().contains("sig-1"), "another model gets none of it: {body}");
     }
 }
@@ -188,23 +189,23 @@ async fn signatures_of_calls_go_back_to_gemini_with_their_calls() {
         .and_signature("sig-1")
         .and_call("add", json!({ "a": 1 }))
         .and_call("now", json!({ "a": 2 }));
-    let (_, body) = round(Speak::Gemini, first.clone(), Speak::Gemini).await;
+    let (_, body) = round(TestProtocol::Gemini, first.clone(), TestProtocol::Gemini).await;
     let parts = body["contents"][1]["parts"].as_array().unwrap();
     let signed: Vec<_> = parts
         .iter()
         .map(|part| (part["functionCall"]["name"].as_str(), part["thoughtSignature"].as_str()))
         .collect();
     assert_eq!(signed, [(Some("add"), Some("sig-1")), (Some("now"), None)]);
-    let (_, body) = round(Speak::Gemini, first, Speak::Anthropic).await;
+    let (_, body) = round(TestProtocol::Gemini, first, TestProtocol::Anthropic).await;
     assert!(!body.to_string().contains("sig-1"), "{body}");
 }
 
 #[tokio::test]
 async fn thoughts_go_back_to_servers_that_showed_them() {
     let first = ScriptedReply::new().and_reasoning("hm").and_call("add", json!({ "a": 1 }));
-    let (_, body) = round(Speak::Compatible, first.clone(), Speak::Compatible).await;
+    let (_, body) = round(TestProtocol::Compatible, first.clone(), TestProtocol::Compatible).await;
     assert_eq!(body["messages"][1]["reasoning_content"], "hm");
-    let (_, body) = round(Speak::Compatible, first, Speak::OpenAi).await;
+    let (_, body) = round(TestProtocol::Compatible, first, TestProtocol::OpenAi).await;
     assert!(body["messages"][1].get("reasoning_content").is_none());
 }
 
@@ -212,13 +213,13 @@ async fn thoughts_go_back_to_servers_that_showed_them() {
 async fn a_tool_that_a_vendor_cannot_take_does_not_fail_the_request() {
     let schema = json!({ "type": "array" });
     let odd = toolyard_agent::model::ToolSpec { name: "odd".to_owned(), description: String::new(), schema };
-    for speak in ALL {
+    for protocol in ALL {
         let scripted = ScriptedModel::start().await;
         scripted.queue_replies([ScriptedReply::text("hi")]);
         let mut request = hello();
         request.tools.insert(0, Arc::new(odd.clone()));
-        assert_eq!(ask(&model(&scripted, speak), request).await.text, "hi");
+        assert_eq!(ask(&model(&scripted, protocol), request).await.text, "hi");
         let tools = scripted.requests()[0].body["tools"].to_string();
-        assert!(!tools.contains("\"odd\"") && tools.contains("\"add\""), "{speak:?} {tools}");
+        assert!(!tools.contains("\"odd\"") && tools.contains("\"add\""), "{protocol:?} {tools}");
     }
 }

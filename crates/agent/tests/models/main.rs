@@ -1,16 +1,12 @@
-//! Models against a scripted one over real HTTP, in each protocol that we speak.
+//! Models against a scripted server over real HTTP, in each protocol.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "a test fails where something is not as it should be"
-)]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails with a panic")]
 
 mod ask;
 mod calls;
+mod discovery;
 mod ends;
 mod errors;
 mod history;
-mod look;
 mod scorer;
 mod support;

@@ -1,4 +1,4 @@
-//! llama.cpp's server as a scorer, and what is none.
+//! llama.cpp's server as a scorer, and servers that are none.
 
 use serde_json::{Value, json};
 use toolyard_agent::{
@@ -59,10 +59,14 @@ async fn a_completion_says_whether_it_came_to_its_end() {
 }
 
 #[tokio::test]
-async fn whatever_is_no_such_server_is_told() {
+async fn other_servers_are_rejected_with_a_reason() {
     let cases = [
         (None, ModelErrorKind::Unknown, "tiny"),
-        (Some(json!({ "choices": [] })), ModelErrorKind::Broken, "does not speak as llama.cpp's server does"),
+        (
+            Some(json!({ "choices": [] })),
+            ModelErrorKind::Broken,
+            "does not respond as llama.cpp's server does",
+        ),
         (Some(json!({ "tokens": [1, 2, 3] })), ModelErrorKind::Broken, "tiny"),
         (Some(json!({ "tokens": [1], "x": "y".repeat(1024 * 1024) })), ModelErrorKind::Broken, "tiny"),
     ];

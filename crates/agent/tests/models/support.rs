@@ -1,4 +1,4 @@
-//! What the tests share: models that speak to a scripted one, and what was heard in a form that can be compared.
+//! Shared by the tests: models that talk to a scripted server, and received events in a comparable form.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,18 +15,19 @@ use toolyard_core::ports::SystemIds;
 use toolyard_protocol::secret::SecretText;
 use toolyard_testkit::model::ScriptedModel;
 
-/// A protocol, by the place whose name means it.
+/// A protocol, and the provider name that selects it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Speak {
+pub(crate) enum TestProtocol {
     OpenAi,
     Compatible,
     Anthropic,
     Gemini,
 }
 
-pub(crate) const ALL: [Speak; 4] = [Speak::OpenAi, Speak::Compatible, Speak::Anthropic, Speak::Gemini];
+pub(crate) const ALL: [TestProtocol; 4] =
+    [TestProtocol::OpenAi, TestProtocol::Compatible, TestProtocol::Anthropic, TestProtocol::Gemini];
 
-impl Speak {
+impl TestProtocol {
     pub(crate) fn place(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
@@ -41,15 +42,15 @@ impl Speak {
     }
 }
 
-/// Short waits, for tests in which something fails.
+/// Short timeouts, for tests in which something fails.
 pub(crate) fn quick() -> RequestPolicy {
     let none = Duration::ZERO;
     RequestPolicy { backoff: none, retries: 2, ..RequestPolicy::default() }
 }
 
 pub(crate) fn models(url: &str, bounds: RequestPolicy) -> ModelCatalog {
-    let endpoints = ALL.map(|speak| ModelEndpoint {
-        name: speak.place().to_owned(),
+    let endpoints = ALL.map(|protocol| ModelEndpoint {
+        name: protocol.place().to_owned(),
         url: url.parse().unwrap(),
         key: Some(SecretText::new("the-key")),
         calling: None,
@@ -63,13 +64,13 @@ pub(crate) fn models(url: &str, bounds: RequestPolicy) -> ModelCatalog {
     ModelCatalog::new(settings, KeyEnvironment::empty(), Arc::new(SystemIds)).unwrap()
 }
 
-/// The model that speaks so at that URL.
-pub(crate) fn at(url: &str, speak: Speak, bounds: RequestPolicy) -> Arc<dyn Model> {
-    models(url, bounds).get(&speak.name().parse().unwrap()).unwrap()
+/// The model with this protocol at that URL.
+pub(crate) fn at(url: &str, protocol: TestProtocol, bounds: RequestPolicy) -> Arc<dyn Model> {
+    models(url, bounds).get(&protocol.name().parse().unwrap()).unwrap()
 }
 
-pub(crate) fn model(scripted: &ScriptedModel, speak: Speak) -> Arc<dyn Model> {
-    at(&scripted.url(), speak, quick())
+pub(crate) fn model(scripted: &ScriptedModel, protocol: TestProtocol) -> Arc<dyn Model> {
+    at(&scripted.url(), protocol, quick())
 }
 
 pub(crate) fn tool(name: &str) -> Arc<ToolSpec> {
@@ -85,12 +86,12 @@ pub(crate) fn hello() -> ModelRequest {
     }
 }
 
-/// All that was heard.
+/// Everything that was received.
 #[derive(Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct ReceivedResponse {
     pub(crate) text: String,
     pub(crate) reasoning: String,
-    /// The pieces of each call that were heard before it was whole, by id.
+    /// The parts of each call that were received before it was complete, by id.
     pub(crate) begun: Vec<(String, String, String)>,
     pub(crate) calls: Vec<ModelToolCall>,
     pub(crate) bad: Vec<BadCall>,
@@ -98,7 +99,7 @@ pub(crate) struct Heard {
     pub(crate) error: Option<ModelError>,
 }
 
-impl Heard {
+impl ReceivedResponse {
     /// Names and arguments.
     pub(crate) fn called(&self) -> Vec<(&str, &str)> {
         self.calls.iter().map(|call| (call.name.as_str(), call.arguments.get())).collect()
@@ -109,31 +110,34 @@ impl Heard {
     }
 }
 
-pub(crate) async fn hear(mut stream: ModelStream) -> Heard {
-    let mut heard = Heard::default();
+pub(crate) async fn receive(mut stream: ModelStream) -> ReceivedResponse {
+    let mut response = ReceivedResponse::default();
     while let Some(event) = stream.next().await {
-        assert!(heard.end.is_none() && heard.error.is_none(), "something came after the end: {event:?}");
+        assert!(
+            response.end.is_none() && response.error.is_none(),
+            "something came after the end: {event:?}"
+        );
         match event {
-            Ok(ModelEvent::Text(text)) => heard.text.push_str(&text),
-            Ok(ModelEvent::Reasoning(text)) => heard.reasoning.push_str(&text),
-            Ok(ModelEvent::CallBegins { id, name }) => heard.begun.push((id, name, String::new())),
+            Ok(ModelEvent::Text(text)) => response.text.push_str(&text),
+            Ok(ModelEvent::Reasoning(text)) => response.reasoning.push_str(&text),
+            Ok(ModelEvent::CallBegins { id, name }) => response.begun.push((id, name, String::new())),
             Ok(ModelEvent::CallText { id, text }) => {
-                let begun = heard.begun.iter_mut().find(|begun| begun.0 == id);
+                let begun = response.begun.iter_mut().find(|begun| begun.0 == id);
                 begun.expect("text only after its call began").2.push_str(&text);
             }
-            Ok(ModelEvent::Call(call)) => heard.calls.push(call),
-            Ok(ModelEvent::BadCall(bad)) => heard.bad.push(bad),
-            Ok(ModelEvent::End(end)) => heard.end = Some(end),
-            Err(error) => heard.error = Some(error),
+            Ok(ModelEvent::Call(call)) => response.calls.push(call),
+            Ok(ModelEvent::BadCall(bad)) => response.bad.push(bad),
+            Ok(ModelEvent::End(end)) => response.end = Some(end),
+            Err(error) => response.error = Some(error),
         }
     }
-    heard
+    response
 }
 
-/// Asks and hears all; an error before the first token is an error like the others.
-pub(crate) async fn ask(model: &Arc<dyn Model>, request: ModelRequest) -> Heard {
+/// Asks and receives everything. An error before the first token counts like later ones.
+pub(crate) async fn ask(model: &Arc<dyn Model>, request: ModelRequest) -> ReceivedResponse {
     match model.ask(request).await {
-        Ok(stream) => hear(stream).await,
-        Err(error) => Heard { error: Some(error), ..Heard::default() },
+        Ok(stream) => receive(stream).await,
+        Err(error) => ReceivedResponse { error: Some(error), ..ReceivedResponse::default() },
     }
 }

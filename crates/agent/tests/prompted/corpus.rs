@@ -1,5 +1,5 @@
-//! Every form with its expected outcome, however the stream is cut. `tests/corpus/<family>/<case>.txt` is a reply,
-//! the JSON next to it what must come out.
+//! Every format with its expected result, however the stream is cut. `tests/corpus/<family>/<case>.txt` is a reply, and
+//! the JSON file next to it is the expected result.
 
 use std::{fs, path::Path};
 
@@ -12,7 +12,7 @@ use toolyard_agent::{
 
 /// Up to this size, every pair of cuts is tried.
 const SMALL: usize = 48;
-/// Random ways to cut a larger one.
+/// Random cuts of a larger one.
 const CUTS: usize = 200;
 /// Fewest cases of a family.
 const FEWEST: usize = 5;
@@ -135,13 +135,13 @@ fn random(rng: &mut TestRng) -> usize {
     rng.next_u32() as usize
 }
 
-/// Whatever a reply loses at its end, no other call comes of it than those that it has whole.
+/// If a reply is cut anywhere, only its complete calls remain.
 #[test]
 fn a_cut_reply_never_makes_another_call() {
     for (name, reply, expected) in FAMILIES.iter().flat_map(|family| cases(family)) {
         let whole = parse_pieces([reply.as_str()], ModelStopReason::Done).calls;
         let whole: Vec<_> = whole.iter().map(|(_, name, arguments)| (name, value(arguments))).collect();
-        // A bare call with text behind it is text; without that text it is a call, and rightly.
+        // A bare call with text after it is text. Without that text it is a call.
         let is_text = expected["calls"] == json!([]) && expected["bad"] == json!([]);
         for at in (0..reply.len()).filter(|at| reply.is_char_boundary(*at)) {
             for stop in

@@ -1,4 +1,4 @@
-//! Replies that talk about calls and make none.
+//! Replies that talk about calls without making one.
 
 use toolyard_agent::{
     model::ModelStopReason,
@@ -45,7 +45,7 @@ fn cuts_change_nothing_here_either() {
     }
 }
 
-/// The rule has another side: a line that begins with a marker is a call, whatever stands before that line.
+/// The other side of the rule: a line that begins with a marker is a call, whatever precedes that line.
 #[test]
 fn a_call_on_its_own_line_is_one_behind_any_closed_example() {
     for reply in replies().into_iter().filter(|reply| !reply.starts_with("I never closed")) {

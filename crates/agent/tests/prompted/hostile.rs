@@ -1,4 +1,4 @@
-//! Replies that try to break the parser: no panic, no endless wait, no more memory than the bounds say.
+//! Replies that try to break the parser: no panic, no endless wait, no more memory than the limits allow.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,10 +11,10 @@ use toolyard_agent::{
 };
 
 const MIB: usize = 1024 * 1024;
-/// Very generous, for slow and busy machines: what is quadratic takes minutes.
+/// Very generous, for slow and busy machines: quadratic time would take minutes.
 const SOON: Duration = Duration::from_secs(30);
 
-/// Feeds one character at a time and keeps nothing.
+/// Feeds one character at a time and drops the events.
 fn feed(reply: &str) -> (usize, usize) {
     let began = tokio::time::Instant::now();
     let mut parser = ReplyParser::new(sample_tools(), Arc::new(CountingIds::default()));
@@ -44,7 +44,7 @@ fn a_mebibyte_of_openings_is_read_quickly() {
     }
 }
 
-/// Less of each, because there are many: what is quadratic takes long with it, too.
+/// Shorter, because there are many: quadratic time still shows.
 const MUCH: usize = MIB / 16;
 
 #[test]
@@ -149,7 +149,7 @@ fn much_behind_an_open_call_is_read_quickly() {
     }
 }
 
-/// The largest bodies that repair may get, and the forms that are worst for it.
+/// The largest bodies that are repaired, in the forms that are worst for it.
 #[test]
 fn repair_is_quick_on_the_largest_calls() {
     for piece in [
@@ -202,7 +202,7 @@ fn the_size_of_a_call_is_bounded() {
 #[test]
 fn the_depth_of_json_is_bounded() {
     let call = |depth: usize| {
-        // The envelope and the arguments are two levels themselves.
+        // The envelope and the arguments are two levels.
         let nested = format!("{}{}", "[".repeat(depth - 2), "]".repeat(depth - 2));
         format!("<tool>{{\"name\":\"read_file\",\"arguments\":{{\"lines\":{nested}}}}}</tool>")
     };

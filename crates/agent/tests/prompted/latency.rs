@@ -7,7 +7,7 @@ use toolyard_agent::prompted::{
     parse::{ParseEvent, ReplyParser},
 };
 
-/// What is shown after the last character of a text, and before the end of the reply.
+/// The text that is shown after the last character, before the end of the reply.
 fn shown(reply: &str) -> String {
     let mut parser = ReplyParser::new(sample_tools(), Arc::new(CountingIds::default()));
     let events = reply.chars().flat_map(|c| parser.push(c.encode_utf8(&mut [0; 4])));

@@ -1,4 +1,4 @@
-//! Calling tools by text, through the front door: replies in, events out.
+//! Calling tools by text, through the public API: replies in, events out.
 
 #![cfg(test)]
 

@@ -1,4 +1,4 @@
-//! `PromptedModel` around a model that says what the test wrote down.
+//! `PromptedModel` with a scripted model.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,14 +17,14 @@ use toolyard_agent::{
 type Item = Result<ModelEvent, ModelError>;
 
 #[derive(Debug)]
-struct Scripted {
+struct ScriptedInner {
     about: ModelInfo,
     answer: Mutex<Option<Result<Vec<Item>, ModelError>>>,
     asked: Mutex<Option<ModelRequest>>,
 }
 
 #[async_trait]
-impl Model for Scripted {
+impl Model for ScriptedInner {
     fn info(&self) -> &ModelInfo {
         &self.about
     }
@@ -36,7 +36,7 @@ impl Model for Scripted {
     }
 }
 
-fn trouble() -> ModelError {
+fn broken_error() -> ModelError {
     let text = "it broke off".to_owned();
     ModelError { kind: ModelErrorKind::Broken, text, cause: None, retry_after: None }
 }
@@ -64,7 +64,7 @@ async fn ask(
     request: ModelRequest,
 ) -> (Result<Vec<Item>, ModelError>, ModelRequest) {
     let about = ModelInfo { id: "local/small".to_owned(), calling: CallingMode::Native };
-    let inner = Arc::new(Scripted { about, answer: Mutex::new(Some(answer)), asked: Mutex::default() });
+    let inner = Arc::new(ScriptedInner { about, answer: Mutex::new(Some(answer)), asked: Mutex::default() });
     let model = PromptedModel::new(inner.clone(), Arc::new(CountingIds::default()));
     assert_eq!(model.info(), &ModelInfo { id: "local/small".to_owned(), calling: CallingMode::Prompted });
     let items = match model.ask(request).await {
@@ -84,8 +84,8 @@ fn says(pieces: &[&str], stop: ModelStopReason) -> Result<Vec<Item>, ModelError>
     Ok(texts.chain([Ok(ModelEvent::End(end))]).collect())
 }
 
-/// Events in one line each.
-fn told(items: &[Item]) -> Vec<String> {
+/// One line for each event.
+fn event_lines(items: &[Item]) -> Vec<String> {
     let line = |item: &Item| match item {
         Ok(ModelEvent::Text(text)) => format!("text {text}"),
         Ok(ModelEvent::Reasoning(text)) => format!("reasoning {text}"),
@@ -101,7 +101,7 @@ fn told(items: &[Item]) -> Vec<String> {
 }
 
 async fn events(answer: Result<Vec<Item>, ModelError>, choice: ToolChoice) -> Vec<String> {
-    told(&ask(answer, request(choice)).await.0.unwrap())
+    event_lines(&ask(answer, request(choice)).await.0.unwrap())
 }
 
 const CALL: &str = r#"<tool>{"name":"calculator","arguments":{"expression":"12*7"}}</tool>"#;
@@ -134,43 +134,43 @@ async fn words_stay_words() {
 async fn thoughts_pass_and_are_found() {
     let mut answer = says(&["<think>Hm.</think>\nYes."], ModelStopReason::Done).unwrap();
     answer.insert(0, Ok(ModelEvent::Reasoning("First.".to_owned())));
-    let told = events(Ok(answer), ToolChoice::Auto).await;
-    assert_eq!(told[..3], ["reasoning First.", "reasoning Hm.", "text Yes."]);
+    let event_lines = events(Ok(answer), ToolChoice::Auto).await;
+    assert_eq!(event_lines[..3], ["reasoning First.", "reasoning Hm.", "text Yes."]);
 }
 
 #[tokio::test]
-async fn bad_calls_are_told_and_want_another_step() {
+async fn bad_calls_are_reported_and_need_another_step() {
     let answer = says(&["<tool>{\"name\":\"nope\",\"arguments\":{}}</tool>"], ModelStopReason::Done);
-    let told = events(answer, ToolChoice::Auto).await;
-    assert_eq!(told[0], "bad Some(\"nope\"): there is no tool \"nope\"; there are: calculator");
-    assert!(told[1].starts_with("end Calls"), "{told:?}");
+    let event_lines = events(answer, ToolChoice::Auto).await;
+    assert_eq!(event_lines[0], "bad Some(\"nope\"): there is no tool \"nope\"; there are: calculator");
+    assert!(event_lines[1].starts_with("end Calls"), "{event_lines:?}");
 }
 
 #[tokio::test]
 async fn a_call_that_was_cut_by_length_is_not_made() {
     let answer = says(&[CALL.strip_suffix("</tool>").unwrap()], ModelStopReason::Length);
-    let told = events(answer, ToolChoice::Auto).await;
-    assert!(told[0].starts_with("bad Some(\"calculator\"): the call was cut off"), "{told:?}");
-    assert!(told[1].starts_with("end Length"), "{told:?}");
+    let event_lines = events(answer, ToolChoice::Auto).await;
+    assert!(event_lines[0].starts_with("bad Some(\"calculator\"): the call was cut off"), "{event_lines:?}");
+    assert!(event_lines[1].starts_with("end Length"), "{event_lines:?}");
 }
 
 #[tokio::test]
 async fn without_tools_a_call_is_a_bad_one() {
-    let told = events(says(&[CALL], ModelStopReason::Done), ToolChoice::None).await;
-    assert_eq!(told[0], "bad Some(\"calculator\"): no tool can be called now; answer in words");
+    let event_lines = events(says(&[CALL], ModelStopReason::Done), ToolChoice::None).await;
+    assert_eq!(event_lines[0], "bad Some(\"calculator\"): no tool can be called now; answer in words");
 }
 
 #[tokio::test]
 async fn errors_pass_and_what_was_held_back_is_shown() {
     let answer = vec![
         Ok(ModelEvent::Text("So\n  <to".to_owned())),
-        Err(trouble()),
+        Err(broken_error()),
         Ok(ModelEvent::Text("late".to_owned())),
     ];
     assert_eq!(events(Ok(answer), ToolChoice::Auto).await, ["text So\n", "text   <to", "error it broke off"]);
-    let answer = vec![Ok(ModelEvent::Text(CALL[..30].to_owned())), Err(trouble())];
+    let answer = vec![Ok(ModelEvent::Text(CALL[..30].to_owned())), Err(broken_error())];
     assert_eq!(events(Ok(answer), ToolChoice::Auto).await, ["error it broke off"], "no call and no bad call");
-    let (refused, _) = ask(Err(trouble()), request(ToolChoice::Auto)).await;
+    let (refused, _) = ask(Err(broken_error()), request(ToolChoice::Auto)).await;
     assert_eq!(refused.unwrap_err().kind, ModelErrorKind::Broken);
 }
 
@@ -219,12 +219,12 @@ async fn earlier_calls_and_results_are_text() {
     assert_eq!(parts, &[UserPart::Text(result.to_owned()), UserPart::Text("And?".to_owned())]);
 }
 
-/// What the model is told to write is what the parser reads.
+/// The parser reads the format that the prompt asks for.
 #[tokio::test]
 async fn the_example_of_the_prompt_is_a_call() {
     let (_, asked) = ask(says(&[], ModelStopReason::Done), request(ToolChoice::Auto)).await;
     let system = asked.system.unwrap();
     let example = system.lines().find(|line| line.starts_with("<tool>")).unwrap();
-    let told = events(says(&[example], ModelStopReason::Done), ToolChoice::Auto).await;
-    assert_eq!(told[0], r#"call call_ calculator {"expression":"..."}"#);
+    let event_lines = events(says(&[example], ModelStopReason::Done), ToolChoice::Auto).await;
+    assert_eq!(event_lines[0], r#"call call_ calculator {"expression":"..."}"#);
 }

@@ -1,4 +1,4 @@
-//! Nothing breaks the index, whatever tools and users say.
+//! Nothing breaks the index, whatever tools and users write.
 
 use proptest::prelude::*;
 use toolyard_agent::shortlist::{

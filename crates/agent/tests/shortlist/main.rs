@@ -1,4 +1,4 @@
-//! The shortlist from outside: what is found, what is picked, how good and how fast it is.
+//! The shortlist from outside: results, picks, quality and speed.
 
 #![cfg(test)]
 
@@ -13,10 +13,10 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use toolyard_agent::shortlist::{ToolDocument, ToolIndex, vectors::WordVectors};
 
-/// Names a directory of word vectors, for tests that need them.
+/// The variable with a directory of word vectors, for tests that need them.
 const VECTORS: &str = "TOOLYARD_WORD_VECTORS";
 
-/// The word vectors, or a line that says how to get them.
+/// The word vectors. If there are none, prints how to get them.
 fn vectors() -> Option<Arc<WordVectors>> {
     let usual = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/word-vectors"));
     let directory = std::env::var_os(VECTORS).map_or_else(usual, PathBuf::from);
@@ -57,7 +57,7 @@ fn document(key: usize, (name, app_name, description, phrases): Sample) -> ToolD
     ToolDocument { key, name, app_name, description, phrases: phrases.to_vec(), ..ToolDocument::default() }
 }
 
-/// The samples, each with ten times its place as key.
+/// The samples. The key of each is ten times its position.
 fn sample() -> ToolIndex {
     ToolIndex::build((0..).zip(SAMPLES).map(|(at, tool)| document(at * 10, tool)), None)
 }

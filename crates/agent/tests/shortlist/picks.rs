@@ -1,10 +1,10 @@
-//! What a model gets to see.
+//! Which tools a model is offered.
 
 use toolyard_agent::shortlist::{ToolDocument, ToolIndex, ToolQuery, pick_tools};
 
 use crate::sample;
 
-/// Ten apps with ten tools each; key is app times ten plus tool.
+/// Ten apps with ten tools each. The key is app times ten plus tool.
 fn hundred() -> ToolIndex {
     let names: Vec<String> =
         (0..100).map(|key| format!("do_{}_{}", word(key / 10), word(key % 10))).collect();

@@ -1,4 +1,5 @@
-//! The share of right tools that is found. The floors are a little below what was measured, so that a step back shows.
+//! The share of expected tools that is found. The floors are a little below the measured values, so that a regression
+//! shows.
 
 use std::{fs::File, io::BufReader, path::Path, sync::Arc};
 

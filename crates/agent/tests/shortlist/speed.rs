@@ -1,4 +1,4 @@
-//! How fast it is. `cargo test --release -p toolyard-agent --test shortlist speed -- --ignored --nocapture`
+//! Speed. `cargo test --release -p toolyard-agent --test shortlist speed -- --ignored --nocapture`
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use toolyard_agent::shortlist::{DEFAULT_LIMIT, ToolDocument, ToolIndex, ToolQuer
 
 use crate::{clock, vectors};
 
-/// A slow but good enough source of variety.
+/// A simple random source.
 struct Dice(u64);
 
 impl Dice {
@@ -15,7 +15,7 @@ impl Dice {
         (self.0 >> 33) as usize % limit
     }
 
-    /// Words of a vocabulary in which few words are frequent, as in any language.
+    /// Words from a vocabulary with few frequent words, as in any language.
     fn words(&mut self, count: usize) -> String {
         let word = |dice: &mut Self| {
             let rank = dice.below(20_000) * dice.below(20_000) / 20_000;
@@ -79,7 +79,7 @@ fn speed_of_building_and_searching() {
                     .map(|_| {
                         let (text, recent) = (dice.words(words), dice.words(80));
                         let query = ToolQuery { text: &text, recent: vec![&recent] };
-                        // The best of three: what else runs on the machine is not what is measured.
+                        // The best of three, because other programs run on the machine.
                         let mut once = || {
                             let start = now();
                             assert_eq!(

@@ -1,5 +1,5 @@
-//! Runs one handler on a task of its own: a panic ends the call and not the app, and a caller who goes away is told to the
-//! handler before its future is dropped.
+//! Runs one handler on its own task. A panic ends the call, not the app. If the caller disconnects, the handler is notified
+//! before its future is dropped.
 
 use std::panic::AssertUnwindSafe;
 
@@ -19,16 +19,16 @@ use crate::{
     tool::{CallFailure, HandlerOutcome, ToolContext, ToolReply},
 };
 
-/// A call and whoever answers it.
+/// A call and its handler.
 pub(super) struct HandlerCall<T> {
-    /// For people: which tool, prompt or resource.
+    /// Names the tool, prompt or resource in messages.
     pub(super) what: String,
     pub(super) call: Option<CallId>,
     pub(super) handler: BoxFuture<'static, Result<T, CallFailure>>,
 }
 
 impl HandlerCall<ToolReply> {
-    /// The registered tool of that name, else the old-style function.
+    /// The registered tool of that name, or else the fallback handler.
     pub(super) fn for_tool(
         app: &AppServer,
         call: ReceivedToolCall,
@@ -50,7 +50,7 @@ impl HandlerCall<ToolReply> {
 }
 
 impl<T: Send + 'static> HandlerCall<T> {
-    /// Sets the handler to work.
+    /// Starts the handler.
     pub(super) fn start(
         self,
         app: &AppServer,
@@ -69,26 +69,26 @@ impl<T: Send + 'static> HandlerCall<T> {
             };
             let outcome = tokio::select! {
                 outcome = AssertUnwindSafe(self.handler).catch_unwind() => outcome.unwrap_or_else(|_| Err(panic_failure(&self.what))),
-                () = given_up => Err(CallFailure::new(ErrorCode::Cancelled, "the caller went away".to_owned())),
+                () = given_up => Err(CallFailure::new(ErrorCode::Cancelled, "the caller disconnected".to_owned())),
             };
             let code = outcome.as_ref().map_or_else(|failure| failure.code, |_| "OK");
-            let millis = began.elapsed().as_millis();
+            let duration_ms = began.elapsed().as_millis();
             let call = self.call.as_ref().map_or("-", CallId::as_str);
-            tracing::info!(call.id = call, code, duration_ms = millis, "{}: {code}", self.what);
+            tracing::info!(call.id = call, handler = self.what, code, duration_ms, "handler finished");
             drop(room);
-            // Nobody waits for the outcome of a call that was cancelled.
+            // A cancelled call has no receiver any more.
             let _ = done.send(outcome);
         });
         RunningHandler { progress, outcome, _cancel_on_drop: guard }
     }
 }
 
-/// What the panic said is in the log of its thread; it is nothing for strangers.
+/// The panic message is in the app's log. It is not sent to callers.
 fn panic_failure(what: &str) -> CallFailure {
     CallFailure::from_handler(format!("the {what} failed unexpectedly; the log of the app says more"))
 }
 
-/// A handler at work. Dropping it cancels the call.
+/// A running handler. Dropping it cancels the call.
 pub(super) struct RunningHandler<T> {
     progress: mpsc::Receiver<CallProgress>,
     outcome: oneshot::Receiver<Result<T, CallFailure>>,
@@ -96,18 +96,18 @@ pub(super) struct RunningHandler<T> {
 }
 
 impl<T> RunningHandler<T> {
-    /// The next word of the handler. Progress that was told before the end comes before it.
+    /// The next event of the handler. Progress reported before the end comes first.
     pub(super) async fn next(&mut self) -> HandlerEvent<T> {
         tokio::select! {
             biased;
             Some(progress) = self.progress.recv() => HandlerEvent::Progress(progress),
             outcome = &mut self.outcome => {
-                HandlerEvent::Done(outcome.unwrap_or_else(|_| Err(CallFailure::from_handler("the call ended without an outcome"))))
+                HandlerEvent::Done(outcome.unwrap_or_else(|_| Err(CallFailure::from_handler("the call ended without a result"))))
             }
         }
     }
 
-    /// How it ended. Progress on the way is nothing to whoever only waits for that.
+    /// Waits for the outcome and ignores progress.
     pub(super) async fn wait(mut self) -> Result<T, CallFailure> {
         loop {
             if let HandlerEvent::Done(outcome) = self.next().await {
@@ -117,7 +117,7 @@ impl<T> RunningHandler<T> {
     }
 }
 
-/// What comes out of a running call.
+/// An event of a running handler.
 pub(super) enum HandlerEvent<T> {
     Progress(CallProgress),
     Done(Result<T, CallFailure>),

@@ -1,4 +1,4 @@
-//! `GET /health`: the platform asks whether the app is there.
+//! `GET /health`: the platform checks whether the app is available.
 
 use axum::{extract::State, response::Response};
 use http::StatusCode;

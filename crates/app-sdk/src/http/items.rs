@@ -1,4 +1,4 @@
-//! `POST /prompt` and `POST /resource`: the platform asks for a prompt or a resource. The answer is one JSON object.
+//! `POST /prompt` and `POST /resource`: the platform requests a prompt or a resource. The response is one JSON object.
 
 use axum::{
     extract::{Request, State},
@@ -46,7 +46,7 @@ async fn get_prompt(app: &AppServer, request: Request) -> Result<Box<RawValue>, 
 async fn read_resource(app: &AppServer, request: Request) -> Result<Box<RawValue>, CallFailure> {
     let (headers, body) = request::read_request(app, request).await?;
     let ResourceRequest { uri, context } = parse_body(&body)?;
-    // A resource under its own URI is meant before one that a template happens to fit.
+    // A resource with this exact URI takes precedence over a template that matches it.
     let (templates, resources): (Vec<_>, Vec<_>) =
         app.shared().resources.iter().partition(|resource| resource.is_template());
     let mut candidates = resources.into_iter().chain(templates);
@@ -61,11 +61,12 @@ async fn read_resource(app: &AppServer, request: Request) -> Result<Box<RawValue
 }
 
 fn parse_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, CallFailure> {
-    serde_json::from_slice(body)
-        .map_err(|error| CallFailure::new(ErrorCode::InvalidRequest, format!("not such a request: {error}")))
+    serde_json::from_slice(body).map_err(|error| {
+        CallFailure::new(ErrorCode::InvalidRequest, format!("invalid request body: {error}"))
+    })
 }
 
-/// Sets the handler to work, in the same bounds as a tool's.
+/// Runs the handler with the same limits as a tool.
 async fn run_handler(
     app: &AppServer,
     headers: &HeaderMap,
@@ -79,7 +80,7 @@ async fn run_handler(
     let facts = tool::call_facts(headers, context.user_id, call.clone(), context.timestamp);
     let cx = ToolContext::new(facts, app.sessions().clone(), None, cancel.clone());
     let work = HandlerCall { what, call, handler: handler(cx) };
-    let (_nobody, progress) = progress_channel();
+    let (_unused, progress) = progress_channel();
     work.start(app, progress, cancel, room).wait().await
 }
 

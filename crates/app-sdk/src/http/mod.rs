@@ -1,4 +1,4 @@
-//! The routes that every app has.
+//! The HTTP routes of an app.
 
 mod call;
 mod health;
@@ -45,7 +45,7 @@ fn json_response(status: StatusCode, body: &impl Serialize) -> Response {
     respond(status, "application/json", to_raw(body).get().to_owned())
 }
 
-/// The form in which webhooks and settings are refused.
+/// The error format of webhooks and settings.
 fn refusal_response(status: StatusCode, message: String) -> Response {
     json_response(status, &WebhookReply { status: WebhookStatus::Error, message: Some(message) })
 }

@@ -1,4 +1,4 @@
-//! Reads a request and checks that the platform has sent it.
+//! Reads a request and checks that it comes from the platform.
 
 use std::error::Error;
 
@@ -13,14 +13,14 @@ use crate::{
     server::AppServer,
 };
 
-/// Why a request is not looked at.
+/// Why a request is rejected.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum RequestRejection {
     #[error("expected a JSON body: send the header content-type: application/json")]
     NotJson,
     #[error("the body is larger than {MAX_BODY_BYTES} bytes")]
     TooLarge,
-    #[error("the body did not arrive whole")]
+    #[error("the body is incomplete")]
     Broken,
     #[error(transparent)]
     NotSigned(#[from] SignatureError),
@@ -37,13 +37,13 @@ impl RequestRejection {
     }
 }
 
-/// The headers and the body of a request, in bounds and signed.
+/// The headers and the body of a request, after checking its size and signature.
 pub(super) async fn read_request(
     app: &AppServer,
     request: Request,
 ) -> Result<(HeaderMap, Bytes), RequestRejection> {
     let (head, body) = request.into_parts();
-    // Also keeps web pages out: a browser asks before it sends JSON to somebody else's server.
+    // Also keeps web pages out: a browser sends a CORS preflight before it sends JSON to another origin.
     if !header_text(&head.headers, &header::CONTENT_TYPE).is_some_and(is_json) {
         return Err(RequestRejection::NotJson);
     }
@@ -66,7 +66,7 @@ fn check_signature(app: &AppServer, headers: &HeaderMap, body: &[u8]) -> Result<
     )
 }
 
-/// A header that is a text.
+/// The value of a header as text.
 pub(super) fn header_text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }

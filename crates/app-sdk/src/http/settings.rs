@@ -1,4 +1,4 @@
-//! `POST /settings`: the user has changed settings. Comes besides the message over the socket.
+//! `POST /settings`: the user has changed settings. Sent in addition to the message over the socket.
 
 use axum::{
     extract::{Request, State},
@@ -35,7 +35,7 @@ pub(super) async fn post_settings(State(app): State<AppServer>, request: Request
     let new: NewSettings = match serde_json::from_slice(&body) {
         Ok(new) => new,
         Err(error) => {
-            return refusal_response(StatusCode::BAD_REQUEST, format!("not a change of settings: {error}"));
+            return refusal_response(StatusCode::BAD_REQUEST, format!("invalid settings update: {error}"));
         }
     };
     let session = app.sessions().find(&new.user_id_for_settings);

@@ -1,5 +1,5 @@
-//! `POST /tool`: the platform calls a tool. The answer is one JSON object, or lines where the platform takes them and the
-//! handler has told of progress.
+//! `POST /tool`: the platform calls a tool. The response is one JSON object, or lines if the platform accepts them and the
+//! handler reports progress.
 
 use axum::{
     body::Body,
@@ -38,7 +38,7 @@ pub(super) async fn post_tool(State(app): State<AppServer>, request: Request) ->
     }
 }
 
-/// Reads the call and sets its handler to work.
+/// Reads the call and starts its handler.
 async fn begin_call(app: &AppServer, request: Request) -> Result<RunningHandler<ToolReply>, CallFailure> {
     let (headers, body) = request::read_request(app, request).await?;
     let call = ReceivedToolCall::parse(&body)
@@ -52,17 +52,20 @@ async fn begin_call(app: &AppServer, request: Request) -> Result<RunningHandler<
     Ok(work.start(app, progress, cancel, room))
 }
 
-/// A place among the calls under way.
+/// Takes one of the call permits.
 pub(super) fn acquire_call_room(app: &AppServer) -> Result<OwnedSemaphorePermit, CallFailure> {
     app.shared().call_room.clone().try_acquire_owned().map_err(|_| {
-        CallFailure::new(ErrorCode::Overloaded, "this app has all the calls that it can handle".to_owned())
+        CallFailure::new(
+            ErrorCode::Overloaded,
+            "this app has reached its limit of concurrent calls".to_owned(),
+        )
     })
 }
 
 impl From<RequestRejection> for CallFailure {
     fn from(rejected: RequestRejection) -> Self {
         let code = match rejected {
-            // The table of codes is for calls; this is not one yet.
+            // The error codes are for calls, and this is not a call yet.
             RequestRejection::NotSigned(_) => "UNAUTHORIZED",
             RequestRejection::NotJson | RequestRejection::TooLarge | RequestRejection::Broken => {
                 ErrorCode::InvalidRequest.as_str()
@@ -84,7 +87,7 @@ fn call_context(
     ToolContext::new(facts, app.sessions().clone(), progress, cancel.clone())
 }
 
-/// What a request says of itself, for an app that was not started for it.
+/// The facts in a request's headers and context, for an app that was not started for the call.
 pub(super) fn call_facts(
     headers: &HeaderMap,
     user: UserId,
@@ -109,19 +112,19 @@ fn takes_lines(headers: &HeaderMap) -> bool {
         .any(|accepted| accepted.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(NDJSON))
 }
 
-/// Waits for the first word of the handler, which decides the form.
+/// Waits for the first event of the handler, which decides the format of the response.
 async fn handler_response(mut running: RunningHandler<ToolReply>) -> Response {
     match running.next().await {
         HandlerEvent::Done(outcome) => outcome_response(outcome),
         first @ HandlerEvent::Progress(_) => {
             let lines =
-                futures_util::stream::unfold((Some(first), Some(running)), |(said, running)| async move {
+                futures_util::stream::unfold((Some(first), Some(running)), |(event, running)| async move {
                     let mut running = running?;
-                    let said = match said {
-                        Some(said) => said,
+                    let event = match event {
+                        Some(event) => event,
                         None => running.next().await,
                     };
-                    let (bytes, running) = match said {
+                    let (bytes, running) = match event {
                         HandlerEvent::Progress(progress) => {
                             (encode_line(&ResponseLine::Progress(&progress)), Some(running))
                         }

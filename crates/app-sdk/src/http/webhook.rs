@@ -21,7 +21,7 @@ pub(super) async fn post_webhook(State(app): State<AppServer>, request: Request)
     match WebhookRequest::parse(&String::from_utf8_lossy(&body)) {
         Ok(WebhookRequest::Session(request)) => {
             if let Err(error) = start_session(&app, request).await {
-                tracing::warn!(%error, "a session did not start");
+                tracing::warn!(%error, "session did not start");
                 return refusal_response(status_of(&error), format!("Failed to connect: {error}"));
             }
         }

@@ -1,8 +1,8 @@
-//! Prompts and resources: a definition and the function that answers. MCP clients list and read them; assistants that only
-//! call tools never see them.
+//! Prompts and resources: a definition and a handler. MCP clients list and read them; assistants that only call tools never see
+//! them.
 //!
-//! They are answered without a session: the platform wakes nobody for them, so
-//! [`ToolContext::session`](crate::ToolContext::session) is there only if the user has the app open anyway.
+//! They need no session: the platform does not wake the app for them, so
+//! [`ToolContext::session`](crate::ToolContext::session) returns a session only if the user already has the app open.
 
 mod prompt;
 mod prompt_reply;
@@ -24,10 +24,10 @@ pub use prompt_reply::{PromptReply, PromptRole};
 pub use resource::{Resource, ResourceBuilder, create_resource, create_resource_template};
 pub use resource_reply::ResourceReply;
 
-/// What becomes of a request: the body of the answer.
+/// The future of a handler. It returns the body of the response.
 pub(crate) type ItemFuture = BoxFuture<'static, Result<Box<RawValue>, CallFailure>>;
 
-/// A prompt or a resource that cannot be offered, with everything that is wrong with it.
+/// Why a prompt or a resource is invalid, with every problem.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the {what} `{name}` cannot be built: {}", problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("; "))]
 pub struct InvalidItem {
@@ -35,11 +35,11 @@ pub struct InvalidItem {
     pub what: &'static str,
     /// The name or URI that was given.
     pub name: String,
-    /// Each place that is wrong.
+    /// Every problem that was found.
     pub problems: Vec<Problem>,
 }
 
-/// Checks a definition as the platform does. `problems` are those that only this side can see.
+/// Checks a definition as the platform does. `problems` are those that only the SDK can detect.
 fn check_definition(
     kind: ItemKind,
     name: &str,

@@ -1,4 +1,4 @@
-//! A prompt: text that a user picks, filled in by the app.
+//! A prompt: a text template that a user picks and the app fills in.
 
 use std::{fmt, fmt::Display, future::Future, sync::Arc};
 
@@ -27,7 +27,7 @@ impl Prompt {
         &self.name
     }
 
-    /// What the platform is told about the prompt.
+    /// The definition, as the platform sees it.
     pub fn definition(&self) -> &RawValue {
         &self.definition
     }
@@ -39,9 +39,9 @@ impl fmt::Debug for Prompt {
     }
 }
 
-/// A prompt whose arguments are a type with text fields: `String`, `Option<String>`, or an enum of words, because MCP
-/// clients send nothing else. Doc comments on the fields become the descriptions that the user reads; what is no `Option`
-/// is required.
+/// Creates a prompt. Its arguments are a type with text fields: `String`, `Option<String>`, or an enum of strings, because MCP
+/// clients send nothing else. Doc comments on the fields become the descriptions that the user reads. A field that is not an
+/// `Option` is required.
 ///
 /// ```
 /// use schemars::JsonSchema;
@@ -84,7 +84,7 @@ where
     PromptBuilder { written, problems, get }
 }
 
-/// A prompt in the making; [`build`](Self::build) ends it.
+/// Builds a [`Prompt`].
 #[must_use = "call `build` and add the prompt to the app"]
 pub struct PromptBuilder {
     written: PromptDefinition,
@@ -111,13 +111,13 @@ struct PromptArgument {
 }
 
 impl PromptBuilder {
-    /// The name for people.
+    /// Sets the display name.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.written.title = Some(title.into());
         self
     }
 
-    /// Checks the definition: the name has no colon, arguments are texts, and every bound is kept.
+    /// Checks and builds the prompt: the name has no colon, arguments are texts, and all limits are met.
     pub fn build(self) -> Result<Prompt, InvalidItem> {
         let name = self.written.name.as_str();
         let definition = check_definition(ItemKind::Prompt, name, to_raw(&self.written), self.problems)?;
@@ -144,7 +144,7 @@ fn arguments_of(schema: &Value, problems: &mut Vec<Problem>) -> Vec<PromptArgume
     properties.map(argument).collect()
 }
 
-/// Whether a text fits the schema, and nothing else but null does.
+/// Whether the schema accepts only strings and null.
 fn is_text(schema: &Value) -> bool {
     let word = |kind: &Value| kind == "string" || kind == "null";
     match (&schema["type"], schema["anyOf"].as_array().or(schema["oneOf"].as_array())) {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_client_could_send_is_refused() {
+    fn arguments_that_are_not_text_are_refused() {
         let error = prompt::<Wrong>("a:b").build().unwrap_err();
         let places: Vec<_> = error.problems.iter().map(|problem| problem.path.as_str()).collect();
         assert_eq!(places, ["prompt.arguments.count", "prompt.arguments.list", "prompt.name"]);

@@ -1,9 +1,9 @@
-//! What a prompt's handler gives back: messages to begin a conversation with.
+//! The result of a prompt's handler: messages that start a conversation.
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Who says a message of a prompt.
+/// The author of a prompt message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PromptRole {
@@ -13,7 +13,7 @@ pub enum PromptRole {
     Assistant,
 }
 
-/// The messages of a prompt. A text alone is one message of the user.
+/// The messages of a prompt. A text converts into one user message.
 ///
 /// ```
 /// use toolyard_app_sdk::PromptReply;
@@ -34,28 +34,28 @@ struct PromptMessage {
 }
 
 impl PromptReply {
-    /// No message yet.
+    /// A reply without messages.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a text of the user.
+    /// Adds a user message.
     pub fn user(self, text: impl Into<String>) -> Self {
         self.content(PromptRole::User, json!({ "type": "text", "text": text.into() }))
     }
 
-    /// Adds a text of the assistant.
+    /// Adds an assistant message.
     pub fn assistant(self, text: impl Into<String>) -> Self {
         self.content(PromptRole::Assistant, json!({ "type": "text", "text": text.into() }))
     }
 
-    /// Adds any MCP content block: an image, an embedded resource.
+    /// Adds a message with any MCP content block, such as an image or an embedded resource.
     pub fn content(mut self, role: PromptRole, content: Value) -> Self {
         self.messages.push(PromptMessage { role, content });
         self
     }
 
-    /// Says what the messages are for.
+    /// Describes the messages.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self

@@ -1,4 +1,4 @@
-//! A resource: something to read under a URI, or under every URI of a template.
+//! A resource: content under a URI, or under every URI that matches a template.
 
 use std::{fmt, fmt::Display, future::Future, sync::Arc};
 
@@ -13,7 +13,7 @@ use crate::tool::{CallFailure, ToolContext};
 type ResourceHandler = Arc<dyn Fn(Map<String, Value>, ToolContext) -> ResourceFuture + Send + Sync>;
 type ResourceFuture = BoxFuture<'static, Result<ResourceReply, CallFailure>>;
 
-/// A resource, or a template of resources, that is ready to be added to an app. Cheap to clone.
+/// A resource or resource template that is ready to be added to an app. Cheap to clone.
 #[derive(Clone)]
 pub struct Resource {
     uri: Arc<str>,
@@ -30,7 +30,7 @@ impl Resource {
         &self.uri
     }
 
-    /// What the platform is told about the resource.
+    /// The definition, as the platform sees it.
     pub fn definition(&self) -> &RawValue {
         &self.definition
     }
@@ -39,7 +39,7 @@ impl Resource {
         self.kind == ItemKind::Template
     }
 
-    /// The values that the URI has where the template has names; none where it is another resource.
+    /// The values of the template variables. `None` if the URI does not match.
     pub(crate) fn match_uri(&self, uri: &str) -> Option<Map<String, Value>> {
         self.template.extract_values(uri)
     }
@@ -61,7 +61,7 @@ impl fmt::Debug for Resource {
     }
 }
 
-/// A resource under one URI, with a scheme of the app's own choice.
+/// Creates a resource under one URI. The app chooses the scheme.
 ///
 /// ```
 /// use toolyard_app_sdk::{ToolContext, create_resource};
@@ -93,9 +93,9 @@ where
     ResourceBuilder::new(ItemKind::Resource, uri, name.into(), Ok(template), read)
 }
 
-/// Resources under every URI that fits a template: `{name}` stands for one or more characters without a slash, `{+name}`
-/// for any. The handler gets the values as a type with text fields; a URI whose values do not fit it is not found, and so
-/// is one for which the handler gives `None`. The values come from outside: look at them before you open a file.
+/// Creates resources under every URI that matches a template: `{name}` matches one or more characters without a slash, `{+name}`
+/// any characters. The handler gets the values as a type with text fields. If the values do not match the type, or the handler
+/// returns `None`, the resource is not found. The values are untrusted: validate them before you open a file.
 ///
 /// ```
 /// use serde::Deserialize;
@@ -143,7 +143,7 @@ fn to_resource_reply<R: Into<ResourceReply>, E: Display>(
     result.map(Into::into).map_err(CallFailure::from_handler)
 }
 
-/// A resource in the making; [`build`](Self::build) ends it.
+/// Builds a [`Resource`].
 #[must_use = "call `build` and add the resource to the app"]
 pub struct ResourceBuilder {
     kind: ItemKind,
@@ -189,25 +189,25 @@ impl ResourceBuilder {
         Self { kind, uri, written, template, read }
     }
 
-    /// The name for people.
+    /// Sets the display name.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.written.title = Some(title.into());
         self
     }
 
-    /// What is to be read there.
+    /// Describes the content.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.written.description = Some(description.into());
         self
     }
 
-    /// What kind of content it is; a reply may say otherwise.
+    /// Sets the default MIME type. A reply can override it.
     pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.written.mime_type = Some(mime_type.into());
         self
     }
 
-    /// Checks the definition: the URI has a scheme, a template can be read back, and every bound is kept.
+    /// Checks and builds the resource: the URI has a scheme, a template is unambiguous, and all limits are met.
     pub fn build(self) -> Result<Resource, InvalidItem> {
         let (template, problems) = match self.template {
             Ok(template) => (template, Vec::new()),
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_said_stands_in_the_definition() {
+    fn the_definition_contains_all_settings() {
         let built =
             resource("todo://list").title("T").description("D").mime_type("text/plain").build().unwrap();
         assert_eq!(
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_asked_for_is_refused() {
+    fn invalid_uris_are_refused() {
         let error = resource("list").build().unwrap_err();
         assert!(
             error.to_string().starts_with("the resource `list` cannot be built: resource.uri: "),

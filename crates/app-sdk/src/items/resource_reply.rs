@@ -1,4 +1,4 @@
-//! What a resource's handler gives back.
+//! The result of a resource's handler.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::Serialize;
@@ -7,8 +7,7 @@ use toolyard_protocol::raw::to_raw;
 
 use crate::tool::CallFailure;
 
-/// The contents of a resource: a text, bytes, or the word that there is no such thing. A [`Value`] becomes JSON, and `None`
-/// is not found.
+/// The contents of a resource: text, bytes, or not found. A [`Value`] becomes JSON, and `None` becomes not found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResourceReply {
     content: ReplyContent,
@@ -23,28 +22,28 @@ enum ReplyContent {
 }
 
 impl ResourceReply {
-    /// A text.
+    /// Text.
     pub fn text(text: impl Into<String>) -> Self {
         Self { content: ReplyContent::Text(text.into()), mime_type: None }
     }
 
-    /// Bytes, such as a picture.
+    /// Bytes, such as an image.
     pub fn bytes(bytes: impl Into<Vec<u8>>) -> Self {
         Self { content: ReplyContent::Bytes(bytes.into()), mime_type: None }
     }
 
-    /// There is no such resource, for this user.
+    /// The resource does not exist for this user.
     pub fn not_found() -> Self {
         Self { content: ReplyContent::NotFound, mime_type: None }
     }
 
-    /// What kind of content it is, where it is another than the definition says.
+    /// Sets the MIME type, if it differs from the definition.
     pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
         self.mime_type = Some(mime_type.into());
         self
     }
 
-    /// The body of the answer.
+    /// The body of the response.
     pub(super) fn into_contents(
         self,
         uri: String,

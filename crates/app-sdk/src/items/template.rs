@@ -1,10 +1,10 @@
-//! URI templates, read backwards: from a URI to the values that stand where the template has names.
+//! Matches URIs against URI templates and extracts the values of the variables.
 //!
-//! Of RFC 6570 only `{name}` and `{+name}`: the others cannot be undone without guessing.
+//! Supports only `{name}` and `{+name}` of RFC 6570: the other forms are ambiguous when matched.
 
 use serde_json::{Map, Value};
 
-/// What a URI begins with, and then values, each with what stands behind it.
+/// A fixed prefix, and variables, each with the text after it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct UriTemplate {
     front: String,
@@ -27,19 +27,19 @@ enum VariableKind {
 }
 
 impl UriTemplate {
-    /// A URI that only fits itself.
+    /// A template that matches only this URI.
     pub(super) fn exact(uri: &str) -> Self {
         Self { front: uri.to_owned(), variables: Vec::new() }
     }
 
-    /// Reads a template, or says what cannot be read back.
+    /// Parses a template, or says what is not supported.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut pieces = text.split('{');
         let mut template = Self::exact(pieces.next().unwrap_or_default());
         for piece in pieces {
             let (inside, behind) = piece.split_once('}').ok_or("a `{` without its `}`")?;
             if template.variables.last().is_some_and(|before| before.behind.is_empty()) {
-                return Err(format!("put something between `{{{inside}}}` and the variable before it"));
+                return Err(format!("put a separator between `{{{inside}}}` and the variable before it"));
             }
             let (name, takes) = match inside.strip_prefix('+') {
                 Some(name) => (name, VariableKind::Anything),
@@ -51,7 +51,7 @@ impl UriTemplate {
                 ));
             }
             if template.variables.iter().any(|before| before.name == name) {
-                return Err(format!("`{name}` comes twice"));
+                return Err(format!("the variable `{name}` is used twice"));
             }
             template.variables.push(TemplateVariable {
                 name: name.to_owned(),
@@ -62,7 +62,7 @@ impl UriTemplate {
         Ok(template)
     }
 
-    /// The values with which the template is this URI. Each but the last is as short as it can be.
+    /// The values with which the template gives this URI. Each value except the last is as short as possible.
     pub(super) fn extract_values(&self, uri: &str) -> Option<Map<String, Value>> {
         let (mut values, mut rest) = (Map::new(), uri.strip_prefix(self.front.as_str())?);
         for (index, TemplateVariable { name, kind: takes, behind }) in self.variables.iter().enumerate() {
@@ -79,7 +79,7 @@ impl UriTemplate {
     }
 }
 
-/// A value without its percent signs; none where they do not spell a text.
+/// Decodes percent-encoding. `None` if the result is not UTF-8.
 fn percent_decode(value: &str) -> Option<String> {
     let (mut bytes, mut rest) = (Vec::with_capacity(value.len()), value.as_bytes());
     while let Some((&first, tail)) = rest.split_first() {
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_uri_gives_its_values_back() {
+    fn values_are_extracted_from_a_uri() {
         for (template, uri, expected) in [
             ("todo://item/{id}", "todo://item/7", json!({ "id": "7" })),
             ("todo://item/{id}", "todo://item/a%20b%C3%A9", json!({ "id": "a bé" })),
@@ -136,10 +136,10 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_back_is_refused() {
+    fn unsupported_templates_are_refused() {
         for (template, word) in [
             ("a://{x", "without its"),
-            ("a://{x}{y}", "put something between"),
+            ("a://{x}{y}", "put a separator between"),
             ("a://{?q}", "expected {name}"),
             ("a://{}", "expected {name}"),
             ("a://{x}/{x}", "twice"),

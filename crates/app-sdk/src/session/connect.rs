@@ -1,5 +1,5 @@
-//! Makes a connection: dial, first message, acknowledgement, all within one bound. A connection that is too late is
-//! dropped here, so that it cannot haunt the platform as a session that nobody knows.
+//! Opens a connection: dial, first message, acknowledgement, all within one timeout. A connection that takes too long is dropped
+//! here, so that the platform is not left with a session that the app does not know.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,15 +19,15 @@ use toolyard_protocol::{
 use super::{init_message, platform::SocketTarget};
 use crate::{clock::Clock, limits::MAX_MESSAGE_BYTES};
 
-/// Bytes that a socket reads at once. Sessions are many and their messages small.
+/// Bytes that a socket reads at once. There are many sessions, and their messages are small.
 const READ_BUFFER: usize = 8 * 1024;
 
-/// How long opening a connection may take; the bound of the whole start is shorter or longer, as it is set.
+/// Timeout for opening a connection. The timeout of the whole start is configured separately.
 const DIAL_LIMIT: Duration = Duration::from_secs(10);
 
 pub(super) type SessionSocket = WebSocketStream<DialedStream>;
 
-/// Why there is no connection.
+/// Why a connection could not be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SocketConnectError {
     #[error("{url} cannot be reached: {detail}")]
@@ -40,7 +40,7 @@ pub(crate) enum SocketConnectError {
     TooLate(Duration),
 }
 
-/// Opens sockets. Where they lead was decided before: only to the server that the app was configured with.
+/// Opens sockets. The URL was checked before: it leads to the configured server.
 #[derive(Debug, Clone)]
 pub(crate) struct AppSocketDialer(toolyard_net::GuardedDialer);
 
@@ -64,7 +64,7 @@ impl AppSocketDialer {
     }
 }
 
-/// Everything that is needed to connect, and to connect again.
+/// Everything that is needed to connect and to reconnect.
 pub(super) struct SocketConnector {
     pub(super) dialer: AppSocketDialer,
     pub(super) target: SocketTarget,
@@ -75,7 +75,7 @@ pub(super) struct SocketConnector {
 }
 
 impl SocketConnector {
-    /// An acknowledged connection.
+    /// Opens a connection and waits for the acknowledgement.
     pub(super) async fn connect(&self) -> Result<(SessionSocket, ConnectionAck), SocketConnectError> {
         let connected = timeout(self.wait, async {
             let mut socket = self.dialer.dial(&self.target).await?;
@@ -105,7 +105,7 @@ async fn wait_for_ack(socket: &mut SessionSocket) -> Result<ConnectionAck, Socke
                 return Err(SocketConnectError::Refused(format!("{code}{}", error.message)));
             }
             Ok(_) => {}
-            Err(error) => tracing::warn!(%error, "a message of the platform cannot be read"),
+            Err(error) => tracing::warn!(%error, "cannot parse a message from the platform"),
         }
     }
     Err(SocketConnectError::Broken)

@@ -1,11 +1,11 @@
-//! How a session ends: the first reason counts, and everybody who waits hears of it.
+//! The end of a session. The first reason counts.
 
 use std::{fmt, sync::OnceLock};
 
 use tokio_util::sync::CancellationToken;
 use toolyard_protocol::session::webhook::StopReason;
 
-/// Why a session is over.
+/// Why a session ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EndReason {
     /// The platform stopped the app for this user.
@@ -14,16 +14,16 @@ pub enum EndReason {
     Closed {
         /// The close code.
         code: u16,
-        /// What the platform said.
+        /// The close reason.
         reason: String,
     },
-    /// The connection broke and did not come back.
+    /// The connection was lost, and reconnecting failed.
     ConnectionLost,
-    /// The platform does not want the app back after a lost connection.
+    /// The platform refused to let the app reconnect.
     Refused(String),
     /// The platform started a new session for the same user.
     Replaced,
-    /// The app itself stops.
+    /// The app is shutting down.
     AppStopped,
 }
 
@@ -38,12 +38,12 @@ impl fmt::Display for EndReason {
             Self::ConnectionLost => f.write_str("connection lost"),
             Self::Refused(message) => write!(f, "refused: {message}"),
             Self::Replaced => f.write_str("replaced by a new session"),
-            Self::AppStopped => f.write_str("the app stops"),
+            Self::AppStopped => f.write_str("the app is shutting down"),
         }
     }
 }
 
-/// A wish to end, from wherever it comes.
+/// A request to end the session.
 #[derive(Debug, Default)]
 pub(super) struct EndRequest {
     reason: OnceLock<EndReason>,
@@ -57,10 +57,10 @@ impl EndRequest {
         }
     }
 
-    /// Waits for the wish.
+    /// Waits for the request.
     pub(super) async fn requested(&self) -> EndReason {
         self.requested.cancelled().await;
-        // Set before the token was.
+        // The reason is set before the token is cancelled.
         self.reason.get().cloned().unwrap_or(EndReason::ConnectionLost)
     }
 }

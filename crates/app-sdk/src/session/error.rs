@@ -1,4 +1,4 @@
-//! What can go wrong with a session.
+//! Errors of a session.
 
 use std::time::Duration;
 
@@ -6,31 +6,33 @@ use toolyard_protocol::stream::{MAX_SUBSCRIPTIONS, RejectedSubscription};
 
 use crate::limits::{MAX_SPEAKING, MAX_SPEECH_BYTES};
 
-/// Why something could not be shown, spoken or heard.
+/// Why a session could not show, speak or subscribe.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
-    /// Lost or over; what was to be shown is not kept.
+    /// The connection is lost or the session has ended. The message is not queued.
     #[error("the platform cannot be reached for this user now; try again when the session is connected")]
     NotConnected,
-    /// The socket takes messages too slowly.
+    /// The socket is too slow.
     #[error("too many messages wait for the socket; send fewer")]
     Busy,
-    /// Not the name of a stream.
+    /// The stream name is invalid.
     #[error("no such stream: {0}")]
     NotAStream(#[from] RejectedSubscription),
-    /// One stream too many.
-    #[error("a session can listen to {MAX_SUBSCRIPTIONS} streams; drop the `Events` that are not needed")]
+    /// Too many streams.
+    #[error(
+        "a session can subscribe to {MAX_SUBSCRIPTIONS} streams; drop the `SessionEvents` that are not needed"
+    )]
     TooManyStreams,
-    /// A text that does not fit into a request.
+    /// The text is too long.
     #[error("the text has {0} bytes; at most {MAX_SPEECH_BYTES} can be spoken at once")]
     SpeechTooLong(usize),
-    /// Everybody talks at once.
+    /// Too many texts at the same time.
     #[error("{MAX_SPEAKING} texts are being spoken already; wait for one of them")]
     TooMuchSpeech,
     /// The device could not speak.
     #[error("the text was not spoken: {0}")]
     NotSpoken(String),
-    /// The device did not say whether it has spoken.
-    #[error("no word within {0:?} on whether the text was spoken")]
+    /// The device did not confirm that it spoke the text.
+    #[error("no confirmation within {0:?} that the text was spoken")]
     NoAnswer(Duration),
 }

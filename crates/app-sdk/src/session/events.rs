@@ -1,4 +1,4 @@
-//! What a session hears.
+//! Events of a session.
 
 use std::{marker::PhantomData, pin::Pin};
 
@@ -8,8 +8,8 @@ use toolyard_protocol::{session::speech::Transcription, stream::StreamKind};
 
 use super::{Session, SessionError, streams::RawEvent};
 
-/// Events of one stream, in order. Only so many wait for a slow reader; the oldest are lost then, and
-/// [`missed`](Self::missed) counts them. Drop it to stop listening.
+/// Events of one stream, in order. If the reader is slow, the oldest waiting events are dropped, and [`missed`](Self::missed)
+/// counts them. Drop this to unsubscribe.
 #[derive(Debug)]
 pub struct SessionEvents<T> {
     reader: broadcast::Receiver<RawEvent>,
@@ -22,15 +22,15 @@ impl<T: DeserializeOwned> SessionEvents<T> {
         Self { reader, missed: 0, of: PhantomData }
     }
 
-    /// The next event; `None` when the session is over. Survives a lost connection that comes back. Nothing is lost when
-    /// the future is dropped.
+    /// The next event. `None` when the session has ended. Continues after a reconnect. Cancel safe: dropping the future loses no
+    /// event.
     pub async fn next(&mut self) -> Option<T> {
         loop {
             match self.reader.recv().await {
                 Ok(raw) => match serde_json::from_str(raw.get()) {
                     Ok(event) => return Some(event),
                     Err(error) => {
-                        tracing::warn!(%error, "an event has another form than expected; it is left out")
+                        tracing::warn!(%error, "event dropped: unexpected format")
                     }
                 },
                 Err(RecvError::Lagged(count)) => self.missed += count,
@@ -39,12 +39,12 @@ impl<T: DeserializeOwned> SessionEvents<T> {
         }
     }
 
-    /// How many events were lost because they were read too slowly.
+    /// How many events were dropped because the reader was too slow.
     pub fn missed(&self) -> u64 {
         self.missed
     }
 
-    /// The events as a stream, for whoever works with those.
+    /// Converts this into a [`futures_util::Stream`].
     pub fn into_stream(self) -> Pin<Box<dyn futures_util::Stream<Item = T> + Send>>
     where
         T: 'static,
@@ -59,10 +59,10 @@ impl<T: DeserializeOwned> SessionEvents<T> {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ButtonPress {
-    /// Which one.
+    /// The button.
     #[serde(default = "unknown_button")]
     pub button_id: String,
-    /// How.
+    /// How it was pressed.
     #[serde(default)]
     pub press_type: PressType,
 }
@@ -71,9 +71,9 @@ pub struct ButtonPress {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PressType {
-    /// For long.
+    /// A long press.
     Long,
-    /// Shortly; also where the device does not say it.
+    /// A short press. Also if the device does not report the type.
     #[default]
     #[serde(other)]
     Short,
@@ -84,20 +84,21 @@ fn unknown_button() -> String {
 }
 
 impl Session {
-    /// What the user says in a language (`en-US`), or in any (`auto`). The app must declare the microphone permission.
+    /// Subscribes to transcriptions of the user's speech in a language (`en-US`) or in any (`auto`). The app must declare the
+    /// microphone permission.
     pub fn on_transcription(&self, language: &str) -> Result<SessionEvents<Transcription>, SessionError> {
         self.subscribe(&format!("{}:{language}", StreamKind::Transcription.as_str()))
     }
 
-    /// Buttons of the glasses.
+    /// Subscribes to the buttons of the glasses.
     pub fn on_button_press(&self) -> Result<SessionEvents<ButtonPress>, SessionError> {
         self.subscribe(StreamKind::ButtonPress.as_str())
     }
 
-    /// Any stream by its name (`head_position`), as any type that its data has; `serde_json::Value` fits all. Raw sound
-    /// (`audio_chunk`) is not offered.
+    /// Subscribes to any stream by its name (`head_position`), with the type of its data; `serde_json::Value` accepts all. Raw
+    /// audio (`audio_chunk`) is not supported.
     ///
-    /// The first reader of a stream makes the session listen to it: the platform is told the full set.
+    /// The first reader of a stream subscribes the session to it. The platform always gets the full set of subscriptions.
     pub fn subscribe<T: DeserializeOwned>(&self, stream: &str) -> Result<SessionEvents<T>, SessionError> {
         self.0.streams.subscribe(stream).map(SessionEvents::new)
     }
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_slow_reader_loses_the_oldest_and_knows_it() {
+    async fn a_slow_reader_misses_the_oldest_events_and_counts_them() {
         let (session, _waiting) = stuck();
         let mut presses = session.on_button_press().unwrap();
         for n in 0..EVENT_QUEUE + 3 {
@@ -126,15 +127,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_event_of_another_form_is_left_out_and_the_end_is_told() {
+    async fn an_event_in_another_format_is_dropped_and_the_stream_ends() {
         let (session, _waiting) = stuck();
-        let mut heard = session.on_transcription("en-US").unwrap();
+        let mut speech = session.on_transcription("en-US").unwrap();
         tell(&session, "transcription:en-US", &json!({ "text": 7 }));
         tell(&session, "transcription:de-DE", &json!({ "text": "nein" }));
         tell(&session, "transcription:en-US", &json!({ "text": "yes" }));
         session.mark_ended();
-        assert_eq!(heard.next().await.unwrap().text, "yes");
-        assert!(heard.next().await.is_none());
+        assert_eq!(speech.next().await.unwrap().text, "yes");
+        assert!(speech.next().await.is_none());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What goes over one connection of a session, until it is over.
+//! Runs one connection of a session until it ends.
 
 use futures_util::{SinkExt, StreamExt};
 use tokio::{
@@ -20,20 +20,20 @@ use crate::limits::{CLOSE_WAIT, SHORTEST_PING, SILENT_PINGS};
 
 /// How a connection ended.
 pub(super) enum ConnectionEnd {
-    /// The session is over.
+    /// The session has ended.
     Ended(EndReason),
-    /// The connection broke; it may come back.
+    /// The connection is lost. The session may reconnect.
     Lost,
 }
 
 impl ConnectionEnd {
-    /// A platform that has said that it stops the app does not want it back, however the connection ends.
+    /// If the platform has announced that it stops the app, the session ends however the connection ends.
     fn unless_stopped(self, stopped: Option<StopReason>) -> Self {
         stopped.map_or(self, |reason| Self::Ended(EndReason::Stopped(reason)))
     }
 }
 
-/// Reasons with which the platform ends a session whatever the close code.
+/// Close reasons that end the session, whatever the close code.
 const FINAL_CLOSE_REASONS: [&str; 2] = ["App stopped", "User session ended"];
 
 /// Runs one connection.
@@ -42,16 +42,16 @@ pub(super) async fn run_connection(
     socket: &mut SessionSocket,
     outbox: &mut mpsc::Receiver<FromApp>,
 ) -> ConnectionEnd {
-    let mut wanted = session.0.streams.watch_subscriptions();
+    let mut subscriptions = session.0.streams.watch_subscriptions();
     let mut pings = interval(session.0.limits.ping_every.max(SHORTEST_PING));
     pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
     pings.tick().await;
     let silence = pings.period().saturating_mul(SILENT_PINGS);
-    let mut heard = Instant::now();
+    let mut last_received = Instant::now();
     let mut stopped = None;
-    // An empty set right after a connect says nothing; the platform ignores it.
-    if !wanted.borrow_and_update().is_empty() {
-        wanted.mark_changed();
+    // An empty set right after connecting is not sent: the platform ignores it.
+    if !subscriptions.borrow_and_update().is_empty() {
+        subscriptions.mark_changed();
     }
     loop {
         let out = tokio::select! {
@@ -60,27 +60,27 @@ pub(super) async fn run_connection(
                 return ConnectionEnd::Ended(reason);
             }
             message = socket.next() => {
-                heard = Instant::now();
+                last_received = Instant::now();
                 match handle_frame(session, message) {
                     FrameOutcome::Handled => continue,
                     FrameOutcome::Stopped(reason) => { stopped = Some(reason); continue }
                     FrameOutcome::Closed(left) => return left.unless_stopped(stopped),
                 }
             }
-            Ok(()) = wanted.changed() => {
-                let subscriptions = wanted.borrow_and_update().clone();
+            Ok(()) = subscriptions.changed() => {
+                let subscriptions = subscriptions.borrow_and_update().clone();
                 Message::text(session.encode_message(&FromApp::SubscriptionUpdate(SubscriptionUpdate { subscriptions })))
             }
             Some(message) = outbox.recv() => Message::text(session.encode_message(&message)),
             _ = pings.tick() => {
-                if heard.elapsed() >= silence {
-                    tracing::warn!(session = %session.id(), "nothing was heard of the platform for {silence:?}");
+                if last_received.elapsed() >= silence {
+                    tracing::warn!(session = %session.id(), ?silence, "no data from the platform");
                     return ConnectionEnd::Lost;
                 }
                 Message::Ping(Bytes::new())
             }
         };
-        // A peer that does not read holds nothing up for longer than a message may wait.
+        // A peer that does not read blocks the session no longer than a message may wait.
         match timeout(session.0.limits.send_wait, socket.send(out)).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) => return read_last_frames(session, socket, stopped).await,
@@ -89,7 +89,7 @@ pub(super) async fn run_connection(
     }
 }
 
-/// Reads what the peer said before a write to it failed: it may have closed properly, and not want us back.
+/// Reads what the peer sent before a write failed: it may have closed the session properly.
 async fn read_last_frames(
     session: &Session,
     socket: &mut SessionSocket,
@@ -108,7 +108,7 @@ async fn read_last_frames(
     left.unless_stopped(stopped)
 }
 
-/// What a frame did.
+/// The effect of a frame.
 enum FrameOutcome {
     Handled,
     Stopped(StopReason),
@@ -120,17 +120,17 @@ fn handle_frame(session: &Session, message: Option<Result<Message, tungstenite::
         Some(Ok(Message::Text(text))) => match ToApp::parse(&text) {
             Ok(message) => handle_message(session, message),
             Err(error) => {
-                tracing::warn!(session = %session.id(), %error, "a message of the platform cannot be read");
+                tracing::warn!(session = %session.id(), %error, "cannot parse a message from the platform");
                 FrameOutcome::Handled
             }
         },
-        // tungstenite answers pings by itself; sound is not offered.
+        // tungstenite answers pings by itself. Audio is not supported.
         Some(Ok(Message::Binary(_) | Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {
             FrameOutcome::Handled
         }
         Some(Ok(Message::Close(frame))) => FrameOutcome::Closed(close_outcome(frame)),
         Some(Err(error)) => {
-            tracing::debug!(session = %session.id(), %error, "the connection broke");
+            tracing::debug!(session = %session.id(), %error, "connection failed");
             FrameOutcome::Closed(ConnectionEnd::Lost)
         }
         None => FrameOutcome::Closed(ConnectionEnd::Lost),
@@ -149,7 +149,7 @@ fn close_outcome(frame: Option<CloseFrame>) -> ConnectionEnd {
     }
 }
 
-/// Takes a message of the platform.
+/// Handles a message from the platform.
 fn handle_message(session: &Session, message: ToApp) -> FrameOutcome {
     match message {
         ToApp::DataStream(event) => session.0.streams.deliver_event(&event.stream_type, event.data),
@@ -165,19 +165,26 @@ fn handle_message(session: &Session, message: ToApp) -> FrameOutcome {
         }
         ToApp::AudioPlayResponse(response) => session.0.speaking.resolve_request(response),
         ToApp::AppStopped(stopped) => {
-            // The close comes next, or the connection breaks: neither is a reason to come back.
+            // The close frame follows, or the connection breaks. In neither case should the session reconnect.
             return FrameOutcome::Stopped(stopped.reason.unwrap_or(StopReason::SystemStop));
         }
         ToApp::PermissionError(error) => {
             for dropped in error.details {
-                tracing::warn!(session = %session.id(), stream = dropped.stream, "not heard: {}", dropped.message);
+                tracing::warn!(
+                    session = %session.id(),
+                    stream = dropped.stream,
+                    error = %dropped.message,
+                    "subscription refused"
+                );
             }
         }
         ToApp::ConnectionError(error) => {
-            tracing::warn!(session = %session.id(), "the platform reports: {}", error.message);
+            tracing::warn!(session = %session.id(), error = %error.message, "the platform reported an error");
         }
-        ToApp::Unknown { kind } => tracing::debug!(session = %session.id(), kind, "an unknown message"),
-        // Of no use to this SDK yet.
+        ToApp::Unknown { kind } => {
+            tracing::debug!(session = %session.id(), kind, "unknown message from the platform")
+        }
+        // Not used by this SDK yet.
         ToApp::ConnectionAck(_)
         | ToApp::ReconnectAck(_)
         | ToApp::ReconnectRejected(_)
@@ -196,11 +203,11 @@ fn handle_message(session: &Session, message: ToApp) -> FrameOutcome {
     FrameOutcome::Handled
 }
 
-/// Closes a connection from our side, politely and not for long.
+/// Closes a connection from our side, within a time limit.
 async fn close_socket(session: &Session, socket: &mut SessionSocket, reason: &EndReason) {
     let goodbye = async {
         if *reason == EndReason::Replaced {
-            // "Do not start me again when this socket closes": the new one is on its way.
+            // Keeps the platform from starting the app again when this socket closes: the new session is already starting.
             let release = OwnershipRelease { reason: Some("switching_clouds".to_owned()) };
             socket.send(Message::text(session.encode_message(&FromApp::OwnershipRelease(release)))).await?;
         }
@@ -210,6 +217,6 @@ async fn close_socket(session: &Session, socket: &mut SessionSocket, reason: &En
         while socket.next().await.transpose()?.is_some() {}
         Ok::<_, tungstenite::Error>(())
     };
-    // It is over either way.
+    // The connection ends in any case.
     let _ = timeout(CLOSE_WAIT, goodbye).await;
 }

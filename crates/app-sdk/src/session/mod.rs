@@ -3,11 +3,11 @@
 //! | look for | in |
 //! | --- | --- |
 //! | what an app does with a session | [`Session`], `show`, `speak`, `events` |
-//! | from a request to a running session | `start` |
-//! | which server may be dialed | `platform` |
+//! | starting a session | `start` |
+//! | which server a session may connect to | `platform` |
 //! | dial, first message, acknowledgement | `connect` |
-//! | the life of a session, reconnects included | `life` |
-//! | what goes over one connection | `exchange` |
+//! | the task of a session, including reconnects | `session_task` |
+//! | one connection | `exchange` |
 //! | all sessions of the app | `table` |
 
 mod connect;
@@ -63,20 +63,20 @@ use streams::SubscribedStreams;
 pub enum SessionConnection {
     /// The socket is open.
     Connected,
-    /// The socket broke, and the SDK tries to get it back.
+    /// The connection is lost, and the SDK tries to reconnect.
     Lost,
-    /// The session is over, for good.
+    /// The session has ended permanently.
     Ended,
 }
 
-/// One user who has the app open. Cheap to clone; every clone is the same session.
+/// One user who has the app open. Cheap to clone: every clone is the same session.
 ///
 /// ```no_run
 /// # async fn example(session: toolyard_app_sdk::Session) -> Result<(), toolyard_app_sdk::SessionError> {
 /// session.show_text_wall("Say something").await?;
 /// let mut speech = session.on_transcription("en-US")?;
-/// while let Some(heard) = speech.next().await {
-///     session.show_double_text_wall("You said", heard.text).await?;
+/// while let Some(transcription) = speech.next().await {
+///     session.show_double_text_wall("You said", transcription.text).await?;
 /// }
 /// # Ok(())
 /// # }
@@ -101,7 +101,7 @@ struct SessionState {
 }
 
 impl Session {
-    /// A session and what waits for its socket.
+    /// A session, and the queue of its outgoing messages.
     pub(crate) fn new(
         sender: AppSender,
         user: UserId,
@@ -127,7 +127,7 @@ impl Session {
         (Self(Arc::new(inner)), waiting)
     }
 
-    /// Whose session it is.
+    /// The user.
     pub fn user(&self) -> &UserId {
         &self.0.user
     }
@@ -137,43 +137,43 @@ impl Session {
         &self.0.sender.session_id
     }
 
-    /// What the glasses can do, if there are any that the platform knows.
+    /// The capabilities of the glasses, if any are connected.
     pub fn capabilities(&self) -> Option<Arc<Capabilities>> {
         self.0.capabilities.borrow().clone()
     }
 
-    /// The same, to wait for other glasses.
+    /// Watches the capabilities, which change with other glasses.
     pub fn watch_capabilities(&self) -> watch::Receiver<Option<Arc<Capabilities>>> {
         self.0.capabilities.subscribe()
     }
 
-    /// The user's settings now.
+    /// The user's current settings.
     pub fn settings(&self) -> UserSettings {
         self.0.settings.borrow().clone()
     }
 
-    /// The same, to wait for a change.
+    /// Watches the settings.
     pub fn watch_settings(&self) -> watch::Receiver<UserSettings> {
         self.0.settings.subscribe()
     }
 
-    /// Whether the platform can be reached now.
+    /// The state of the connection.
     pub fn connection(&self) -> SessionConnection {
         *self.0.connection.borrow()
     }
 
-    /// The same, to wait for a change.
+    /// Watches the state of the connection.
     pub fn watch_connection(&self) -> watch::Receiver<SessionConnection> {
         self.0.connection.subscribe()
     }
 
-    /// Waits until the session is over.
+    /// Waits until the session has ended.
     pub async fn ended(&self) {
-        // The sender lives in the session itself, so there is always an answer.
+        // The session owns the sender, so this cannot fail.
         let _ = self.0.connection.subscribe().wait_for(|now| *now == SessionConnection::Ended).await;
     }
 
-    /// Queues a message for the socket; waits, within a bound, while the queue is full.
+    /// Queues a message for the socket. Waits while the queue is full, within a time limit.
     async fn send(&self, message: FromApp) -> Result<(), SessionError> {
         if self.connection() != SessionConnection::Connected {
             return Err(SessionError::NotConnected);
@@ -185,7 +185,7 @@ impl Session {
         }
     }
 
-    /// A message as it goes over the socket.
+    /// Encodes a message for the socket.
     fn encode_message(&self, message: &FromApp) -> String {
         message.to_text(&self.0.sender, &self.timestamp_now())
     }
@@ -194,7 +194,7 @@ impl Session {
         iso_millis(self.0.clock.now())
     }
 
-    /// The connection is there, for the first time or again.
+    /// Marks the session as connected, at the start or after a reconnect.
     fn mark_connected(&self, ack: ConnectionAck) {
         self.0.capabilities.send_if_modified(|now| replace_value(now, ack.capabilities));
         self.0.settings.send_if_modified(|now| {
@@ -204,19 +204,19 @@ impl Session {
         self.0.connection.send_replace(SessionConnection::Connected);
     }
 
-    /// Nothing comes or goes any more.
+    /// Marks the session as ended and ends its streams.
     fn mark_ended(&self) {
         self.0.connection.send_replace(SessionConnection::Ended);
         self.0.streams.close();
         self.0.speaking.close();
     }
 
-    /// Asks the session to end. The first reason counts.
+    /// Requests the end of the session. The first reason counts.
     pub(crate) fn request_end(&self, reason: EndReason) {
         self.0.ending.request(reason);
     }
 
-    /// Takes the settings that the platform posts beside the socket.
+    /// Replaces the settings with those that the platform posted over HTTP.
     pub(crate) fn replace_settings(&self, settings: &[serde_json::Value]) {
         self.0.settings.send_if_modified(|now| {
             let then = now.with_updates(Some(settings), None);
@@ -229,7 +229,7 @@ impl Session {
     }
 }
 
-/// Puts a value in place and says whether it is another one.
+/// Replaces a value and returns whether it changed.
 fn replace_value<T: PartialEq>(now: &mut T, then: T) -> bool {
     let changed = *now != then;
     *now = then;
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_full_queue_is_an_error_and_no_wait_for_ever() {
+    async fn a_full_queue_times_out() {
         let (session, mut waiting) = stuck();
         for _ in 0..OUTBOX {
             session.show_text_wall("x").await.unwrap();

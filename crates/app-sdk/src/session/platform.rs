@@ -1,5 +1,5 @@
-//! Which server may be dialed. The URL in a webhook comes from outside, and the first thing that goes to it is the API key:
-//! so it is believed only where it leads to the server that the app was configured with.
+//! Decides which server a session may connect to. The URL in a webhook is untrusted, and the first message contains the API key,
+//! so the URL must lead to the configured server.
 
 use toolyard_net::{Guard, OutsideUrl, UrlRefused};
 use url::{Host, Url};
@@ -19,17 +19,15 @@ pub(crate) struct SocketTarget {
     pub(crate) http: String,
 }
 
-/// Why a URL is not dialed.
+/// Why a session does not connect to a URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum DialRefused {
     #[error("`{0}` is not a WebSocket URL; expected something like wss://example.com/app-ws")]
     NotASocket(String),
-    #[error(
-        "this app belongs to {configured} and does not connect to {asked}; check the server that it was configured with"
-    )]
+    #[error("this app belongs to {configured} and does not connect to {asked}; check its configured server")]
     Foreign { configured: String, asked: String },
     #[error(
-        "this app was not told which server it belongs to, so it connects to this machine only, not to {0}; configure its server"
+        "this app has no configured server, so it connects only to this machine, not to {0}; configure its server"
     )]
     NoServer(String),
 }
@@ -37,18 +35,18 @@ pub(crate) enum DialRefused {
 impl PlatformServer {
     pub(crate) fn new(server: Option<&str>) -> Result<Self, UrlRefused> {
         let Some(server) = server else { return Ok(Self { configured: None }) };
-        // The operator of the app has written it down, so it may lead anywhere.
+        // The operator of the app configured this server, so any address is allowed.
         let outside = OutsideUrl::parse(server, &Guard::unrestricted())?;
         let url = Url::parse(server).map_err(|error| UrlRefused::Malformed(error.to_string()))?;
         Ok(Self { configured: Some((outside, url)) })
     }
 
-    /// The server, for requests of our own.
+    /// The server, for requests of the app itself.
     pub(crate) fn server(&self) -> Option<&OutsideUrl> {
         self.configured.as_ref().map(|(outside, _)| outside)
     }
 
-    /// Says whether a session may connect there.
+    /// Checks whether a session may connect to this URL.
     pub(crate) fn check_target(&self, asked: &str) -> Result<SocketTarget, DialRefused> {
         let shown = || asked.chars().take(200).collect::<String>();
         let socket =
@@ -68,7 +66,7 @@ impl PlatformServer {
     }
 }
 
-/// The same host and port, and not less protected. The names of this machine are one.
+/// Whether both have the same host and port, and the socket is not less secure. All loopback names count as the same host.
 fn is_same(server: &Url, socket: &Url) -> bool {
     let host = server.host() == socket.host() || (is_loopback(server) && is_loopback(socket));
     let protected = server.scheme() != "https" || socket.scheme() == "wss";
@@ -137,10 +135,10 @@ mod tests {
 
     #[test]
     fn the_refusal_says_what_to_do() {
-        let told =
+        let refusal =
             |server, asked| PlatformServer::new(server).unwrap().check_target(asked).unwrap_err().to_string();
-        let foreign = told(Some("http://127.0.0.1:8787/"), "ws://evil.example/app-ws");
+        let foreign = refusal(Some("http://127.0.0.1:8787/"), "ws://evil.example/app-ws");
         assert!(foreign.contains("belongs to http://127.0.0.1:8787 and"), "{foreign}");
-        assert!(told(None, "ws://evil.example/app-ws").contains("configure its server"));
+        assert!(refusal(None, "ws://evil.example/app-ws").contains("configure its server"));
     }
 }

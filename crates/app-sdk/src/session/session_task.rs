@@ -1,4 +1,4 @@
-//! The life of a session: exchange, get a lost connection back, end.
+//! The task of a session: run the connection, reconnect when it is lost, end.
 
 use tokio::{
     sync::{OwnedSemaphorePermit, mpsc},
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::server::AppServer;
 
-/// What a living session holds.
+/// Everything that a running session owns.
 pub(super) struct SessionTask {
     pub(super) session: Session,
     pub(super) connector: SocketConnector,
@@ -23,14 +23,14 @@ pub(super) struct SessionTask {
 }
 
 impl SessionTask {
-    /// Runs until the session is over, and tells the app.
+    /// Runs until the session ends, then calls the app's `on_stop` hook.
     pub(super) async fn run_to_end(mut self, app: AppServer) {
         let reason = self.run_connections().await;
         let Self { session, socket, room, .. } = self;
         drop((socket, room));
         app.sessions().remove(&session);
         session.mark_ended();
-        tracing::info!(session = %session.id(), "session ended: {reason}");
+        tracing::info!(session = %session.id(), %reason, "session ended");
         app.run_on_stop(session, reason).await;
     }
 
@@ -41,19 +41,19 @@ impl SessionTask {
                 ConnectionEnd::Lost => {}
             }
             self.session.0.connection.send_replace(SessionConnection::Lost);
-            tracing::warn!(session = %self.session.id(), "connection lost");
+            tracing::warn!(session = %self.session.id(), "session connection lost");
             match self.reconnect().await {
                 Ok((socket, ack)) => {
                     self.socket = socket;
                     self.session.mark_connected(ack);
-                    tracing::info!(session = %self.session.id(), "connected again");
+                    tracing::info!(session = %self.session.id(), "session reconnected");
                 }
                 Err(reason) => return reason,
             }
         }
     }
 
-    /// Tries again, with growing pauses, in the same session.
+    /// Reconnects in the same session, with growing delays.
     async fn reconnect(&self) -> Result<(SessionSocket, ConnectionAck), EndReason> {
         for pause in &self.session.0.limits.reconnect_after {
             let connecting = async {
@@ -67,7 +67,7 @@ impl SessionTask {
             match connected {
                 Ok(connected) => return Ok(connected),
                 Err(SocketConnectError::Refused(message)) => return Err(EndReason::Refused(message)),
-                Err(error) => tracing::warn!(session = %self.session.id(), %error, "not connected again yet"),
+                Err(error) => tracing::warn!(session = %self.session.id(), %error, "reconnect failed"),
             }
         }
         Err(EndReason::ConnectionLost)

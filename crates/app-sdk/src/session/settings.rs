@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// Settings as they are at one moment. Cheap to clone.
+/// A snapshot of the settings. Cheap to clone.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct UserSettings {
     app: Arc<Map<String, Value>>,
@@ -13,8 +13,8 @@ pub struct UserSettings {
 }
 
 impl UserSettings {
-    /// A setting of the app: the user's value, else the default that the app defined. `None` where there is neither, or
-    /// where it has another type.
+    /// A setting of the app: the user's value, or else the default that the app defined. `None` if there is neither, or if the
+    /// type does not match.
     pub fn get<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
         read_setting(&self.app, key)
     }
@@ -29,7 +29,7 @@ impl UserSettings {
         self.app.keys().map(String::as_str)
     }
 
-    /// These settings with the lists that came; a list that did not come stays as it was.
+    /// These settings with the given lists replaced. `None` keeps a list.
     pub(super) fn with_updates(&self, app: Option<&[Value]>, system: Option<Map<String, Value>>) -> Self {
         Self {
             app: app.map_or_else(|| Arc::clone(&self.app), |list| Arc::new(setting_values(list))),
@@ -42,7 +42,7 @@ fn read_setting<T: DeserializeOwned>(settings: &Map<String, Value>, key: &str) -
     settings.get(key).and_then(|value| T::deserialize(value).ok())
 }
 
-/// Entries without a key are headings and the like.
+/// The values by key. Entries without a key, such as headings, are ignored.
 fn setting_values(list: &[Value]) -> Map<String, Value> {
     let entry = |setting: &Value| {
         let key = setting.get("key")?.as_str()?;

@@ -1,4 +1,4 @@
-//! Shows something on the glasses.
+//! The display of the glasses.
 
 use std::{future::IntoFuture, time::Duration};
 
@@ -7,7 +7,7 @@ use toolyard_protocol::session::{DisplayEvent, DisplayView, FromApp, Layout};
 
 use super::{Session, SessionError};
 
-/// Something to be shown; `.await` sends it.
+/// Something to show. `.await` sends it.
 #[must_use = "nothing is shown until it is awaited"]
 #[derive(Debug)]
 pub struct ShowRequest {
@@ -16,7 +16,7 @@ pub struct ShowRequest {
 }
 
 impl ShowRequest {
-    /// Takes it away again after that time. Without it, it stays until something else is shown.
+    /// Removes it after this time. Otherwise it stays until something else is shown.
     pub fn for_duration(mut self, time: Duration) -> Self {
         self.event.duration_ms = Some(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
         self
@@ -33,27 +33,27 @@ impl IntoFuture for ShowRequest {
 }
 
 impl Session {
-    /// One text.
+    /// Shows a text.
     pub fn show_text_wall(&self, text: impl Into<String>) -> ShowRequest {
         self.show(Layout::TextWall { text: text.into() })
     }
 
-    /// Two texts, one over the other.
+    /// Shows two texts, one above the other.
     pub fn show_double_text_wall(&self, top: impl Into<String>, bottom: impl Into<String>) -> ShowRequest {
         self.show(Layout::DoubleTextWall { top_text: top.into(), bottom_text: bottom.into() })
     }
 
-    /// A text with a title.
+    /// Shows a text with a title.
     pub fn show_reference_card(&self, title: impl Into<String>, text: impl Into<String>) -> ShowRequest {
         self.show(Layout::ReferenceCard { title: title.into(), text: text.into() })
     }
 
-    /// Nothing.
+    /// Clears the display.
     pub fn clear_view(&self) -> ShowRequest {
         self.show(Layout::ClearView)
     }
 
-    /// Any layout.
+    /// Shows any layout.
     pub fn show(&self, layout: Layout) -> ShowRequest {
         let event = DisplayEvent { view: DisplayView::Main, layout, duration_ms: None, force_display: None };
         ShowRequest { session: self.clone(), event }

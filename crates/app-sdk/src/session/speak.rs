@@ -1,4 +1,4 @@
-//! Speaks a text: a request for the platform's own speech URL, and the answer that it was played.
+//! Speaks a text: a request to play the platform's speech URL, and the response that it was played.
 
 use std::{
     collections::HashMap,
@@ -17,10 +17,10 @@ use url::form_urlencoded;
 use super::{Session, SessionError};
 use crate::limits::{MAX_SPEAKING, MAX_SPEECH_BYTES};
 
-/// The track for speech; 0 is the speaker, 1 the sound of apps.
+/// The audio track for speech. 0 is the speaker, 1 the sound of apps.
 const SPEECH_TRACK: u64 = 2;
 
-/// Requests that wait for their answer.
+/// Speech requests that wait for their response.
 #[derive(Debug, Default)]
 pub(super) struct PendingSpeech {
     waiting: Mutex<HashMap<String, oneshot::Sender<AudioPlayResponse>>>,
@@ -28,20 +28,20 @@ pub(super) struct PendingSpeech {
 }
 
 impl PendingSpeech {
-    /// The answer to one of our requests. Answers to others are none of our business.
+    /// Passes a response to the request that waits for it. Unknown responses are ignored.
     pub(super) fn resolve_request(&self, response: AudioPlayResponse) {
         if let Some(waiting) = self.waiting.lock().remove(&response.request_id) {
             let _ = waiting.send(response);
         }
     }
 
-    /// Nobody will answer any more.
+    /// Fails all waiting requests.
     pub(super) fn close(&self) {
         self.waiting.lock().clear();
     }
 
     fn begin_request(&self, now_ms: i64) -> Result<SpeakRequest<'_>, SessionError> {
-        // Requests of one session are counted; the time keeps them apart from those of its predecessor.
+        // The counter makes ids unique in this session, the time across sessions.
         let id = format!("audio_{now_ms}_{}", self.made.fetch_add(1, Ordering::Relaxed));
         let (answer, answered) = oneshot::channel();
         let mut waiting = self.waiting.lock();
@@ -53,7 +53,7 @@ impl PendingSpeech {
     }
 }
 
-/// One request; forgets itself when nobody waits for the answer any more.
+/// One request. Dropping it removes it from the waiting ones.
 struct SpeakRequest<'a> {
     pending: &'a PendingSpeech,
     id: String,
@@ -67,8 +67,7 @@ impl Drop for SpeakRequest<'_> {
 }
 
 impl Session {
-    /// Speaks a text and waits until it was spoken. Drop the future to not wait; the text is spoken all the same once the
-    /// request was sent.
+    /// Speaks a text and waits until it was spoken. If you drop the future after the request was sent, the text is still spoken.
     pub async fn speak(&self, text: impl AsRef<str>) -> Result<(), SessionError> {
         let text = text.as_ref();
         if text.len() > MAX_SPEECH_BYTES {
@@ -95,7 +94,7 @@ impl Session {
         }
     }
 
-    /// Stops whatever is being spoken. Returns when the request was sent.
+    /// Stops all speech. Returns when the request was sent.
     pub async fn stop_speaking(&self) -> Result<(), SessionError> {
         let stop = AudioStopRequest { track_id: Some(Number::from(SPEECH_TRACK)) };
         self.send(FromApp::AudioStopRequest(stop)).await
@@ -120,7 +119,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_answer_that_never_comes_is_not_waited_for_for_ever() {
+    async fn a_missing_response_times_out() {
         let (session, mut waiting) = stuck();
         let wait = session.0.limits.speech_wait;
         assert_eq!(session.speak("x").await.unwrap_err(), SessionError::NoAnswer(wait));

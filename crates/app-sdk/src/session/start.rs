@@ -1,4 +1,4 @@
-//! From a `session_request` to a running session.
+//! Starts a session for a `session_request`.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(crate) enum SessionStartError {
     NotDialed(#[from] DialRefused),
     #[error("this app has no API key, so it cannot connect; configure the key from its registration")]
     NoKey,
-    #[error("this app has all the sessions that it can hold")]
+    #[error("this app has reached its limit of sessions")]
     Full,
     #[error("this app is stopping")]
     Stopping,
@@ -28,8 +28,8 @@ pub(crate) enum SessionStartError {
     Connect(#[from] SocketConnectError),
 }
 
-/// Connects and lets the session live. Returns once the platform has acknowledged the connection; the app's own hook runs
-/// on.
+/// Connects and starts the session. Returns when the platform has acknowledged the connection; the app's `on_session` hook
+/// continues in the background.
 pub(crate) async fn start_session(app: &AppServer, request: SessionRequest) -> Result<(), SessionStartError> {
     let shared = app.shared();
     if shared.stopping.is_cancelled() {
@@ -39,13 +39,13 @@ pub(crate) async fn start_session(app: &AppServer, request: SessionRequest) -> R
     let api_key = shared.api_key.clone().ok_or(SessionStartError::NoKey)?;
     if let Some(old) = app.sessions().find(&request.user_id) {
         old.request_end(EndReason::Replaced);
-        // A stuck one does not hold up the new one.
+        // A stuck session must not delay the new one.
         let _ = timeout(REPLACE_WAIT, old.ended()).await;
     }
     let room = Arc::clone(&shared.session_room).try_acquire_owned().map_err(|_| SessionStartError::Full)?;
 
     let sender = AppSender { package_name: shared.package.clone(), session_id: request.session_id };
-    let link = SocketConnector {
+    let connector = SocketConnector {
         dialer: shared.dialer.clone(),
         target,
         sender: sender.clone(),
@@ -53,23 +53,23 @@ pub(crate) async fn start_session(app: &AppServer, request: SessionRequest) -> R
         clock: Arc::clone(&shared.clock),
         wait: shared.limits.connect_wait,
     };
-    let (socket, ack) = link.connect().await?;
+    let (socket, ack) = connector.connect().await?;
 
-    let platform = link.target.http.clone();
+    let platform = connector.target.http.clone();
     let clock = Arc::clone(&shared.clock);
     let (session, outbox) = Session::new(sender, request.user_id, platform, clock, shared.limits.clone());
     session.mark_connected(ack);
-    // Two requests at once have both connected: the later one stays.
+    // If two requests connected at the same time, the later one stays.
     if let Some(old) = app.sessions().insert(session.clone()) {
         old.request_end(EndReason::Replaced);
     }
-    // A stop that has counted the sessions before this one came must not miss it.
+    // A shutdown may have ended all sessions just before this one was added.
     if shared.stopping.is_cancelled() {
         session.request_end(EndReason::AppStopped);
     }
     tracing::info!(session = %session.id(), "session started");
-    let life = SessionTask { session: session.clone(), connector: link, socket, outbox, room };
-    shared.tasks.spawn(life.run_to_end(app.clone()));
+    let task = SessionTask { session: session.clone(), connector, socket, outbox, room };
+    shared.tasks.spawn(task.run_to_end(app.clone()));
     app.spawn_on_session(session);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What a session listens to. The set that the platform is told is made from the streams that somebody reads.
+//! The subscriptions of a session: all streams that have a reader.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use toolyard_protocol::stream::{MAX_SUBSCRIPTIONS, StreamSubscription};
 use super::SessionError;
 use crate::limits::EVENT_QUEUE;
 
-/// One event, shared by everybody who reads its stream.
+/// One event, shared by all readers of its stream.
 pub(super) type RawEvent = Arc<RawValue>;
 
-/// Every stream that is read, in the order of first use.
+/// All subscribed streams, in the order of first use.
 #[derive(Debug)]
 pub(super) struct SubscribedStreams {
-    /// `None` when the session is over.
+    /// `None` when the session has ended.
     open: Mutex<Option<Vec<SubscribedStream>>>,
     subscriptions: watch::Sender<Vec<Value>>,
 }
@@ -34,12 +34,12 @@ impl Default for SubscribedStreams {
 }
 
 impl SubscribedStreams {
-    /// The full set for the platform, and every change of it.
+    /// Watches the full set of subscriptions.
     pub(super) fn watch_subscriptions(&self) -> watch::Receiver<Vec<Value>> {
         self.subscriptions.subscribe()
     }
 
-    /// A reader of a stream; the first one makes the session listen to it.
+    /// A reader of a stream. The first one subscribes the session to it.
     pub(super) fn subscribe(&self, name: &str) -> Result<broadcast::Receiver<RawEvent>, SessionError> {
         let subscription = StreamSubscription::parse(&Value::from(name))?;
         let mut open = self.open.lock();
@@ -47,7 +47,7 @@ impl SubscribedStreams {
         if let Some(stream) = streams.iter().find(|stream| stream.subscription == subscription) {
             return Ok(stream.readers.subscribe());
         }
-        // Streams whose readers have gone do not count; the platform hears of them with this change.
+        // Streams without readers do not count. The platform gets their removal with this change.
         streams.retain(|stream| stream.readers.receiver_count() > 0);
         if streams.len() >= MAX_SUBSCRIPTIONS {
             return Err(SessionError::TooManyStreams);
@@ -58,7 +58,7 @@ impl SubscribedStreams {
         Ok(reader)
     }
 
-    /// Hands an event to its readers. A stream that nobody reads any more is given up.
+    /// Sends an event to its readers. Unsubscribes from a stream without readers.
     pub(super) fn deliver_event(&self, stream_type: &str, data: Box<RawValue>) {
         let mut open = self.open.lock();
         let Some(streams) = open.as_mut() else { return };
@@ -92,30 +92,30 @@ mod tests {
     #[test]
     fn the_full_set_grows_in_order_and_once_a_stream() {
         let streams = SubscribedStreams::default();
-        let wanted = streams.watch_subscriptions();
+        let subscriptions = streams.watch_subscriptions();
         let _readers: Vec<_> = ["transcription:en-US", "button_press", "transcription:en-US"]
             .into_iter()
             .map(|name| streams.subscribe(name).unwrap())
             .collect();
-        assert_eq!(*wanted.borrow(), ["transcription:en-US", "button_press"]);
+        assert_eq!(*subscriptions.borrow(), ["transcription:en-US", "button_press"]);
     }
 
     #[test]
-    fn a_stream_without_readers_is_given_up() {
+    fn a_stream_without_readers_is_unsubscribed() {
         let streams = SubscribedStreams::default();
-        let mut wanted = streams.watch_subscriptions();
+        let mut subscriptions = streams.watch_subscriptions();
         let kept = streams.subscribe("button_press").unwrap();
         drop(streams.subscribe("head_position").unwrap());
-        wanted.borrow_and_update();
+        subscriptions.borrow_and_update();
         streams.deliver_event("button_press", event());
-        assert!(!wanted.has_changed().unwrap());
+        assert!(!subscriptions.has_changed().unwrap());
         streams.deliver_event("head_position", event());
-        assert_eq!(*wanted.borrow(), ["button_press"]);
+        assert_eq!(*subscriptions.borrow(), ["button_press"]);
         assert_eq!(kept.len(), 1);
     }
 
     #[test]
-    fn bounds_and_nonsense() {
+    fn limits_and_invalid_names() {
         let streams = SubscribedStreams::default();
         assert!(matches!(streams.subscribe("transcription:english"), Err(SessionError::NotAStream(_))));
         let name = |n: usize| format!("custom_{n}");

@@ -11,12 +11,12 @@ use super::{EndReason, Session, SessionConnection};
 pub(crate) struct SessionTable(Mutex<HashMap<UserId, Session>>);
 
 impl SessionTable {
-    /// The user's session, only while it is connected: with a broken one nothing can be shown.
+    /// The user's session, only while it is connected: nothing can be shown without a connection.
     pub(crate) fn find_connected(&self, user: &UserId) -> Option<Session> {
         self.find(user).filter(|session| session.connection() == SessionConnection::Connected)
     }
 
-    /// The user's session, connected or lost.
+    /// The user's session, even if its connection is lost.
     pub(crate) fn find(&self, user: &UserId) -> Option<Session> {
         self.0.lock().get(user).cloned()
     }
@@ -25,12 +25,12 @@ impl SessionTable {
         self.0.lock().len()
     }
 
-    /// Puts a session in its place and gives back the one that was there.
+    /// Inserts a session and returns the one that it replaces.
     pub(super) fn insert(&self, session: Session) -> Option<Session> {
         self.0.lock().insert(session.user().clone(), session)
     }
 
-    /// Takes a session out, unless another one has taken its place.
+    /// Removes a session, unless it was replaced by another one.
     pub(super) fn remove(&self, session: &Session) {
         let mut sessions = self.0.lock();
         if sessions.get(session.user()).is_some_and(|found| found.is_same_session(session)) {
@@ -38,7 +38,7 @@ impl SessionTable {
         }
     }
 
-    /// Ends one run of the app for a user. A run that is over already is not an error.
+    /// Ends a session of a user. A session that has already ended is not an error.
     pub(crate) fn stop_session(&self, user: &UserId, id: &AppSessionId, reason: EndReason) {
         if let Some(session) = self.find(user).filter(|session| session.id() == id) {
             session.request_end(reason);

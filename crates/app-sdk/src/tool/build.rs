@@ -1,4 +1,4 @@
-//! Says the rest about a tool, and checks all of it at the end.
+//! Builds a tool, with all checks at the end.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -14,17 +14,17 @@ use toolyard_typed_tool::result_schema;
 
 use super::{AppToolHandler, Tool};
 
-/// A tool that cannot be offered, with everything that is wrong with it.
+/// Why a tool is invalid, with every problem.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the tool `{name}` cannot be built: {}", problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("; "))]
 pub struct InvalidTool {
     /// The name that was given.
     pub name: String,
-    /// Each place that is wrong.
+    /// Every problem that was found.
     pub problems: Vec<Problem>,
 }
 
-/// A tool in the making; [`build`](Self::build) ends it.
+/// Builds a [`Tool`].
 #[must_use = "call `build` and register the tool"]
 pub struct ToolBuilder {
     definition: DefinitionBody,
@@ -32,7 +32,7 @@ pub struct ToolBuilder {
     run: AppToolHandler,
 }
 
-/// A definition in the order in which people read it.
+/// A definition, with its fields in reading order.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DefinitionBody {
@@ -85,27 +85,27 @@ impl ToolBuilder {
         self
     }
 
-    /// The name for people.
+    /// Sets the display name.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.definition.title = Some(title.into());
         self
     }
 
-    /// What kind of thing it does.
+    /// Sets the category.
     pub fn category(mut self, category: Category) -> Self {
         self.extensions.category = Some(category);
         self
     }
 
-    /// Words after which an assistant may think of the tool, in whatever language.
+    /// Sets phrases that suggest the tool to an assistant, in any language.
     pub fn activation_phrases<P: Into<String>>(mut self, phrases: impl IntoIterator<Item = P>) -> Self {
         let phrases = phrases.into_iter().map(Into::into).collect();
         self.extensions.activation_phrases = Some(ActivationPhrases::Plain(phrases));
         self
     }
 
-    /// The same for one language (`de`, `de-AT`). The definition has either these lists or the plain one: a plain list
-    /// that was given before is dropped.
+    /// Sets the phrases for one language (`de`, `de-AT`). Replaces phrases that were set without a language: a definition has
+    /// either kind.
     pub fn activation_phrases_in<P: Into<String>>(
         mut self,
         language: impl Into<String>,
@@ -120,37 +120,37 @@ impl ToolBuilder {
         self
     }
 
-    /// The tool changes nothing. A call that got lost may be made again.
+    /// Marks the tool as read-only. A lost call may be retried.
     pub fn read_only(mut self) -> Self {
         self.definition.annotations.read_only_hint = Some(true);
         self
     }
 
-    /// Running it twice with the same arguments is the same as once. A call that got lost may be made again.
+    /// Marks the tool as idempotent: running it twice with the same arguments has the same effect as once. A lost call may be
+    /// retried.
     pub fn idempotent(mut self) -> Self {
         self.definition.annotations.idempotent_hint = Some(true);
         self
     }
 
-    /// The tool can destroy something. MCP clients expect that also where nothing is said.
+    /// Marks the tool as destructive. MCP clients assume this by default.
     pub fn destructive(mut self) -> Self {
         self.definition.annotations.destructive_hint = Some(true);
         self
     }
 
-    /// The tool only ever adds something.
+    /// Marks the tool as not destructive: it only adds something.
     pub fn additive(mut self) -> Self {
         self.definition.annotations.destructive_hint = Some(false);
         self
     }
 
-    /// The type of the structured result, where the handler's own type does not say it: for handlers that give a
-    /// [`ToolReply`](super::ToolReply).
+    /// Sets the type of the structured result, for handlers that return a [`ToolReply`](super::ToolReply).
     pub fn output<T: JsonSchema>(self) -> Self {
         self.with_output(Some(result_schema::<T>()))
     }
 
-    /// Checks the definition: the name has no colon, schemas describe objects, and every bound is kept.
+    /// Checks and builds the tool: the name has no colon, schemas describe objects, and all limits are met.
     pub fn build(mut self) -> Result<Tool, InvalidTool> {
         self.definition.mentra_extensions =
             (self.extensions != ToolExtensions::default()).then_some(self.extensions);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_said_stands_in_the_definition() {
+    fn the_definition_contains_all_settings() {
         let tool = plain("do_it")
             .title("Do it")
             .category(Category::Utility)
@@ -251,8 +251,8 @@ mod tests {
         let typed = create_tool("a", "", |_: NoArguments, _: ToolContext| async {
             Ok::<_, &str>(Json(Sum { sum: 3 }))
         });
-        let said = plain("b").output::<Sum>();
-        for tool in [typed.build().unwrap(), said.build().unwrap()] {
+        let explicit = plain("b").output::<Sum>();
+        for tool in [typed.build().unwrap(), explicit.build().unwrap()] {
             let schema = tool.definition().output_schema().unwrap();
             assert_eq!(schema["properties"]["sum"]["type"], "integer");
         }

@@ -1,4 +1,4 @@
-//! What a handler knows about its call, and how it talks back before it is done.
+//! The context of a call, as its handler sees it.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{
     session::{Session, SessionTable},
 };
 
-/// One call, from the inside of its handler. Cheap to clone.
+/// One call, as its handler sees it. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
     facts: Arc<CallFacts>,
@@ -20,7 +20,7 @@ pub struct ToolContext {
     cancel: CancellationToken,
 }
 
-/// What the request says.
+/// The facts of the request.
 #[derive(Debug)]
 pub(crate) struct CallFacts {
     pub(crate) user: UserId,
@@ -31,7 +31,7 @@ pub(crate) struct CallFacts {
     pub(crate) traceparent: Option<TraceParent>,
 }
 
-/// Progress on its way from the handler to the connection.
+/// The channel for progress from the handler to the connection.
 pub(crate) fn progress_channel() -> (mpsc::Sender<CallProgress>, mpsc::Receiver<CallProgress>) {
     mpsc::channel(PROGRESS_QUEUE)
 }
@@ -46,22 +46,22 @@ impl ToolContext {
         Self { facts: Arc::new(facts), sessions, progress, cancel }
     }
 
-    /// For whom the tool runs.
+    /// The user.
     pub fn user(&self) -> &UserId {
         &self.facts.user
     }
 
-    /// The call's id on the platform; old platforms send none.
+    /// The call's id on the platform. Older platforms send none.
     pub fn call_id(&self) -> Option<&CallId> {
         self.facts.call.as_ref()
     }
 
-    /// The same for every repetition of one call: whoever keeps what was done under it never does it twice.
+    /// The same for every retry of one call. Record what you did under it to never do it twice.
     pub fn idempotency_key(&self) -> Option<&str> {
         self.facts.idempotency_key.as_deref()
     }
 
-    /// When the call was made, as the platform wrote it: ISO 8601 in UTC.
+    /// When the call was made, as the platform sent it: ISO 8601 in UTC.
     pub fn timestamp(&self) -> &str {
         &self.facts.timestamp
     }
@@ -71,7 +71,7 @@ impl ToolContext {
         self.facts.activated_for_tool
     }
 
-    /// The trace that the call belongs to, to pass on.
+    /// The trace context of the call, to propagate.
     pub fn traceparent(&self) -> Option<&TraceParent> {
         self.facts.traceparent.as_ref()
     }
@@ -86,8 +86,8 @@ impl ToolContext {
         self.sessions.find_connected(user)
     }
 
-    /// Tells the caller how far the work is: 0 is the beginning, 1 the end. Never waits: without a caller who wants to
-    /// know, or with one who reads too slowly, the report is left out.
+    /// Reports progress to the caller: 0 is the beginning, 1 the end. Never waits: if the caller does not accept progress or reads
+    /// too slowly, the report is dropped.
     pub fn progress(&self, fraction: f64, message: impl Into<String>) {
         if let (Some(sender), true) = (&self.progress, fraction.is_finite()) {
             let report = CallProgress {
@@ -95,19 +95,18 @@ impl ToolContext {
                 total: Some(1.0),
                 message: Some(message.into()),
             };
-            // Full or gone, as said above.
+            // Full or closed: the report is dropped.
             let _ = sender.try_send(report);
         }
     }
 
-    /// Waits until the caller has gone away. From then on the handler has a short grace
-    /// ([`Limits::cancel_grace`](crate::Limits::cancel_grace)) to put things in order; after that its future is dropped
-    /// wherever it waits.
+    /// Waits until the call is cancelled because the caller disconnected. The handler then has a grace period
+    /// ([`AppLimits::cancel_grace`](crate::AppLimits::cancel_grace)) to clean up; after that its future is dropped.
     pub async fn cancelled(&self) {
         self.cancel.cancelled().await;
     }
 
-    /// Whether the caller has gone away.
+    /// Whether the call is cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.cancel.is_cancelled()
     }
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn progress_without_a_reader_is_left_out() {
+    fn progress_without_a_reader_is_dropped() {
         context(None).progress(0.5, "half way");
         let (sender, mut receiver) = progress_channel();
         let cx = context(Some(sender));

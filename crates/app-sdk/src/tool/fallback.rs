@@ -1,4 +1,4 @@
-//! The way before typed tools: one function for everything that no tool was registered for.
+//! The fallback handler: one function for all tools that are not registered, as apps had before typed tools.
 
 use std::{future::Future, sync::Arc};
 
@@ -9,16 +9,16 @@ use toolyard_protocol::{ErrorCode, UserId};
 use super::{CallFailure, HandlerOutcome, ToolContext, ToolReply};
 use crate::session::Session;
 
-/// A call as `on_tool_call` gets it.
+/// A call for [`on_tool_call`](crate::AppServerBuilder::on_tool_call).
 #[derive(Debug, Clone)]
 pub struct FallbackCall {
     /// The tool's name inside the app.
     pub tool: String,
     /// The arguments.
     pub arguments: Map<String, Value>,
-    /// For whom.
+    /// The user.
     pub user: UserId,
-    /// When, as the platform wrote it.
+    /// When the call was made, as the platform sent it.
     pub timestamp: String,
     /// Whether the app was started for this call.
     pub activated_for_tool: bool,
@@ -26,7 +26,7 @@ pub struct FallbackCall {
     pub active_session: Option<Session>,
 }
 
-/// The function without its types.
+/// The handler with its types erased.
 #[derive(Clone)]
 pub(crate) struct FallbackHandler(
     Arc<dyn Fn(FallbackCall) -> BoxFuture<'static, Option<String>> + Send + Sync>,

@@ -1,7 +1,7 @@
-//! Tools: a definition and the function that answers.
+//! Tools: a definition and a handler.
 //!
 //! [`create_tool`] takes the schema from the function's argument type, [`create_dynamic_tool`] takes one written by hand.
-//! Whether arguments fit a hand-written schema is the platform's business: it checks them before it calls.
+//! The platform validates arguments against a hand-written schema before it calls the tool.
 
 mod build;
 mod context;
@@ -25,7 +25,7 @@ pub(crate) use fallback::FallbackHandler;
 pub(crate) use outcome::{CallFailure, CallResponse, HandlerOutcome, ResponseLine};
 pub use reply::{IntoToolReply, Json, NoArguments, ToolReply};
 
-/// A handler without its types.
+/// A handler with its types erased.
 pub(crate) type AppToolHandler = ErasedFunction<ToolContext, HandlerOutcome>;
 
 /// A tool that is ready to be registered. Cheap to clone.
@@ -41,7 +41,7 @@ impl Tool {
         self.definition.name.as_str()
     }
 
-    /// What the platform is told about the tool.
+    /// The definition, as the platform sees it.
     pub fn definition(&self) -> &ToolDefinition {
         &self.definition
     }
@@ -53,9 +53,8 @@ impl fmt::Debug for Tool {
     }
 }
 
-/// A tool whose arguments are a type. The type's schema becomes the `inputSchema`; doc comments on its fields become the
-/// descriptions that the model reads. Arguments that do not fit are answered with `INVALID_ARGUMENTS` and the place that
-/// is wrong; the handler does not see them.
+/// Creates a tool with typed arguments. The type's schema becomes the `inputSchema`; doc comments on its fields become the
+/// descriptions that the model reads. Invalid arguments fail with `INVALID_ARGUMENTS` and the place, without calling the handler.
 ///
 /// A result of [`Json`] also gives the tool an `outputSchema`.
 ///
@@ -70,8 +69,8 @@ impl fmt::Debug for Tool {
 ///     name: String,
 /// }
 ///
-/// let tool = create_tool("greet", "Greets somebody.", |args: Greeting, _cx: ToolContext| async move {
-///     if args.name.is_empty() { Err("nobody is there") } else { Ok(format!("Hello, {}!", args.name)) }
+/// let tool = create_tool("greet", "Greets a person.", |args: Greeting, _cx: ToolContext| async move {
+///     if args.name.is_empty() { Err("the name is empty") } else { Ok(format!("Hello, {}!", args.name)) }
 /// })
 /// .category(Category::Communication)
 /// .read_only()

@@ -1,4 +1,4 @@
-//! How a call ended, and its two forms on the wire: one JSON object, or the last of several lines.
+//! The outcome of a call, and its two formats on the wire: one JSON object, or the last of several lines.
 
 use std::fmt::Display;
 
@@ -12,7 +12,7 @@ use crate::limits::MAX_REPLY_BYTES;
 
 pub(crate) type HandlerOutcome = Result<ToolReply, CallFailure>;
 
-/// Why there is no reply.
+/// Why a call failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CallFailure {
     pub(crate) status: StatusCode,
@@ -30,7 +30,7 @@ impl CallFailure {
         Self::new(ErrorCode::InvalidArguments, message)
     }
 
-    /// There is no such prompt or resource.
+    /// The prompt or resource does not exist.
     pub(crate) fn not_found(message: String) -> Self {
         Self { status: StatusCode::NOT_FOUND, code: NOT_FOUND, message }
     }
@@ -40,7 +40,7 @@ impl CallFailure {
     }
 }
 
-/// What a handler gave back, without its types.
+/// Converts the result of a handler.
 pub(super) fn to_outcome<R: IntoToolReply, E: Display>(result: Result<R, E>) -> HandlerOutcome {
     let reply = result.map_err(CallFailure::from_handler)?;
     reply
@@ -48,7 +48,7 @@ pub(super) fn to_outcome<R: IntoToolReply, E: Display>(result: Result<R, E>) -> 
         .map_err(|error| CallFailure::from_handler(format!("the result cannot be written as JSON: {error}")))
 }
 
-/// The body of an answer.
+/// The body of a response.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CallResponse {
@@ -70,7 +70,7 @@ struct CallResponseError {
 }
 
 impl CallResponse {
-    /// The answer to a call, with the status for the form without lines.
+    /// The response to a call, with the status for the format without lines.
     fn from_outcome(outcome: HandlerOutcome) -> (StatusCode, Self) {
         match outcome {
             Ok(reply) => (StatusCode::OK, Self::from_reply(reply)),
@@ -101,7 +101,7 @@ impl CallResponse {
         }
     }
 
-    /// The answer in one of its forms. One that is larger than the platform takes says so instead.
+    /// Encodes the response. One that is larger than the platform accepts becomes an error.
     pub(crate) fn encode_outcome(
         outcome: HandlerOutcome,
         form: impl Fn(&Self) -> Vec<u8>,
@@ -117,7 +117,7 @@ impl CallResponse {
     }
 }
 
-/// One line of an answer in lines.
+/// One line of a response in lines.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub(crate) enum ResponseLine<'a> {

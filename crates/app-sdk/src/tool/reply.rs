@@ -1,4 +1,4 @@
-//! What a handler gives back.
+//! The result of a handler.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use toolyard_typed_tool::result_schema;
 #[schemars(description = "No arguments.")]
 pub struct NoArguments {}
 
-/// The answer of a tool: a text, structured content, or both, and what the assistant should know beside it.
+/// The result of a tool: text, structured content, or both, and hints for the assistant.
 ///
 /// ```
 /// use toolyard_app_sdk::ToolReply;
@@ -27,7 +27,7 @@ pub struct ToolReply {
 }
 
 impl ToolReply {
-    /// A text, which the assistant reads or speaks. The old control string becomes [`silent`](Self::silent).
+    /// A text, which the assistant shows or speaks. The legacy control string becomes [`silent`](Self::silent).
     pub fn text(text: impl Into<String>) -> Self {
         let text = text.into();
         if text == GIVE_APP_CONTROL_OF_TOOL_RESPONSE {
@@ -41,13 +41,13 @@ impl ToolReply {
         Self { structured: Some(content.into()), ..Self::default() }
     }
 
-    /// No content: the app shows or speaks the answer itself.
+    /// No content: the app shows or speaks the result itself.
     pub fn silent() -> Self {
         Self::default().suppress_voice_response()
     }
 
-    /// The tool could not do it and says why, such as "there is no todo 7". A failure of the tool and no fault of the
-    /// app: return an error, not this, where something broke.
+    /// The tool could not do it, and why, such as "there is no todo 7". Use it for expected failures. If something broke, return an
+    /// error instead.
     pub fn failed(message: impl Into<String>) -> Self {
         Self { failure: Some(message.into()), ..Self::default() }
     }
@@ -58,14 +58,14 @@ impl ToolReply {
         self
     }
 
-    /// The app shows or speaks the answer itself, so the assistant stays silent. The platform believes it only while the
-    /// app is connected for that user.
+    /// The app shows or speaks the result itself, so the assistant stays silent. It takes effect only while the app is connected
+    /// for that user.
     pub fn suppress_voice_response(mut self) -> Self {
         self.extensions.suppress_voice_response = true;
         self
     }
 
-    /// Adds something that the user may want next.
+    /// Adds a suggestion for what the user may want next.
     pub fn follow_up(mut self, suggestion: impl Into<String>) -> Self {
         self.extensions.suggested_follow_ups.push(suggestion.into());
         self
@@ -90,23 +90,23 @@ impl From<Value> for ToolReply {
     }
 }
 
-/// Done, and nothing to say.
+/// A result without content.
 impl From<()> for ToolReply {
     fn from((): ()) -> Self {
         Self::default()
     }
 }
 
-/// A structured result with a type. The tool's `outputSchema` is the type's.
+/// A typed structured result. The schema of the type becomes the tool's `outputSchema`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Json<T>(pub T);
 
-/// What a handler may return inside `Ok`: everything that is `Into<ToolReply>`, and [`Json`].
+/// What a handler may return inside `Ok`: anything that is `Into<ToolReply>`, and [`Json`].
 pub trait IntoToolReply {
-    /// The reply. Fails where a value cannot be written as JSON.
+    /// Converts into a reply. Fails if a value cannot be serialized to JSON.
     fn into_tool_reply(self) -> Result<ToolReply, serde_json::Error>;
 
-    /// The schema of the structured content, where the type knows it.
+    /// The schema of the structured content, if the type defines it.
     fn output_schema() -> Option<Value>;
 }
 

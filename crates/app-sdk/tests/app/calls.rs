@@ -94,7 +94,7 @@ async fn the_call_of_an_older_platform_is_understood() {
 }
 
 #[tokio::test]
-async fn failures_are_told_and_the_app_lives_on() {
+async fn failures_are_reported_and_the_app_continues() {
     let app = TestApp::start(app()).await;
     let too_large =
         format!("the reply has {} bytes; at most {MAX_REPLY_BYTES} may be sent", MAX_REPLY_BYTES + 29);
@@ -127,7 +127,7 @@ async fn failures_are_told_and_the_app_lives_on() {
 }
 
 #[tokio::test]
-async fn the_old_style_answers_what_no_tool_is_for() {
+async fn the_fallback_handles_unregistered_tools() {
     let app = app().on_tool_call(|call: FallbackCall| async move {
         assert!(call.activated_for_tool && call.active_session.is_none());
         match call.tool.as_str() {
@@ -150,7 +150,7 @@ async fn the_old_style_answers_what_no_tool_is_for() {
 }
 
 #[tokio::test]
-async fn what_is_no_call_is_refused() {
+async fn invalid_calls_are_refused() {
     let app = TestApp::start(app()).await;
     let url = app.at("/tool");
     let (status, answer) = post(&url, &json!({ "userId": "ada" })).await;
@@ -167,7 +167,7 @@ async fn what_is_no_call_is_refused() {
 }
 
 #[tokio::test]
-async fn a_body_over_the_bound_is_refused() {
+async fn a_body_over_the_limit_is_refused() {
     let app = TestApp::start(app()).await;
     let mut body = call("quiet", json!({})).to_string();
     body.push_str(&" ".repeat(MAX_BODY_BYTES - body.len()));
@@ -182,7 +182,7 @@ async fn a_body_over_the_bound_is_refused() {
 }
 
 #[tokio::test]
-async fn calls_over_the_bound_are_refused_and_room_comes_back() {
+async fn calls_over_the_limit_are_refused_until_one_ends() {
     let (entered, leave) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let hold = {
         let (entered, leave) = (Arc::clone(&entered), Arc::clone(&leave));
@@ -215,7 +215,7 @@ async fn calls_over_the_bound_are_refused_and_room_comes_back() {
 }
 
 #[tokio::test]
-async fn the_context_says_what_the_request_said() {
+async fn the_context_has_the_facts_of_the_request() {
     let facts = create_tool("facts", "", |_: NoArguments, cx: ToolContext| async move {
         Ok::<_, &str>(json!({
             "user": cx.user(),

@@ -88,13 +88,13 @@ pub(crate) fn session_request(socket_url: &str) -> Value {
     })
 }
 
-/// What the hooks of an app told.
+/// Events of the hooks of an app.
 pub(crate) struct Hooks {
     pub(crate) started: mpsc::Receiver<Session>,
     pub(crate) stopped: mpsc::Receiver<EndReason>,
 }
 
-/// Adds hooks that tell.
+/// Adds hooks that report their calls.
 pub(crate) fn hooked(builder: AppServerBuilder) -> (AppServerBuilder, Hooks) {
     let (start, started) = mpsc::channel(8);
     let (stop, stopped) = mpsc::channel(8);

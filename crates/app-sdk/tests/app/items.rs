@@ -28,7 +28,7 @@ struct One {
     id: Number,
 }
 
-/// A word that is no text for everybody.
+/// The only values that the template variable accepts.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Number {
@@ -135,7 +135,7 @@ async fn resources_give_contents() {
 }
 
 #[tokio::test]
-async fn failures_are_told_and_the_app_lives_on() {
+async fn failures_are_reported_and_the_app_continues() {
     let app = TestApp::start(app()).await;
     let (status, answer) = get(&app, "plan", json!({})).await;
     assert_eq!(
@@ -171,7 +171,7 @@ async fn failures_are_told_and_the_app_lives_on() {
 }
 
 #[tokio::test]
-async fn what_is_no_such_request_is_refused() {
+async fn invalid_requests_are_refused() {
     let app = TestApp::start(app()).await;
     for (path, body) in [
         ("/prompt", json!({ "name": "plan", "arguments": {} })),
@@ -192,7 +192,7 @@ async fn what_is_no_such_request_is_refused() {
 }
 
 #[tokio::test]
-async fn they_share_the_room_of_the_calls_and_notice_who_leaves() {
+async fn they_share_the_call_limit_and_are_cancelled_on_disconnect() {
     let (entered, gone) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let hold = {
         let (entered, gone) = (Arc::clone(&entered), Arc::clone(&gone));
@@ -221,6 +221,6 @@ async fn they_share_the_room_of_the_calls_and_notice_who_leaves() {
             assert_eq!((status, &answer["error"]["code"]), (StatusCode::SERVICE_UNAVAILABLE, &json!("OVERLOADED")));
         }
     }
-    // Dropped above: the handler hears of it, and its place is free again.
+    // Dropped above: the handler is cancelled, and its permit is free again.
     soon(gone.notified()).await;
 }

@@ -1,4 +1,4 @@
-//! Apps through their front door: real HTTP, real sockets, and a platform that follows a script.
+//! Apps from the outside: real HTTP, real sockets, and a scripted platform.
 #![cfg(test)]
 
 mod calls;

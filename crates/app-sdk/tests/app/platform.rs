@@ -1,4 +1,4 @@
-//! The other side: a server that takes sockets and leaves it to the test what to say.
+//! The platform's side: a server that accepts sockets and leaves the messages to the test.
 
 use std::sync::Arc;
 
@@ -77,7 +77,7 @@ impl Platform {
         socket
     }
 
-    /// Whether nobody has connected.
+    /// Whether no app has connected.
     pub(crate) fn is_alone(&mut self) -> bool {
         self.sockets.try_recv().is_err()
     }

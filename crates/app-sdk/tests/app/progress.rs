@@ -75,7 +75,7 @@ async fn every_message_is_one_line_whatever_is_in_it() {
 }
 
 #[tokio::test]
-async fn a_caller_who_takes_no_lines_gets_the_result() {
+async fn a_caller_that_does_not_accept_lines_gets_the_result() {
     let app = TestApp::start(builder().register_tool(working())).await;
     let (status, answer) = json_of(ask(&app, "work", "application/json").await).await;
     assert_eq!((status, answer), (StatusCode::OK, json!({ "success": true, "content": "done" })));
@@ -117,7 +117,7 @@ impl Drop for Told {
     }
 }
 
-/// A tool that tells when it began, when it was cancelled, and when it was dropped; it never ends by itself.
+/// A tool that reports when it began, was cancelled and was dropped. It never ends by itself.
 fn endless() -> (Tool, mpsc::Receiver<&'static str>) {
     let (tell, told) = mpsc::channel(8);
     let tell = Arc::new(tell);
@@ -137,7 +137,7 @@ fn endless() -> (Tool, mpsc::Receiver<&'static str>) {
 }
 
 #[tokio::test]
-async fn a_caller_who_goes_away_cancels_the_handler() {
+async fn a_caller_that_disconnects_cancels_the_handler() {
     for accept in [LINES, "application/json"] {
         let (tool, mut told) = endless();
         let app = TestApp::start(builder().register_tool(tool)).await;

@@ -12,7 +12,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn a_broken_connection_comes_back_in_the_same_session() {
+async fn a_lost_connection_is_reopened_in_the_same_session() {
     let mut platform = Platform::start().await;
     let (app, mut hooks) = hooked(builder().server(platform.url()));
     let app = TestApp::start(app).await;
@@ -26,7 +26,7 @@ async fn a_broken_connection_comes_back_in_the_same_session() {
 
     socket.close(1011, "internal error").await;
     soon(connection.wait_for(|now| *now == SessionConnection::Lost)).await.unwrap();
-    // In the gap nothing can be shown, so nobody is told otherwise.
+    // While disconnected nothing can be shown, so there is no session.
     let user = ADA.parse().unwrap();
     assert!(app.app.session_for(&user).is_none());
     assert_eq!(session.show_text_wall("x").await.unwrap_err(), SessionError::NotConnected);
@@ -51,13 +51,13 @@ async fn a_broken_connection_comes_back_in_the_same_session() {
 }
 
 #[tokio::test]
-async fn a_connection_that_stays_away_ends_the_session() {
+async fn a_connection_that_cannot_be_reopened_ends_the_session() {
     let mut platform = Platform::start().await;
     let (app, mut hooks) = hooked(builder().server(platform.url()));
     let app = TestApp::start(app).await;
     let socket = app.open(&mut platform).await;
     drop(socket);
-    // Two tries, as the fixture says; both are dropped before the ack.
+    // Two attempts, as configured by the fixture; both are dropped before the ack.
     for _ in 0..2 {
         drop(platform.accept().await);
     }
@@ -66,7 +66,7 @@ async fn a_connection_that_stays_away_ends_the_session() {
 }
 
 #[tokio::test]
-async fn a_refusal_ends_the_tries() {
+async fn a_refusal_ends_reconnecting() {
     let mut platform = Platform::start().await;
     let (app, mut hooks) = hooked(builder().server(platform.url()));
     let app = TestApp::start(app).await;
@@ -82,7 +82,7 @@ async fn a_refusal_ends_the_tries() {
 }
 
 #[tokio::test]
-async fn a_platform_that_falls_silent_is_a_lost_connection() {
+async fn a_silent_platform_is_a_lost_connection() {
     let mut platform = Platform::start().await;
     let limits = AppLimits {
         ping_every: Duration::from_millis(50),
@@ -96,7 +96,7 @@ async fn a_platform_that_falls_silent_is_a_lost_connection() {
 }
 
 #[tokio::test]
-async fn a_new_request_takes_the_place_of_a_lost_session() {
+async fn a_new_request_replaces_a_lost_session() {
     let mut platform = Platform::start().await;
     let limits = AppLimits { reconnect_after: vec![Duration::from_secs(3600)], ..AppLimits::default() };
     let (app, mut hooks) = hooked(builder().server(platform.url()).limits(limits));
@@ -111,7 +111,7 @@ async fn a_new_request_takes_the_place_of_a_lost_session() {
 }
 
 #[tokio::test]
-async fn a_message_over_the_bound_breaks_the_connection_only() {
+async fn a_message_over_the_limit_closes_only_the_connection() {
     let mut platform = Platform::start().await;
     let (app, mut hooks) = hooked(builder().server(platform.url()));
     let app = TestApp::start(app).await;
@@ -133,7 +133,7 @@ async fn a_message_over_the_bound_breaks_the_connection_only() {
 }
 
 #[tokio::test]
-async fn a_platform_that_takes_nothing_is_a_lost_connection() {
+async fn a_platform_that_does_not_read_is_a_lost_connection() {
     let mut platform = Platform::start().await;
     let limits = AppLimits {
         send_wait: Duration::from_millis(100),

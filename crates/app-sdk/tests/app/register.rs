@@ -70,12 +70,12 @@ async fn a_refusal_names_every_problem() {
 }
 
 #[tokio::test]
-async fn whatever_else_goes_wrong_is_told() {
+async fn other_failures_are_reported() {
     let platform = Platform::start().await;
     let app = builder().server(platform.url()).build().unwrap();
     for (answer, told) in [
         ((StatusCode::BAD_GATEWAY, "<html>"), "status 502 Bad Gateway: <html>"),
-        ((StatusCode::OK, "<html>"), "did not say which version"),
+        ((StatusCode::OK, "<html>"), "returned no version"),
     ] {
         *platform.answer.lock().await = (answer.0, answer.1.to_owned());
         let error = app.register().await.unwrap_err().to_string();
@@ -89,7 +89,7 @@ async fn whatever_else_goes_wrong_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_never_answers_is_not_waited_for_for_ever() {
+async fn a_server_that_never_answers_times_out() {
     // Takes connections into its backlog and never looks at them.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let server = format!("http://{}", listener.local_addr().unwrap());

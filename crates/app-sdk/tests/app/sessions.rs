@@ -1,4 +1,4 @@
-//! Sessions from the first webhook on: show, speak, hear, settings, and requests that are refused.
+//! Sessions from the first webhook on: display, speech, events, settings, and refused requests.
 
 use std::time::Duration;
 
@@ -89,7 +89,7 @@ async fn the_session_shows() {
 }
 
 #[tokio::test]
-async fn the_session_hears_what_it_listens_to() {
+async fn the_session_gets_events_of_its_subscriptions() {
     let (_platform, _app, mut socket, session) = opened().await;
     let mut heard = session.on_transcription("en-US").unwrap();
     let update = socket.hear("subscription_update").await;
@@ -161,7 +161,7 @@ async fn settings_and_glasses_change() {
 }
 
 #[tokio::test]
-async fn odd_messages_do_no_harm_and_pings_are_answered() {
+async fn unexpected_messages_are_ignored_and_pings_are_answered() {
     let (_platform, _app, mut socket, session) = opened().await;
     for odd in [
         json!({ "type": "hologram" }),
@@ -274,7 +274,7 @@ async fn a_start_without_an_ack_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn sessions_over_the_bound_are_refused() {
+async fn sessions_over_the_limit_are_refused() {
     let mut platform = Platform::start().await;
     let limits = AppLimits { sessions: 1, ..AppLimits::default() };
     let (app, mut hooks) = hooked(builder().server(platform.url()).limits(limits));
@@ -290,7 +290,7 @@ async fn sessions_over_the_bound_are_refused() {
 }
 
 #[tokio::test]
-async fn what_is_no_webhook_is_refused() {
+async fn invalid_webhooks_are_refused() {
     let app = TestApp::start(builder()).await;
     let (status, answer) = app.webhook(&json!({ "type": "dance" })).await;
     assert_eq!(

@@ -1,4 +1,4 @@
-//! With a signing secret the app answers the platform and nobody else.
+//! With a signing secret the app accepts only requests of the platform.
 
 use http::StatusCode;
 use jiff::Timestamp;
@@ -36,7 +36,7 @@ async fn signed(app: &TestApp, path: &str, body: &Value, secret: &str, time: i64
 }
 
 #[tokio::test]
-async fn only_fresh_signatures_of_the_platform_are_believed() {
+async fn only_recent_signatures_of_the_platform_are_accepted() {
     let app = TestApp::start(app()).await;
     let call = call("ok", json!({}));
     for (secret, time, status) in [
@@ -57,7 +57,7 @@ async fn only_fresh_signatures_of_the_platform_are_believed() {
 }
 
 #[tokio::test]
-async fn every_post_needs_one() {
+async fn every_post_needs_a_signature() {
     let app = TestApp::start(app()).await;
     for path in ["/tool", "/prompt", "/resource"] {
         let (status, answer) = post(&app.at(path), &call("ok", json!({}))).await;

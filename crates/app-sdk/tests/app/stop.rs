@@ -45,7 +45,7 @@ async fn a_stop_request_ends_the_session_once() {
 }
 
 #[tokio::test]
-async fn last_words_end_the_session_without_a_try_to_come_back() {
+async fn a_final_close_reason_ends_the_session_without_reconnecting() {
     let stopped = Some(json!({ "type": "app_stopped", "reason": "system_stop" }));
     let closed = |code, reason: &str| EndReason::Closed { code, reason: reason.to_owned() };
     for (message, code, words, reason) in [
@@ -69,7 +69,7 @@ async fn last_words_end_the_session_without_a_try_to_come_back() {
 }
 
 #[tokio::test]
-async fn a_hook_that_outstays_its_session_is_dropped() {
+async fn a_hook_that_outlives_its_session_is_dropped() {
     struct Told(mpsc::Sender<()>);
     impl Drop for Told {
         fn drop(&mut self) {
@@ -146,7 +146,7 @@ async fn a_stopping_app_finishes_its_calls_and_closes_its_sessions() {
 }
 
 #[tokio::test]
-async fn a_call_that_does_not_finish_does_not_hold_up_the_stop() {
+async fn a_call_that_does_not_finish_does_not_block_the_shutdown() {
     let entered = Arc::new(Notify::new());
     let endless = {
         let entered = Arc::clone(&entered);

@@ -1,4 +1,4 @@
-//! Talks to the server: JSON in, JSON out, every answer bounded, every error told in one way.
+//! The client of the server's REST API: JSON in, JSON out, every response bounded, every error in one form.
 
 mod refusal;
 
@@ -14,14 +14,14 @@ use toolyard_protocol::{UserId, secret::SecretText};
 pub(crate) use self::refusal::ServerRefusal;
 use crate::error::CliError;
 
-/// Largest answer: the longest listing of tools that the server makes is well below.
+/// Largest response, in bytes. The longest tool listing of a server is well below.
 pub(crate) const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
-/// How long the server may take, calls of tools aside.
+/// Timeout for requests other than tool calls.
 const WAIT: Duration = Duration::from_secs(30);
-/// Header that names a user.
+/// The header with the user's id.
 const USER_HEADER: &str = "x-user-id";
 
-/// A server, and who talks to it.
+/// A client of one server, with its credentials.
 #[derive(Debug)]
 pub(crate) struct ApiClient {
     http: HttpClient,
@@ -36,7 +36,7 @@ impl ApiClient {
         token: Option<SecretText>,
         user: Option<UserId>,
     ) -> Result<Self, CliError> {
-        // The user named this server, so it may be anywhere.
+        // The user chose this server, so any address is allowed.
         let guard = Guard::unrestricted();
         let bad = |error| CliError::BadServer { server: server.to_owned(), error };
         let server = OutsideUrl::parse(server, &guard).map_err(bad)?;
@@ -50,13 +50,13 @@ impl ApiClient {
         host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
     }
 
-    /// Reads something. The path may have a query.
+    /// Sends a GET request. The path may have a query.
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CliError> {
         let request = self.build_request(Method::GET, path)?;
         self.read_json(self.send(self.finish_request(request, Bytes::new())?, WAIT).await?).await
     }
 
-    /// Reads something that may not be there for this caller.
+    /// Sends a GET request for something that may not exist or not be visible to this caller.
     pub(crate) async fn get_optional<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, CliError> {
         match self.get(path).await {
             Ok(found) => Ok(Some(found)),
@@ -65,7 +65,7 @@ impl ApiClient {
         }
     }
 
-    /// Sends a document and reads the answer.
+    /// Sends a POST request with a JSON body.
     pub(crate) async fn post<B: Serialize + ?Sized, T: DeserializeOwned>(
         &self,
         path: &str,
@@ -74,7 +74,7 @@ impl ApiClient {
         self.send_json(Method::POST, path, body).await
     }
 
-    /// Changes something and reads what it is now.
+    /// Sends a PATCH request and returns the changed document.
     pub(crate) async fn patch<B: Serialize + ?Sized, T: DeserializeOwned>(
         &self,
         path: &str,
@@ -93,12 +93,12 @@ impl ApiClient {
         self.read_json(self.send(self.finish_request(request, json_body(body))?, WAIT).await?).await
     }
 
-    /// Does something that needs no document and reads the answer.
+    /// Sends a POST request without a body.
     pub(crate) async fn post_empty<T: DeserializeOwned>(&self, path: &str) -> Result<T, CliError> {
         self.post_empty_within(path, WAIT).await
     }
 
-    /// The same, where the server may take longer.
+    /// The same, with another timeout.
     pub(crate) async fn post_empty_within<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -108,7 +108,7 @@ impl ApiClient {
         self.read_json(self.send(self.finish_request(request, Bytes::new())?, wait).await?).await
     }
 
-    /// Does something that has no answer.
+    /// Sends a request without a body and ignores the response body.
     pub(crate) async fn send_empty(&self, method: Method, path: &str) -> Result<(), CliError> {
         let request = self.build_request(method, path)?;
         let answer = self.send(self.finish_request(request, Bytes::new())?, WAIT).await?;
@@ -116,7 +116,7 @@ impl ApiClient {
         if status.is_success() { Ok(()) } else { Err(ServerRefusal::from_response(status, &body).into()) }
     }
 
-    /// Sends a document to which there is no answer.
+    /// Sends a JSON body and ignores the response body.
     pub(crate) async fn send_document<B: Serialize + ?Sized>(
         &self,
         method: Method,
@@ -129,7 +129,7 @@ impl ApiClient {
         if status.is_success() { Ok(()) } else { Err(self.server_refusal(status, &body)) }
     }
 
-    /// A request with who is asking in it, to be finished by [`ApiClient::finish_request`].
+    /// A request with the credentials, to be completed by [`ApiClient::finish_request`].
     pub(crate) fn build_request(
         &self,
         method: Method,
@@ -160,7 +160,7 @@ impl ApiClient {
         })
     }
 
-    /// Sends a request; returns once the head of the answer is there.
+    /// Sends a request; returns when the response headers are there.
     pub(crate) async fn send(
         &self,
         request: Request<Full<Bytes>>,
@@ -173,7 +173,7 @@ impl ApiClient {
         }
     }
 
-    /// The whole body of an answer.
+    /// Reads the whole body of a response.
     pub(crate) async fn read_body(&self, answer: HttpResponse) -> Result<Bytes, CliError> {
         match tokio::time::timeout(WAIT, answer.bytes(MAX_RESPONSE_BYTES)).await {
             Ok(Ok(bytes)) => Ok(bytes),
@@ -182,7 +182,7 @@ impl ApiClient {
         }
     }
 
-    /// What the server says is wrong with a request, or the connection.
+    /// The error for a request that failed before a response arrived.
     pub(crate) fn transport_error(&self, error: NetError) -> CliError {
         let server = self.server.to_string();
         match error {
@@ -191,12 +191,12 @@ impl ApiClient {
         }
     }
 
-    /// An answer that is not what the API says.
+    /// The error for a response that does not fit the API.
     pub(crate) fn invalid_response(&self, why: impl std::fmt::Display) -> CliError {
         CliError::InvalidResponse { server: self.server.to_string(), why: why.to_string() }
     }
 
-    /// A path of the API as an address. What follows a `?` is a query and stays as it is.
+    /// The URL of an API path. A query after `?` is kept as it is.
     fn api_url(&self, path: &str) -> Result<Uri, CliError> {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
         let address = self.server.join(path);
@@ -214,29 +214,29 @@ impl ApiClient {
         Err(self.server_refusal(status, &body))
     }
 
-    /// An answer that says no.
+    /// The error for a response with an error status.
     pub(crate) fn server_refusal(&self, status: StatusCode, body: &[u8]) -> CliError {
         ServerRefusal::from_response(status, body).into()
     }
 }
 
-/// A name as one segment of a path: names of tools may have any visible ASCII in them, `/`, `%` and `?` included.
+/// Encodes a name as one path segment: tool names may contain any visible ASCII, including `/`, `%` and `?`.
 pub(crate) fn path_segment(name: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:".contains(&byte);
     let encode = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
     name.bytes().map(encode).collect()
 }
 
-/// A document as the body of a request.
+/// Serializes a document as a request body.
 pub(crate) fn json_body<T: Serialize + ?Sized>(document: &T) -> Bytes {
     Bytes::copy_from_slice(toolyard_protocol::raw::to_raw(document).get().as_bytes())
 }
 
-/// A text as a header: visible ASCII only.
+/// A text as a header value: visible ASCII only.
 pub(crate) fn header_value(flag: &str, text: &str) -> Result<HeaderValue, CliError> {
     HeaderValue::try_from(text).map_err(|_| {
         CliError::usage(
-            format!("{flag} has characters that fit no header"),
+            format!("{flag} contains characters that are not allowed in a header"),
             "use visible ASCII characters only",
         )
     })
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_stand_below_the_server_and_queries_stay() {
+    fn paths_are_relative_to_the_server_and_queries_stay() {
         let client = client("http://127.0.0.1:8787/base/");
         assert_eq!(client.api_url("api/tools").unwrap(), "http://127.0.0.1:8787/base/api/tools");
         assert_eq!(
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_says_who_asks() {
+    fn a_request_carries_the_credentials() {
         let request = client("http://localhost").build_request(Method::GET, "x").unwrap();
         let headers = request.headers_ref().unwrap();
         assert_eq!(
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_server_is_refused() {
+    fn an_invalid_server_url_is_refused() {
         assert!(matches!(ApiClient::new("localhost:8787", None, None), Err(CliError::BadServer { .. })));
     }
 }

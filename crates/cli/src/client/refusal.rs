@@ -1,5 +1,5 @@
-//! What the server says is wrong, from whichever of its three forms: an error of the API, a failed call, and the two old
-//! answers that are a bare text.
+//! Error responses of the server, in each of their three forms: an API error, a failed call, and the two legacy responses
+//! with a bare text.
 
 use std::fmt;
 
@@ -9,31 +9,31 @@ use toolyard_protocol::{Problem, api::ApiErrorCode, error::ErrorCode};
 
 use crate::{error::CliError, text};
 
-/// The two answers in the old form have no code; these texts are their contract.
+/// The two legacy responses have no code; clients recognize them by these texts.
 const NO_USER: &str = "Missing X-User-Id header";
 const NO_SESSION: &str = "No active session for user";
-/// The codes that we give them.
+/// The codes that this program gives them.
 const NO_USER_CODE: &str = "NO_USER";
 const NO_SESSION_CODE: &str = "NO_SESSION";
-/// Where to look for what is missing, if nobody says better.
-const APPS: &str = "`toolyard apps ls` lists the apps that you may see and change";
-/// How much of an answer in no known form is shown, in characters.
+/// The default next step for "not found".
+const APPS: &str = "`toolyard apps ls` lists the apps that you can see and change";
+/// How much of a response in an unknown form is shown, in characters.
 const SHOWN_CHARS: usize = 200;
 
-/// The server said no.
+/// An error response of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServerRefusal {
     /// HTTP status.
     pub(crate) status: u16,
-    /// Of either table of codes, or one of ours for the old form.
+    /// An API error code, a call error code, or one of ours for legacy responses.
     pub(crate) code: String,
-    /// For people.
+    /// The message for people.
     pub(crate) message: String,
-    /// Every place that is wrong.
+    /// Every problem of a rejected document.
     pub(crate) problems: Vec<Problem>,
-    /// Whether a call failed, not the request around it.
+    /// Whether a tool call failed, not the request around it.
     call: bool,
-    /// Where to look for what is missing.
+    /// The next step if something was not found.
     not_found_hint: &'static str,
 }
 
@@ -55,14 +55,14 @@ struct StructuredError {
     message: String,
     #[serde(default)]
     problems: Vec<Problem>,
-    /// Only failed calls say it.
+    /// Present only for failed calls.
     retryable: Option<bool>,
 }
 
 impl ServerRefusal {
-    /// Reads the body of an answer that says no.
+    /// Reads an error response.
     pub(crate) fn from_response(status: StatusCode, body: &[u8]) -> Self {
-        let said = |code: &str, message: String| Self {
+        let refusal = |code: &str, message: String| Self {
             status: status.as_u16(),
             code: code.to_owned(),
             message,
@@ -73,27 +73,27 @@ impl ServerRefusal {
         match serde_json::from_slice::<RefusalErrorBody>(body).map(|body| body.error) {
             Ok(ErrorForm::New(error)) => {
                 let call = error.retryable.is_some();
-                Self { problems: error.problems, call, ..said(&error.code, error.message) }
+                Self { problems: error.problems, call, ..refusal(&error.code, error.message) }
             }
             Ok(ErrorForm::Old(message)) => match message.as_str() {
-                NO_USER => said(NO_USER_CODE, "the request names no user".to_owned()),
-                NO_SESSION => said(NO_SESSION_CODE, "the user has no session".to_owned()),
-                _ => said("ERROR", message),
+                NO_USER => refusal(NO_USER_CODE, "the request does not name a user".to_owned()),
+                NO_SESSION => refusal(NO_SESSION_CODE, "the user has no session".to_owned()),
+                _ => refusal("ERROR", message),
             },
             Err(_) => {
                 let shown =
                     text::truncate_text(&text::sanitize_line(&String::from_utf8_lossy(body)), SHOWN_CHARS);
-                said(
+                refusal(
                     "BAD_ANSWER",
-                    format!("the server answered {status} and not in a form that we know: {shown}"),
+                    format!("the server responded with {status} in an unknown format: {shown}"),
                 )
             }
         }
     }
 
-    /// The same refusal of something that is found in another list.
-    pub(crate) fn with_not_found_hint(mut self, lists: &'static str) -> Self {
-        self.not_found_hint = lists;
+    /// The same error with another next step for "not found".
+    pub(crate) fn with_not_found_hint(mut self, hint: &'static str) -> Self {
+        self.not_found_hint = hint;
         self
     }
 
@@ -102,17 +102,17 @@ impl ServerRefusal {
         self.code == NO_SESSION_CODE
     }
 
-    /// Whether something is there already.
+    /// Whether something already exists.
     pub(crate) fn is_conflict(&self) -> bool {
         self.code == "CONFLICT"
     }
 
-    /// What to do now.
+    /// The next step for the user.
     pub(crate) fn next_step(&self) -> Option<&'static str> {
         let is =
             |code: ApiErrorCode| serde_json::to_value(code).is_ok_and(|known| known == self.code.as_str());
         if self.code == NO_USER_CODE {
-            return Some("name the user with --user or TOOLYARD_USER");
+            return Some("set the user with --user or TOOLYARD_USER");
         }
         if self.is_no_session() {
             return Some(
@@ -122,36 +122,36 @@ impl ServerRefusal {
         if self.call {
             return match ErrorCode::from_wire(&self.code)? {
                 ErrorCode::ToolNotFound | ErrorCode::InvalidToolName => Some(
-                    "`toolyard tools ls --hidden` lists what can be called, and why other tools are hidden",
+                    "`toolyard tools ls --hidden` lists the tools that can be called, and why others are hidden",
                 ),
                 ErrorCode::NetworkError | ErrorCode::AppNotAvailable => {
-                    Some("check that the app runs; `toolyard doctor` looks at each installed app")
+                    Some("check that the app is running; `toolyard doctor` checks each installed app")
                 }
                 _ => None,
             };
         }
         if is(ApiErrorCode::Unauthorized) {
             return Some(
-                "make a token with `toolyard token user|developer|curator|operator NAME`; pass it with --token or TOOLYARD_TOKEN",
+                "create a token with `toolyard token user|developer|curator|operator NAME`; pass it with --token or TOOLYARD_TOKEN",
             );
         }
         if is(ApiErrorCode::Forbidden) {
             return Some(
-                "use a token with the role that this needs: `toolyard token developer|curator|operator NAME`",
+                "use a token with the required role: `toolyard token developer|curator|operator NAME`",
             );
         }
         if is(ApiErrorCode::NotFound) {
             return Some(self.not_found_hint);
         }
         if is(ApiErrorCode::Internal) {
-            return Some("look at the server's log");
+            return Some("check the server's log");
         }
         None
     }
 }
 
 impl fmt::Display for ServerRefusal {
-    /// A failed call by its code: whoever looks after an app looks for that.
+    /// A failed call starts with its code, because app developers search for it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.call { write!(f, "{}: {}", self.code, self.message) } else { f.write_str(&self.message) }
     }
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn another_server_is_told_as_such() {
+    fn a_response_of_another_server_is_quoted() {
         let html = read(502, "<html>\u{1b}bad gateway</html>");
         assert!(html.message.contains("502") && html.message.contains("<html> bad"), "{}", html.message);
         assert!(read(500, &"x".repeat(10_000)).message.len() < 400);

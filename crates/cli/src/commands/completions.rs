@@ -1,4 +1,4 @@
-//! `toolyard completions`: what a shell needs to complete our commands.
+//! `toolyard completions`: prints a completion script for a shell.
 
 use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;
@@ -20,7 +20,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct CompletionsArgs {
-    /// Which shell
+    /// The shell
     shell: Shell,
 }
 

@@ -1,4 +1,4 @@
-//! `toolyard import`: registers the apps of a database export, line by line. One bad line does not stop the others.
+//! `toolyard import`: registers the apps of a database export, line by line. An invalid line does not stop the import.
 
 use std::path::PathBuf;
 
@@ -34,10 +34,9 @@ use crate::{
 const MAX_LINE_BYTES: usize = 8 * 1024 * 1024;
 
 const HELP: &str = "\
-FILE has one app document a line, as `mongoexport --collection apps` writes it. An app keeps its API key where the document
-has `hashedApiKey`, the SHA-256 of it in hex; otherwise it gets a new one. Each app gets a signing secret. New keys and
-secrets are shown once, on the app's line: give them to the app. With --json each line is one JSON object, the last one a
-summary.
+FILE has one app document per line, as `mongoexport --collection apps` writes it. An app keeps its API key if the document
+has `hashedApiKey`, its SHA-256 in hex; otherwise it gets a new one. Each app gets a signing secret. New keys and secrets
+are shown once, on the app's line: give them to the app. With --json each line is a JSON object, the last one a summary.
 
 Examples:
   toolyard import apps.jsonl --dry-run
@@ -46,17 +45,17 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct AppImportArgs {
-    /// The file
+    /// The database export
     file: PathBuf,
-    /// Read and check everything, register nothing
+    /// Check everything, but register nothing
     #[arg(long)]
     dry_run: bool,
-    /// Mark the apps as legacy: they get `X-App-API-Key` with each request
+    /// Mark the apps as legacy: each request to them carries `X-App-API-Key`
     #[arg(long)]
     legacy: bool,
 }
 
-/// What became of one line.
+/// The outcome of one line.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AppImportLine {
@@ -72,7 +71,7 @@ struct AppImportLine {
 enum AppImportOutcome {
     Imported {
         tool_count: usize,
-        /// None where the app keeps the key that it has.
+        /// `None` if the app keeps its key.
         #[serde(skip_serializing_if = "Option::is_none")]
         api_key: Option<String>,
         signing_secret: String,
@@ -100,7 +99,7 @@ impl RenderText for AppImportLine {
             AppImportOutcome::WouldImport { tool_count } => {
                 format!("would import {name} with {tool_count} tools")
             }
-            AppImportOutcome::SkippedExists => format!("skipped {name}: it is registered already"),
+            AppImportOutcome::SkippedExists => format!("skipped {name}: it is already registered"),
             AppImportOutcome::Failed { reasons } => format!("failed {name}: {}", reasons.join("; ")),
         };
         format!("line {}: {}", self.line, text::sanitize_line(&said))
@@ -157,7 +156,7 @@ pub(crate) async fn import_apps(
     Ok(if summary.failed == 0 { CommandOutcome::Success } else { CommandOutcome::Failure })
 }
 
-/// One line. An error here is one that would meet every further line as well.
+/// Imports one line. Returns an error only if every further line would fail as well.
 async fn import_line(
     client: Option<&ApiClient>,
     line: &BoundedLine,
@@ -213,7 +212,7 @@ async fn register_app(
     };
     let body = NewAppBody {
         package_name: &document.package_name,
-        // Apps of the older platform connect to it.
+        // Apps of the older platform hold a connection to the server.
         details: app_detail_fields(&details, Some(AppKind::Session)),
         api_key_hash: document.hashed_api_key.as_ref().map(SecretText::expose).filter(|hash| is_sha256(hash)),
         tools,
@@ -235,7 +234,7 @@ async fn register_app(
     }
 }
 
-/// Whether a text is a SHA-256 in hex; what else the document may have there is no key's hash.
+/// Whether a text is a SHA-256 in hex. Other values in the document are not hashes of a key.
 fn is_sha256(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -245,20 +244,20 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_line_over_the_bound_fails_alone() {
+    async fn a_line_over_the_limit_fails_alone() {
         let long = format!("{{\"packageName\":\"com.ex\",\"x\":\"{}\"}}\n", "x".repeat(MAX_LINE_BYTES));
         let text = format!("{long}{}", r#"{"packageName":"com.ex"}"#);
         let mut lines = BoundedLines::new(text.as_bytes(), MAX_LINE_BYTES);
-        let mut told = Vec::new();
+        let mut outcomes = Vec::new();
         while let Some(line) = lines.next().await.unwrap() {
-            told.push(import_line(None, &line, false).await.unwrap().1);
+            outcomes.push(import_line(None, &line, false).await.unwrap().1);
         }
         assert!(
             matches!(
-                &told[..],
+                &outcomes[..],
                 [AppImportOutcome::Failed { .. }, AppImportOutcome::WouldImport { tool_count: 0 }]
             ),
-            "{told:?}"
+            "{outcomes:?}"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! `toolyard man`: manual pages, made from the same definitions as `--help`.
+//! `toolyard man`: manual pages, generated from the same definitions as `--help`.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ManArgs {
-    /// Write one page for each command into this folder; without it the main page is printed
+    /// Write one page per command into this folder [default: print the main page]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }

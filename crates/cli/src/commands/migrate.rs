@@ -1,4 +1,4 @@
-//! `toolyard migrate`: tools of older forms as MCP definitions, printed or published. All of them or none.
+//! `toolyard migrate`: converts tools in an older format to MCP definitions, and prints or publishes them. All or none.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use crate::{
 
 const HELP: &str = "\
 FILE is the tool list of an older console, a tpa_config.json (app_config.json), or a list of MCP definitions.
-Every problem is named with its place, and then nothing is printed or published.
+If there are problems, all of them are listed with their path, and nothing is printed or published.
 
 Examples:
   toolyard migrate tpa_config.json > tools.json
@@ -26,17 +26,17 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct MigrateArgs {
-    /// The file
+    /// The file with the tools
     file: PathBuf,
     /// Publish to this server instead of printing
     #[arg(long, value_name = "URL", requires = "package")]
     into: Option<String>,
-    /// The app whose tools they become; it must be registered
+    /// The app to publish them for; it must be registered
     #[arg(long, value_name = "PACKAGE", requires = "into")]
     package: Option<PackageName>,
 }
 
-/// A set of definitions, as `POST /api/apps/{package}/tools` takes it.
+/// Body of `POST /api/apps/{package}/tools`.
 #[derive(Serialize)]
 pub(crate) struct ToolSetBody<'a> {
     pub(crate) tools: &'a [Box<RawValue>],
@@ -50,13 +50,13 @@ impl RenderText for ToolSetBody<'_> {
     }
 }
 
-/// What the server says to a new set.
+/// Response to a new tool set.
 #[derive(Debug, Deserialize)]
 pub(crate) struct NewVersion {
     pub(crate) version: u64,
 }
 
-/// A set that was published.
+/// A published tool set.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PublishedToolSet {
@@ -84,7 +84,7 @@ pub(crate) async fn migrate_tools(
     let file = ToolFile::open(&args.file)?;
     if file.tools.is_empty() {
         let problem =
-            Problem::new("tools", "there are none; expected a list of tools, or an object with `tools`");
+            Problem::new("tools", "no tools found; expected a list of tools, or an object with `tools`");
         return Err(CliError::Problems { what: args.file.display().to_string(), problems: vec![problem] });
     }
     let body = ToolSetBody { tools: &file.tools, items: &file.items };

@@ -25,12 +25,12 @@ use crate::{
     error::CliError,
 };
 
-/// How a command that has said everything itself ended.
+/// How a command ended that has printed its own output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CommandOutcome {
     /// Exit code 0.
     Success,
-    /// It did its work, and what it found or tried is not good: exit code 1.
+    /// The command ran, but a check or an action in it failed: exit code 1.
     Failure,
 }
 

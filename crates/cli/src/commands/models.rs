@@ -1,4 +1,4 @@
-//! `toolyard models`: which models can be asked, and what was looked for and is not there.
+//! `toolyard models`: lists the available models, and what was searched for and not found.
 
 use clap::Args;
 use serde::Serialize;
@@ -17,9 +17,9 @@ use crate::{
 };
 
 const HELP: &str = "\
-The first model is asked where nobody names one; `chat.model` in the configuration chooses another. `native` models call
-tools in the way of their protocol, `prompted` ones by text. Of a vendor with a key one model is listed; any other can be
-named as well. What is missing is told to operators only. Exits with 1 where there is no model.
+The first model is the default; set `chat.model` in the configuration to change it. `native` models call tools through
+their API, `prompted` models through text. For each vendor with an API key one model is listed, but you can use any other
+by name. Only operators see what is missing. Exits with 1 if no model is available.
 
 Examples:
   toolyard models
@@ -29,14 +29,14 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ModelsArgs {
-    /// Look from here, with the configuration and environment that `toolyard serve` would have, and ask no server
+    /// Search from this machine, with the configuration and environment of `toolyard serve`, without a server
     #[arg(long)]
     local: bool,
     #[command(flatten)]
     config: ConfigArgs,
 }
 
-/// What there is.
+/// The available models.
 #[derive(Serialize)]
 #[serde(transparent)]
 pub(crate) struct ModelsOutput(pub(crate) ModelOverview);
@@ -46,7 +46,7 @@ impl RenderText for ModelsOutput {
         let ModelOverview { default, models, files, missing } = &self.0;
         let mut parts = Vec::new();
         parts.push(match models.is_empty() {
-            true => "There is no model to ask.".to_owned(),
+            true => "No model is available.".to_owned(),
             false => {
                 let rows: Vec<_> = models.iter().map(|model| model_row(model, default.as_deref())).collect();
                 text::format_table(&rows)
@@ -58,13 +58,13 @@ impl RenderText for ModelsOutput {
                 .map(|file| [file.name.clone(), format!("{} MB", file.bytes / 1_000_000)])
                 .collect();
             parts.push(format!(
-                "\nFiles that a server such as llama-server can run:\n{}",
+                "\nModel files that a server such as llama-server can run:\n{}",
                 text::format_table(&rows)
             ));
         }
         if let Some(missing) = missing.as_ref().filter(|missing| !missing.is_empty()) {
             let rows: Vec<_> = missing.iter().map(|one| [one.what.clone(), one.how.clone()]).collect();
-            parts.push(format!("\nLooked for and not found:\n{}", text::format_table(&rows)));
+            parts.push(format!("\nNot found:\n{}", text::format_table(&rows)));
         }
         parts.join("\n")
     }
@@ -74,16 +74,16 @@ fn model_row(model: &OverviewModel, default: Option<&str>) -> [String; 3] {
     let calling = match model.calling {
         CallingMode::Native => "native",
         CallingMode::Prompted => "prompted",
-        CallingMode::Small => "prompted, one tool at most",
+        CallingMode::Small => "prompted, at most one tool",
     };
     let origin = model.origin.as_ref().map(|origin| match origin {
-        OverviewOrigin::Configured => "chat.model names it".to_owned(),
-        OverviewOrigin::Endpoint(name) => format!("the endpoint {name}"),
-        OverviewOrigin::File(name) => format!("the file of models.{name}"),
+        OverviewOrigin::Configured => "set by chat.model".to_owned(),
+        OverviewOrigin::Endpoint(name) => format!("endpoint {name}"),
+        OverviewOrigin::File(name) => format!("file of models.{name}"),
         OverviewOrigin::Key(variable) => format!("{variable} is set"),
         OverviewOrigin::Server(at) => at.clone(),
     });
-    let default = (default == Some(model.name.as_str())).then(|| "the default".to_owned());
+    let default = (default == Some(model.name.as_str())).then(|| "default".to_owned());
     let about: Vec<String> = default.into_iter().chain(origin).collect();
     [model.name.clone(), calling.to_owned(), about.join("; ")]
 }
@@ -94,8 +94,8 @@ pub(crate) async fn list_models(cx: &CommandContext, args: ModelsArgs) -> Result
         false => {
             let ConfigArgs { config, data, settings } = &args.config;
             if config.is_some() || data.is_some() || !settings.is_empty() {
-                let message = "--config, --data and --set are about models that are looked for from here";
-                return Err(CliError::usage(message, "add --local, or leave them out"));
+                let message = "--config, --data and --set have no effect without --local";
+                return Err(CliError::usage(message, "add --local, or omit them"));
             }
             cx.client()?.get("api/models").await?
         }
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_is_told() {
+    fn models_files_and_missing_servers_are_listed() {
         let model = |name: &str, calling, origin| OverviewModel { name: name.to_owned(), calling, origin };
         let overview = ModelsOutput(ModelOverview {
             default: Some("local/m".to_owned()),
@@ -136,21 +136,21 @@ mod tests {
             missing: Some(vec![OverviewMissing { what: "Ollama".to_owned(), how: "Start it.".to_owned() }]),
         });
         let expected = "\
-local/m            prompted                    the default; chat.model names it
+local/m            prompted                    default; set by chat.model
 openai/gpt-5-mini  native                      OPENAI_API_KEY is set
-tiny/t             prompted, one tool at most
+tiny/t             prompted, at most one tool
 
-Files that a server such as llama-server can run:
+Model files that a server such as llama-server can run:
 m.gguf  98 MB
 
-Looked for and not found:
+Not found:
 Ollama  Start it.";
         assert_eq!(overview.render_text(), expected);
     }
 
     #[test]
-    fn nothing_is_told_plainly() {
+    fn an_empty_overview_says_so() {
         let overview = ModelOverview { default: None, models: Vec::new(), files: None, missing: None };
-        assert_eq!(ModelsOutput(overview).render_text(), "There is no model to ask.");
+        assert_eq!(ModelsOutput(overview).render_text(), "No model is available.");
     }
 }

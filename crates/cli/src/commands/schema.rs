@@ -1,4 +1,4 @@
-//! `toolyard schema`: the documents under `contract/`, printed.
+//! `toolyard schema`: prints the documents under `contract/`.
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -15,7 +15,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct SchemaArgs {
-    /// Which document
+    /// The document
     document: SchemaDocument,
 }
 
@@ -27,7 +27,7 @@ enum SchemaDocument {
     Openapi,
 }
 
-/// A document: on many lines for people, on one for programs.
+/// A document: indented for people, on one line for programs.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct SchemaOutput(Value);

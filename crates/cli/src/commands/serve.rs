@@ -22,9 +22,9 @@ use crate::{
 };
 
 const HELP: &str = "\
-Configuration comes from toolyard.toml, then the environment (TOOLYARD_SERVER__LISTEN), then flags; the later wins.
-SIGINT or SIGTERM stops it cleanly: calls under way finish first. A second signal ends it at once (exit code 130); a stop that
-takes longer than server.drain_ms and 8 s ends it with exit code 124.
+Settings come from toolyard.toml, then environment variables such as TOOLYARD_SERVER__LISTEN, then flags. Later ones win.
+On SIGINT or SIGTERM the server stops accepting requests and waits for open calls, at most server.drain_ms plus 8 s; then
+it exits with code 124. A second signal stops it at once with exit code 130.
 
 Examples:
   toolyard serve
@@ -37,22 +37,22 @@ Examples:
 pub(crate) struct ServeArgs {
     #[command(flatten)]
     config: ConfigArgs,
-    /// Address and port; port 0 takes any free one
+    /// Address and port to listen on; port 0 takes any free port
     #[arg(long, value_name = "ADDR")]
     listen: Option<SocketAddr>,
-    /// `dev` believes every caller and is for this machine only; `token` asks for tokens and keys
+    /// `dev`: anyone on this machine can act as any user, on loopback addresses only; `token`: requires tokens and keys
     #[arg(long, value_name = "MODE", value_parser = PossibleValuesParser::new(["dev", "token"]))]
     auth: Option<String>,
-    /// How apps and clients reach this server from outside
+    /// URL under which apps and clients reach this server
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
 }
 
-/// Written as soon as requests are taken.
+/// Printed when the server accepts requests.
 #[derive(Serialize)]
 struct ListeningOutput {
     listening: String,
-    /// The web console, where this program has it.
+    /// The web console, if this program was built with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     console: Option<String>,
 }
@@ -75,7 +75,7 @@ pub(crate) async fn run_server(cx: &CommandContext, args: ServeArgs) -> Result<C
     tracing::info!(address = %server.address, auth = ?server.state.auth_mode, "listening");
     let listening = format!("http://{}", server.address);
     let console = console_url(&server);
-    // Beside the result: a script reads one line and may close the pipe then.
+    // Not part of the result: a script may read one line and then close the pipe.
     if let Some(console) = console.as_ref().filter(|_| !cx.output.is_json()) {
         cx.output.print_note(&format!("console at {console}"));
     }
@@ -84,7 +84,7 @@ pub(crate) async fn run_server(cx: &CommandContext, args: ServeArgs) -> Result<C
     Ok(CommandOutcome::Success)
 }
 
-/// Where a browser on this machine finds the console; None where this program was built without it.
+/// The URL of the console for a browser on this machine; `None` if this program was built without it.
 fn console_url(server: &Server) -> Option<String> {
     server.state.console.find("index.html")?;
     let public = server.state.config.server.public_url.as_deref();

@@ -1,4 +1,4 @@
-//! A small app: tools, a health page, a `tpa_config.json`, and a webhook that tells the test.
+//! A small app: tools, a health page, a `tpa_config.json`, and a webhook that notifies the test.
 
 use std::convert::Infallible;
 
@@ -19,7 +19,7 @@ use crate::fixture::soon;
 /// An app that runs until it is dropped.
 pub(crate) struct App {
     pub(crate) url: String,
-    /// What it was asked, as path and body.
+    /// The requests to it, as path and body.
     asked: Receiver<(String, Value)>,
     _server: AbortOnDropHandle<()>,
 }
@@ -42,7 +42,7 @@ impl App {
         Self { url, asked, _server: AbortOnDropHandle::new(server) }
     }
 
-    /// How many calls it got since this was asked last.
+    /// The number of calls since the last check.
     pub(crate) fn calls(&mut self) -> usize {
         std::iter::from_fn(|| self.asked.try_recv().ok()).filter(|(path, _)| path == "/tool").count()
     }
@@ -127,7 +127,7 @@ pub(crate) fn tools() -> Value {
     ] })
 }
 
-/// What it says of itself in the older form.
+/// Its description in the older format.
 pub(crate) fn config() -> Value {
     json!({
         "name": "Notes", "description": "Keeps notes", "version": "1.0.0",

@@ -79,13 +79,13 @@ async fn an_app_from_its_registration_to_its_end() {
     );
     let nobody = yard.run(&["apps", "install", "com.example.echo"]).await.bad();
     assert!(
-        nobody.contains("names no user") && nobody.contains("next: name the user with --user"),
+        nobody.contains("does not name a user") && nobody.contains("next: set the user with --user"),
         "{nobody}"
     );
 
     let unsure = yard.run(&["apps", "rm", "com.example.echo"]).await;
     assert_eq!(unsure.code, 2);
-    assert!(unsure.err.contains("no terminal") && unsure.err.contains("--yes"), "{}", unsure.err);
+    assert!(unsure.err.contains("not a terminal") && unsure.err.contains("--yes"), "{}", unsure.err);
     assert_eq!(
         yard.run(&["apps", "rm", "com.example.echo", "--yes"]).await.good(),
         "removed com.example.echo\n"
@@ -96,7 +96,7 @@ async fn an_app_from_its_registration_to_its_end() {
 }
 
 #[tokio::test]
-async fn an_app_that_says_everything_itself() {
+async fn an_app_is_registered_from_its_own_description() {
     let (yard, app) = (Yard::start().await, App::start().await);
     let nameless = yard.run(&["apps", "add", "--from-url", &app.url]).await;
     assert_eq!(nameless.code, 2);
@@ -104,7 +104,7 @@ async fn an_app_that_says_everything_itself() {
     let added =
         yard.run(&["apps", "add", "--from-url", &app.url, "--package", "com.example.notes"]).await.good();
     assert!(
-        added.contains("registered com.example.notes with 1 tools") && added.contains("shown only now"),
+        added.contains("registered com.example.notes with 1 tools") && added.contains("shown only once"),
         "{added}"
     );
     let shown = yard.run(&["apps", "show", "com.example.notes", "--json"]).await.json();
@@ -123,7 +123,7 @@ async fn an_app_that_says_everything_itself() {
     let missing = format!("{}/nothing", app.url);
     let missing =
         yard.run(&["apps", "add", "--from-url", &missing, "--package", "com.example.x"]).await.bad();
-    assert!(missing.contains("/nothing/tpa_config.json: the app answered 404"), "{missing}");
+    assert!(missing.contains("/nothing/tpa_config.json: the app responded with 404"), "{missing}");
 }
 
 #[tokio::test]
@@ -151,7 +151,7 @@ async fn new_tools_keys_and_secrets() {
         (error["code"].as_str().unwrap(), &paths[..]),
         ("INVALID_DOCUMENT", &["tools[0].inputSchema.type", "tools[1].inputSchema"][..])
     );
-    // Right in form, and only the server sees that the schema is none.
+    // Well-formed; only the server notices that the schema is invalid.
     yard.file(
         "tools.json",
         r#"[{"name":"a","inputSchema":{"type":"object","properties":{"x":{"type":"thing"}}}}]"#,
@@ -168,17 +168,17 @@ async fn new_tools_keys_and_secrets() {
     let old = format!("com.example.echo:{}", added["apiKey"].as_str().unwrap());
     let new = format!("com.example.echo:{}", key["apiKey"].as_str().unwrap());
     let refused = yard.run(&["apps", "ls", "--token", &old]).await.bad();
-    assert!(refused.contains("the API key does not fit") && refused.contains("toolyard token"), "{refused}");
+    assert!(refused.contains("the API key is not valid") && refused.contains("toolyard token"), "{refused}");
     assert!(yard.run(&["apps", "ls", "--token", &new]).await.good().contains("com.example.echo"));
     let secret = yard.run(&["apps", "secret", "com.example.echo"]).await.good();
-    assert!(secret.starts_with("signing secret  ") && secret.contains("shown only now"), "{secret}");
+    assert!(secret.starts_with("signing secret  ") && secret.contains("shown only once"), "{secret}");
 }
 
 #[tokio::test]
-async fn tokens_made_here_are_believed_there() {
+async fn tokens_created_offline_are_valid_on_the_server() {
     let yard = Yard::start_with(&["--auth", "token"]).await;
     let nobody = yard.run(&["apps", "ls"]).await.bad();
-    assert!(nobody.contains("next: make a token with `toolyard token"), "{nobody}");
+    assert!(nobody.contains("next: create a token with `toolyard token"), "{nobody}");
     let token = |role: &'static str, name: &'static str| {
         let yard = &yard;
         async move { yard.run(&["token", role, name, "--data", "data"]).await.good().trim().to_owned() }
@@ -208,7 +208,7 @@ async fn tokens_are_listed_and_revoked() {
     let unknown = yard.run(&["token", "revoke", &"0".repeat(32), "--token", &operator]).await.bad();
     assert!(unknown.contains("no token"), "{unknown}");
     let revoked = yard.run(&["token", "revoke", id, "--token", &operator]).await.good();
-    assert_eq!(revoked.trim(), format!("revoked {id} and all that were made with it"));
+    assert_eq!(revoked.trim(), format!("revoked {id} and all tokens created with it"));
     let refused = yard.run(&["tools", "ls", "--token", token]).await.bad();
     assert!(refused.contains("revoked"), "{refused}");
     assert!(yard.run(&["token", "ls", "--token", &operator]).await.good().contains("revoked 2"));

@@ -76,6 +76,6 @@ async fn an_app_is_granted_the_tools_of_others() {
     let granted = yard.ada(&["apps", "grant", "com.example.echo", "--json"]).await.json();
     assert_eq!(granted, json!({ "packageName": "com.example.echo", "assistant": true }));
     let revoked = yard.ada(&["apps", "grant", "com.example.echo", "--revoke"]).await.good();
-    assert_eq!(revoked, "com.example.echo can call its own tools only\n");
+    assert_eq!(revoked, "com.example.echo can call only its own tools\n");
     assert!(yard.ada(&["apps", "grant", "com.example.other"]).await.bad().contains("com.example.other"));
 }

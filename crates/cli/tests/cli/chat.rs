@@ -1,4 +1,4 @@
-//! `toolyard chat`, with a model that says what it was told to say.
+//! `toolyard chat`, with a scripted model.
 
 use std::process::Stdio;
 
@@ -41,14 +41,14 @@ async fn yard_with_app(model: &ScriptedModel, app: &App) -> Yard {
     yard
 }
 
-/// A chat of Ada's that reads what is typed.
+/// An interactive chat of Ada's.
 fn chat(yard: &Yard, args: &[&str]) -> Running {
     let mut command = yard.command(&[&["chat", "--user", ADA], args].concat());
     command.stdin(Stdio::piped());
     Running::start(command)
 }
 
-/// What the model was told by whom, in order, for the nth question.
+/// The messages of the nth model request, with their roles.
 fn told(model: &ScriptedModel, nth: usize) -> Vec<(String, String)> {
     let seen = model.requests();
     let messages = seen[nth].body["messages"].as_array().unwrap();
@@ -83,7 +83,7 @@ async fn one_message_one_answer() {
 }
 
 #[tokio::test]
-async fn how_far_a_call_is() {
+async fn the_progress_of_a_call_is_printed() {
     let (model, upstream) = (ScriptedModel::start().await, FakeUpstream::start().await);
     let yard = yard_with(&model, &[]).await;
     yard.run(&["upstreams", "add", "fixture", "--url", &upstream.url(), "--for-all"]).await.good();
@@ -148,7 +148,7 @@ async fn a_conversation_is_kept_until_a_new_one_begins() {
         chat.says(answer).await;
     }
     chat.types("/new").await;
-    chat.notes("[a new conversation]").await;
+    chat.notes("[new conversation]").await;
     chat.types("third").await;
     chat.says("Three.").await;
     chat.types_no_more();
@@ -163,21 +163,21 @@ async fn lines_with_a_slash() {
     let yard = yard_with_app(&model, &app).await;
     model.set_default_reply(ScriptedReply::text("Yes."));
     let mut chat = chat(&yard, &[]);
-    // Before the first question, by which Ada has no session yet.
+    // Before the first message, when Ada has no session yet.
     chat.types("/tools").await;
     chat.says("com.example.echo:say").await;
     chat.types("/model").await;
-    assert!(chat.says("local/scripted").await.contains("the default"));
+    assert!(chat.says("local/scripted").await.contains("default"));
     chat.types("/model local/other").await;
-    chat.notes("[local/other answers from now on]").await;
+    chat.notes("[now using local/other]").await;
     chat.types("/system Be kind.").await;
-    chat.notes("shall behave").await;
+    chat.notes("[system prompt set]").await;
     chat.types("hello").await;
     chat.says("Yes.").await;
     chat.types(&"x".repeat(64 * 1024 + 1)).await;
-    chat.notes("a line has at most 65536 bytes").await;
+    chat.notes("a line can have at most 65536 bytes").await;
     chat.types("/fly").await;
-    chat.notes("`/fly` is nothing that can be done here").await;
+    chat.notes("unknown command `/fly`").await;
     chat.types("/help").await;
     chat.notes("/system [TEXT]").await;
     chat.types("/quit").await;
@@ -207,22 +207,22 @@ async fn ctrl_c_ends_the_answer_and_then_the_chat() {
         told(&model, 1),
         [said("user", "a story"), said("assistant", "Once upon\n"), said("user", "stop")]
     );
-    // The words are there before the answer is over; a command is read after it.
+    // The text is printed before the answer is complete; a command is read after it.
     chat.types("/help").await;
     chat.notes("/help").await;
     chat.signal("-INT").await;
-    chat.notes("Ctrl-C again ends the chat").await;
-    // What is typed in between calls it off.
+    chat.notes("press Ctrl-C again to end the chat").await;
+    // Typing something in between resets it.
     chat.types("/help").await;
     chat.notes("/help").await;
     chat.signal("-INT").await;
-    chat.notes("Ctrl-C again ends the chat").await;
+    chat.notes("press Ctrl-C again to end the chat").await;
     chat.signal("-INT").await;
     assert_eq!(chat.end().await, 0);
 }
 
 #[tokio::test]
-async fn a_signal_before_the_first_word() {
+async fn a_signal_before_the_first_text() {
     let model = ScriptedModel::start().await;
     let yard = yard_with(&model, &[]).await;
     model.queue_replies([
@@ -234,7 +234,7 @@ async fn a_signal_before_the_first_word() {
     model.wait_requests(1).await;
     once.signal("-INT").await;
     assert_eq!(once.end().await, 130);
-    assert!(once.rest().await.contains("stopped before the answer was through"));
+    assert!(once.rest().await.contains("stopped before the answer was complete"));
     let mut talk = chat(&yard, &[]);
     talk.types("hello").await;
     model.wait_requests(2).await;
@@ -248,7 +248,7 @@ async fn a_signal_before_the_first_word() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_is_told_in_words_and_the_chat_goes_on() {
+async fn errors_are_reported_and_the_chat_continues() {
     let model = ScriptedModel::start().await;
     let yard = yard_with(&model, &[]).await;
     model.queue_replies([
@@ -264,7 +264,7 @@ async fn what_goes_wrong_is_told_in_words_and_the_chat_goes_on() {
     chat.notes("error: the answer failed").await;
     chat.types("/model nowhere/m").await;
     chat.types("three").await;
-    chat.notes("There is no nowhere/m here").await;
+    chat.notes("There is no model nowhere/m").await;
     chat.types("/model local/scripted").await;
     chat.types("four").await;
     chat.says("Fine.").await;

@@ -57,17 +57,17 @@ impl Desk {
         ended(toolyard(self.path(), &line.split_whitespace().collect::<Vec<_>>())).await
     }
 
-    /// One question without a server.
+    /// Sends one message without a server.
     async fn alone(&self, flags: &str) -> Ran {
         self.run(&format!("chat --local --message hello {flags}")).await
     }
 
-    /// The model calls the tool, then says what it always says.
+    /// The model calls the tool, then answers with a fixed text.
     fn calls(&self, tool: &str, arguments: Value) {
         self.model.queue_replies([ScriptedReply::call(tool, arguments), ScriptedReply::text("Done.")]);
     }
 
-    /// What the model was told last that a call came to.
+    /// The last tool result that the model got.
     fn result(&self) -> String {
         let seen = self.model.requests();
         let messages = seen.last().unwrap().body["messages"].as_array().unwrap().clone();
@@ -102,7 +102,7 @@ async fn a_signed_plugin_against_a_server() {
         about.starts_with("plugin Time 1.0.0 (com.example.time): signed by ada.key.pub with the key "),
         "{about}"
     );
-    assert_eq!((offers, may), ("  offers get_current_time", "  knows the time"));
+    assert_eq!((offers, may), ("  tools: get_current_time", "  knows the time"));
     assert!(call.starts_with("  get_current_time(timezone: \"Asia/Tokyo\") → time: \"20"), "{call}");
     assert!(call.ends_with(" ms)") || call.ends_with(" s)"), "{call}");
     let told: Value = serde_json::from_str(&desk.result()).unwrap();
@@ -115,52 +115,55 @@ async fn a_signed_plugin_against_a_server() {
 }
 
 #[tokio::test]
-async fn an_unsigned_plugin_needs_a_word_of_its_own() {
+async fn an_unsigned_plugin_needs_allow_unsigned() {
     let desk = Desk::new().await;
     desk.plugin("go.json", "go-plugin", json!({}), "return 1");
     let refused = desk.alone("--plugin time.json --yes").await;
     assert_eq!(refused.code, 2);
-    assert!(refused.err.contains("time.json: nobody has signed this plugin"), "{refused:?}");
+    assert!(refused.err.contains("time.json: this plugin is not signed"), "{refused:?}");
     assert!(refused.err.contains("add `--allow-unsigned time.json`"), "{refused:?}");
     for word in ["time.json", "com.example.time"] {
         desk.calls("get_current_time", json!({}));
         let ran = desk.alone(&format!("--plugin time.json --allow-unsigned {word} --yes")).await;
         assert_eq!((ran.code, ran.out.as_str()), (0, "Done.\n"), "{ran:?}");
         assert!(
-            ran.err.starts_with("plugin Time 1.0.0 (com.example.time): UNSIGNED: nobody vouches"),
+            ran.err.starts_with("plugin Time 1.0.0 (com.example.time): UNSIGNED: it runs only because"),
             "{ran:?}"
         );
     }
     let one_of_two = desk.alone("--plugin time.json --plugin go.json --allow-unsigned time.json --yes").await;
-    assert!(one_of_two.code == 2 && one_of_two.err.contains("go.json: nobody has signed"), "{one_of_two:?}");
+    assert!(
+        one_of_two.code == 2 && one_of_two.err.contains("go.json: this plugin is not signed"),
+        "{one_of_two:?}"
+    );
     let none =
         desk.alone("--plugin go.json --allow-unsigned go.json --allow-unsigned com.example --yes").await;
     assert!(none.code == 2 && none.err.contains("--allow-unsigned com.example: no --plugin has"), "{none:?}");
-    // An id that looks like the file of another plugin gets nothing by it.
+    // An id that looks like the file of another plugin gains nothing.
     desk.plugin("sly.json", "time.json", json!({}), "return 1");
     let sly = desk.alone("--plugin time.json --plugin sly.json --allow-unsigned time.json --yes").await;
-    assert!(sly.code == 2 && sly.err.contains("sly.json: nobody has signed"), "{sly:?}");
+    assert!(sly.code == 2 && sly.err.contains("sly.json: this plugin is not signed"), "{sly:?}");
     for flags in ["--allow-unsigned time.json", "--keys ada.key.pub", "--yes", "--plugin-data d"] {
         assert_eq!(desk.alone(flags).await.code, 2, "{flags} without --plugin");
     }
-    // A signature that does not hold is no missing one.
+    // An invalid signature is not the same as a missing one.
     desk.write("changed.json", &desk.read("signed.json").replace("Tells the time", "Steals the time"));
     let changed =
         desk.alone("--plugin changed.json --allow-unsigned changed.json --keys ada.key.pub --yes").await;
-    assert!(changed.bad().contains("may not run: the signature does not hold"));
+    assert!(changed.bad().contains("may not run: the signature is invalid"));
     let unknown = desk.alone("--plugin signed.json --allow-unsigned signed.json --yes").await;
-    assert!(unknown.bad().contains("may not run: no key list that is believed has the key"));
+    assert!(unknown.bad().contains("may not run: no trusted key list has the key"));
     assert_eq!(desk.model.requests().len(), 4, "nothing else reached the model");
 }
 
 #[tokio::test]
-async fn what_a_plugin_asks_for_is_agreed_to_or_nothing_runs() {
+async fn without_consent_to_its_permissions_a_plugin_does_not_run() {
     let desk = Desk::new().await;
     let asked = desk.alone("--plugin signed.json --keys ada.key.pub").await;
     assert_eq!(asked.code, 2);
-    let question = "there is no terminal to ask: May the plugin Time do this: knows the time?";
+    let question = "confirmation required, and stdin is not a terminal: Allow the plugin Time the following: knows the time?";
     assert!(asked.err.contains(question) && asked.err.contains("add --yes"), "{asked:?}");
-    // Nothing to agree to, nobody to ask.
+    // No permissions, so no confirmation.
     desk.plugin("go.json", "go-plugin", json!({}), "return 'gone'");
     desk.calls("go", json!({}));
     let ran = desk.alone("--plugin go.json --allow-unsigned go-plugin").await;
@@ -174,14 +177,14 @@ async fn the_older_form_runs_unchanged() {
     desk.calls("get_current_time", json!({ "timezone": "Asia/Tokyo" }));
     let ran = desk.alone(&format!("--plugin {older} --allow-unsigned dev-time-plugin")).await;
     assert_eq!((ran.code, ran.out.as_str()), (0, "Done.\n"), "{ran:?}");
-    assert!(!ran.err.contains("does not get what its code seems to need"), "{ran:?}");
+    assert!(!ran.err.contains("its code seems to need"), "{ran:?}");
     let told: Value = serde_json::from_str(&desk.result()).unwrap();
     assert_eq!(told["timezone"], "Asia/Tokyo", "{told}");
     assert!(told["time"].as_str().is_some_and(|time| time.ends_with('Z')), "{told}");
 }
 
 #[tokio::test]
-async fn lists_count_as_far_as_the_root_vouches_for_them() {
+async fn lists_must_be_signed_by_the_root_key() {
     let desk = Desk::new().await;
     let root = SecretKey::from_seed(&[9; 32]).unwrap();
     let ada = PublicKey::from_pem(&desk.read("ada.key.pub")).unwrap();
@@ -192,9 +195,9 @@ async fn lists_count_as_far_as_the_root_vouches_for_them() {
     let nobody = desk.alone(&format!("{plugin} --keys keys.json")).await;
     assert!(nobody.code == 2 && nobody.err.contains("--root FILE"), "{nobody:?}");
     let two = desk.alone(&format!("{plugin} --keys keys.json --keys keys.json --root root.pub")).await;
-    assert!(two.code == 2 && two.err.contains("two key lists"), "{two:?}");
+    assert!(two.code == 2 && two.err.contains("only one key list"), "{two:?}");
     let wrong = desk.alone(&format!("{plugin} --keys keys.json --root ada.key.pub")).await;
-    assert!(wrong.bad().contains("keys.json cannot be used"));
+    assert!(wrong.bad().contains("keys.json is not valid"));
     desk.calls("get_current_time", json!({}));
     let good = desk.alone(&format!("{plugin} --keys keys.json --root root.pub")).await;
     assert!(good.code == 0 && good.err.contains("signed by Ada Lovelace with the key"), "{good:?}");
@@ -207,7 +210,7 @@ async fn lists_count_as_far_as_the_root_vouches_for_them() {
     desk.write("revoked.json", &revocations.sign(&root).unwrap());
     let lists = "--keys keys.json --keys ada.key.pub --root root.pub --revocations revoked.json";
     let gone = desk.alone(&format!("{plugin} {lists}")).await.bad();
-    assert!(gone.contains("may not run: the plugin was called back: it is late"), "{gone}");
+    assert!(gone.contains("may not run: the plugin was revoked: it is late"), "{gone}");
 }
 
 #[tokio::test]
@@ -228,7 +231,7 @@ async fn data_is_kept_where_a_folder_is_named() {
 }
 
 #[tokio::test]
-async fn plugins_that_clash_are_told_and_calls_without_end_are_ended() {
+async fn name_clashes_are_reported_and_endless_calls_time_out() {
     let desk = Desk::new().await;
     desk.plugin("a.json", "a", json!({}), "return 1");
     desk.plugin("b.json", "b", json!({}), "return 2");
@@ -238,13 +241,13 @@ async fn plugins_that_clash_are_told_and_calls_without_end_are_ended() {
     desk.model.set_default_reply(ScriptedReply::call("go", json!({})));
     let ran = desk.alone("--plugin a.json --allow-unsigned a").await;
     assert!(
-        ran.code == 1 && ran.err.contains("[go did not run: one answer has at most 20 requests"),
+        ran.code == 1 && ran.err.contains("[go did not run: an answer can have at most 20 requests"),
         "{ran:?}"
     );
     assert_eq!(desk.model.requests().len(), 20);
 }
 
-/// Writes down its process, answers the handshake, and has one tool.
+/// Records its process id, responds to the handshake, and has one tool.
 const SERVER: &str = r#"echo $$ >> pids
 say() { echo "{\"jsonrpc\":\"2.0\",\"id\":$1,\"result\":$2}"; }
 while read -r line; do
@@ -267,7 +270,7 @@ impl Desk {
         self.write("servers.json", &json!({ "mcpServers": { "sh": server, "gone": missing } }).to_string());
     }
 
-    /// Whether each server that was started is gone, and how many those were.
+    /// Whether each started server has exited, and how many there were.
     fn gone(&self) -> (bool, usize) {
         let pids = std::fs::read_to_string(self.path().join("pids")).unwrap_or_default();
         let is_gone = |pid: &str| !Path::new("/proc").join(pid).exists();
@@ -287,8 +290,8 @@ async fn mcp_servers_answer_beside_plugins_and_end_with_the_chat() {
     let ran = desk.alone(flags).await;
     assert_eq!((ran.code, ran.out.as_str()), (0, "Done.\n"), "{ran:?}");
     for words in [
-        "MCP server gone cannot be used: ",
-        "odd of the MCP server sh is not offered: ",
+        "MCP server gone is not available: ",
+        "tool odd of MCP server sh is not available: ",
         "\n  mcp_sh_shout() → HELLO (",
         "\n  get_current_time() → time: ",
     ] {
@@ -307,7 +310,7 @@ async fn mcp_servers_answer_beside_plugins_and_end_with_the_chat() {
 #[tokio::test]
 async fn a_signal_ends_the_servers_too() {
     let desk = Desk::new().await;
-    // While they are asked for their tools, and while somebody talks.
+    // While their tools are listed, and during the chat.
     for (argument, started) in [("quiet", 1), ("", 2)] {
         desk.servers(argument);
         let args = ["chat", "--local", "--mcp", "servers.json"];
@@ -334,7 +337,7 @@ async fn a_signal_ends_the_servers_too() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn somebody_at_a_terminal_is_asked_once() {
+async fn the_user_at_a_terminal_is_asked_once() {
     use crate::terminal::Terminal;
     let desk = Desk::new().await;
     let yard = yard_with(&desk.model, &[]).await;
@@ -343,9 +346,9 @@ async fn somebody_at_a_terminal_is_asked_once() {
     }
     let flags = format!("--user {ADA} --plugin signed.json --keys ada.key.pub");
     let mut terminal = Terminal::with(&yard, &flags);
-    terminal.shows("May the plugin Time do this: knows the time? [y/N] ").await;
+    terminal.shows("Allow the plugin Time the following: knows the time? [y/N] ").await;
     terminal.types("y\n").await;
-    terminal.shows("local/scripted answers").await;
+    terminal.shows("chatting with local/scripted").await;
     desk.calls("get_current_time", json!({}));
     terminal.shows("> ").await;
     terminal.types("what time is it?\n").await;

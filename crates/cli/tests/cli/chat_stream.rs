@@ -1,4 +1,4 @@
-//! What `toolyard chat` makes of streams that our own server would not send.
+//! How `toolyard chat` handles streams that our own server would not send.
 
 use std::convert::Infallible;
 
@@ -12,7 +12,7 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use crate::fixture::{ADA, Ran, ended, soon, toolyard};
 
-/// Asks a server that answers everything with this.
+/// Chats with a server that sends this response to every request.
 async fn asked(kind: &'static str, body: &'static str) -> Ran {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -32,7 +32,7 @@ async fn asked(kind: &'static str, body: &'static str) -> Ran {
 }
 
 #[tokio::test]
-async fn what_is_not_known_is_passed_over() {
+async fn unknown_events_are_ignored() {
     let ran = asked(
         "text/event-stream; charset=utf-8",
         concat!(
@@ -61,21 +61,21 @@ async fn a_tool_of_another_client_is_not_run() {
     .await;
     assert_eq!((ran.code, ran.out.as_str()), (1, ""));
     assert!(
-        ran.err.contains("waits for show_chart") && ran.err.contains("this terminal has none"),
+        ran.err.contains("needs show_chart") && ran.err.contains("this terminal does not have it"),
         "{}",
         ran.err
     );
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_told() {
+async fn an_invalid_response_is_reported() {
     let half = concat!(
         "data: {\"type\":\"text-start\",\"id\":\"t\"}\n\n",
         "data: {\"type\":\"text-delta\",\"id\":\"t\",\"delta\":\"Half\"}\n\n",
     );
     let cut = asked("text/event-stream", half).await;
     assert_eq!((cut.code, cut.out.as_str()), (1, "Half\n"));
-    assert!(cut.err.contains("it ended in the middle"), "{}", cut.err);
+    assert!(cut.err.contains("the stream ended early"), "{}", cut.err);
     let lost =
         asked("text/event-stream", "data: {\"type\":\"text-delta\",\"id\":\"t\",\"delta\":\"Half\"}\n\n")
             .await

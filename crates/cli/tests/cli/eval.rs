@@ -31,7 +31,7 @@ async fn the_shipped_set_keeps_its_floor() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_measured_is_told() {
+async fn unusable_eval_files_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let (tools, wrong) = (shipped("tools.jsonl"), folder.path().join("questions.jsonl"));
     std::fs::write(&wrong, "{\"text\":\"hi\",\"tools\":[\"com.example.todo:none\"]}\n").unwrap();
@@ -45,7 +45,7 @@ async fn what_cannot_be_measured_is_told() {
 }
 
 #[tokio::test]
-async fn a_model_that_only_talks_is_right_where_talk_is_wanted() {
+async fn a_model_that_calls_no_tool_is_right_if_none_is_expected() {
     let (folder, model) = (tempfile::tempdir().unwrap(), ScriptedModel::start().await);
     model.set_default_reply(ScriptedReply::text("Hello."));
     let place = format!("models.local={{ url = \"{}/v1\", calling = \"native\" }}", model.url());

@@ -33,7 +33,7 @@ pub(crate) fn toolyard(folder: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// What a command that has ended left.
+/// The result of a command.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,
@@ -42,14 +42,14 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// The output of a command that worked.
+    /// The output of a successful command.
     #[track_caller]
     pub(crate) fn good(self) -> String {
         assert_eq!(self.code, 0, "{self:?}");
         self.out
     }
 
-    /// The JSON of a command that worked.
+    /// The JSON of a successful command.
     #[track_caller]
     pub(crate) fn json(self) -> Value {
         let out = self.good();
@@ -61,7 +61,7 @@ impl Ran {
         self.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// The words of a command that failed with exit code 1.
+    /// The stderr of a command that failed with exit code 1.
     #[track_caller]
     pub(crate) fn bad(self) -> String {
         assert_eq!(self.code, 1, "{self:?}");
@@ -93,12 +93,12 @@ impl Running {
         Self { child, out, err, input }
     }
 
-    /// The next line on stdout that has these words in it.
+    /// The next line on stdout that contains this text.
     pub(crate) async fn says(&mut self, words: &str) -> String {
         line_with(&mut self.out, words).await
     }
 
-    /// The next line on stderr that has these words in it.
+    /// The next line on stderr that contains this text.
     pub(crate) async fn notes(&mut self, words: &str) -> String {
         line_with(&mut self.err, words).await
     }
@@ -109,7 +109,7 @@ impl Running {
         input.flush().await.unwrap();
     }
 
-    /// Ends what is typed.
+    /// Closes stdin.
     pub(crate) fn types_no_more(&mut self) {
         self.input = None;
     }
@@ -119,12 +119,12 @@ impl Running {
         assert!(Command::new("kill").args([signal, &pid]).status().await.unwrap().success());
     }
 
-    /// Ends it without a warning, as a lost machine does.
+    /// Kills it without a warning.
     pub(crate) async fn kill(&mut self) {
         self.child.kill().await.unwrap();
     }
 
-    /// Waits for the end and gives the exit code.
+    /// Waits for the end and returns the exit code.
     pub(crate) async fn end(&mut self) -> i32 {
         soon(self.child.wait()).await.unwrap().code().unwrap()
     }
@@ -150,7 +150,7 @@ async fn line_with<R: AsyncRead + Unpin>(lines: &mut Lines<BufReader<R>>, words:
     .await
 }
 
-/// A folder with a server that runs in it.
+/// A folder with a running server.
 pub(crate) struct Yard {
     pub(crate) folder: TempDir,
     pub(crate) server: Running,
@@ -168,14 +168,14 @@ impl Yard {
         Self { folder, server, url }
     }
 
-    /// A command that talks to this server.
+    /// A command that uses this server.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = toolyard(self.folder.path(), args);
         command.env("TOOLYARD_URL", &self.url);
         command
     }
 
-    /// Runs a command for nobody in particular: in dev mode the operator.
+    /// Runs a command without a user: in dev mode that is the operator.
     pub(crate) async fn run(&self, args: &[&str]) -> Ran {
         ended(self.command(args)).await
     }
@@ -194,7 +194,7 @@ impl Yard {
         path
     }
 
-    /// Glasses of Ada's, connected.
+    /// Ada's glasses, connected.
     pub(crate) async fn glasses(&self, args: &[&str]) -> Running {
         let mut command = self.command(&[&["glasses", "--user", ADA], args].concat());
         command.stdin(Stdio::piped());
@@ -204,10 +204,10 @@ impl Yard {
     }
 }
 
-/// Only what a test brings is there to be counted.
+/// Without built-in tools, so that only the tools of the test are listed.
 pub(crate) const NO_BUILTINS: [&str; 2] = ["--set", "builtin.enabled=false"];
 
-/// Starts a server and waits until it says where it listens.
+/// Starts a server and waits until it prints its address.
 pub(crate) async fn serve(folder: &Path, listen: &str, flags: &[&str]) -> (Running, String) {
     let own = ["serve", "--listen", listen, "--data", "data"];
     let command = toolyard(folder, &[&own[..], &NO_BUILTINS, flags].concat());

@@ -21,7 +21,7 @@ struct AppSocket {
 }
 
 impl AppSocket {
-    /// Answers the webhook as an app does: connects and says who it is.
+    /// Responds to the webhook as an app does: connects and sends its init message.
     async fn connect(request: &Value, key: &str) -> Self {
         assert_eq!((&request["type"], &request["userId"]), (&json!("session_request"), &json!(ADA)));
         let (socket, _) =
@@ -55,7 +55,7 @@ impl AppSocket {
     }
 }
 
-/// A session app that is installed for Ada; gives its key.
+/// A session app that is installed for Ada; returns its key.
 async fn installed(yard: &Yard, app: &App) -> String {
     let add = [
         "apps",
@@ -155,7 +155,7 @@ async fn other_glasses_see_other_tools() {
     yard.ada(&["apps", "install", "com.example.eyes"]).await.good();
     let profile = yard.file("mine.json", r#"{"modelName":"Mine","hasCamera":true,"hasDisplay":true}"#);
     let mut glasses = yard.glasses(&["--profile", profile.to_str().unwrap()]).await;
-    // What the glasses say arrives in its own time; the list follows.
+    // Messages of the glasses arrive asynchronously; the list follows.
     let listed = async |count: usize| {
         soon(async {
             loop {
@@ -176,7 +176,7 @@ async fn other_glasses_see_other_tools() {
 }
 
 #[tokio::test]
-async fn stays_without_a_keyboard_and_comes_back_after_a_loss() {
+async fn stays_connected_without_stdin_and_reconnects() {
     let mut yard = Yard::start().await;
     let mut command = yard.command(&["glasses", "--user", ADA, "--json"]);
     command.stdin(Stdio::null());
@@ -185,7 +185,7 @@ async fn stays_without_a_keyboard_and_comes_back_after_a_loss() {
     assert_eq!(ack["sessionId"], ADA);
     yard.server.signal("-TERM").await;
     assert_eq!(yard.server.end().await, 0);
-    glasses.notes("the connection was lost").await;
+    glasses.notes("connection lost").await;
     let (server, _) = serve(yard.folder.path(), yard.url.trim_start_matches("http://"), &[]).await;
     glasses.says("connection_ack").await;
     glasses.signal("-TERM").await;
@@ -194,11 +194,11 @@ async fn stays_without_a_keyboard_and_comes_back_after_a_loss() {
 }
 
 #[tokio::test]
-async fn whoever_is_not_let_in_is_told_why() {
+async fn a_refused_device_gets_the_reason() {
     let mut yard = Yard::start_with(&["--auth", "token"]).await;
     let refused = yard.run(&["glasses", "--user", ADA]).await.bad();
     assert!(
-        refused.contains("send a token") && refused.contains("next: name the user with --user"),
+        refused.contains("send a token") && refused.contains("next: set the user with --user"),
         "{refused}"
     );
     let bad = yard.run(&["glasses", "--token", "x.y.z", "--json"]).await;
@@ -216,7 +216,7 @@ async fn whoever_is_not_let_in_is_told_why() {
 }
 
 #[tokio::test]
-async fn a_second_device_takes_the_place_of_the_first_for_good() {
+async fn a_second_device_replaces_the_first_permanently() {
     let yard = Yard::start().await;
     let mut first = yard.glasses(&[]).await;
     let mut second = yard.glasses(&[]).await;

@@ -1,8 +1,8 @@
-//! The pages of the guide: their commands are run as they stand there, in order, and what they show is what comes.
+//! The pages of the guide: runs their commands in order and compares the output with what the pages show.
 //!
-//! A block `sh` is run. A block `text` after it is what it shows, in order: each line is found in one line of the output, with
-//! `…` for whatever stands there. A block `console` does not end by itself: a server runs until the page ends, at another
-//! address, which the commands after it are told. Those that need a compiler are run in other tests.
+//! A block `sh` is run. A block `text` after it is its output, in order: each of its lines must match one line of the output,
+//! with `…` for any text. A block `console` does not end by itself: a server runs until the end of the page, at another
+//! address, which the later commands get. Blocks that need a compiler are run in other tests.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ fn folder(model: &ScriptedModel) -> TempDir {
     folder
 }
 
-/// Runs lines as a shell does that stops at the first one that fails.
+/// Runs lines in a shell that stops at the first failure.
 async fn shell(folder: &Path, lines: &str, server: Option<&str>) -> Ran {
     let program = Path::new(env!("CARGO_BIN_EXE_toolyard"));
     let mut command = Command::new("/bin/sh");
@@ -43,7 +43,7 @@ async fn shell(folder: &Path, lines: &str, server: Option<&str>) -> Ran {
     ended(command).await
 }
 
-/// Runs the server of a block. The default address may be taken, so it gets another one.
+/// Runs the server of a block, at another address because the default may be in use.
 async fn started(folder: &Path, line: &str) -> (Running, String) {
     let words: Vec<_> = line.trim_end().split(' ').skip(1).chain(["--listen", "127.0.0.1:0"]).collect();
     let mut server = Running::start(toolyard(folder, &words));
@@ -51,17 +51,17 @@ async fn started(folder: &Path, line: &str) -> (Running, String) {
     (server, said.trim_start_matches("listening on ").to_owned())
 }
 
-/// Which server the commands of a page are told.
+/// The server that the commands of a page use.
 pub(crate) enum Server<'a> {
     /// None.
     Nowhere,
-    /// One that is there before the page begins.
+    /// One that was started before the page.
     At(&'a str),
     /// The one that the page starts.
     OfPage,
 }
 
-/// Runs a page. Blocks in the languages of `others` are not: files, which are saved before, and what other tests run.
+/// Runs a page. Skips blocks in the languages of `others`: files, which are saved before, and what other tests run.
 pub(crate) async fn follow(page: &str, folder: &Path, server: Server<'_>, others: &[&str]) {
     let mut output = String::new();
     let mut started_here = None;
@@ -117,8 +117,8 @@ async fn sign_and_publish() {
 }
 
 #[test]
-fn what_is_not_run_here_is_run_elsewhere() {
-    // The server by every test of this binary, the program by the tests of the client SDK.
+fn the_first_client_tool_page_has_only_known_commands() {
+    // The server is run by every test of this binary, the program by the tests of the client SDK.
     let commands: Vec<_> = code_blocks(FIRST_TOOL).filter(|(language, _)| *language != "rust").collect();
     let program = "cargo run -p toolyard-client-sdk --example first_client_tool -- http://127.0.0.1:8787 ada@example.com\n";
     assert_eq!(commands, [("console", "toolyard serve\n"), ("console", program)]);

@@ -28,7 +28,7 @@ fn export() -> String {
 }
 
 #[tokio::test]
-async fn good_lines_are_imported_and_bad_ones_told() {
+async fn valid_lines_are_imported_and_invalid_ones_reported() {
     let yard = Yard::start().await;
     yard.run(&["apps", "add", "--package", "com.example.there"]).await.good();
     let file = yard.file("apps.jsonl", &export());
@@ -70,7 +70,7 @@ async fn good_lines_are_imported_and_bad_ones_told() {
     assert_eq!(app["permissions"], json!([{ "type": "MICROPHONE" }]));
     let again = yard.run(&import).await;
     assert!(
-        again.out.contains("line 7: skipped com.example.two: it is registered already\n"),
+        again.out.contains("line 7: skipped com.example.two: it is already registered\n"),
         "{}",
         again.out
     );

@@ -20,7 +20,7 @@ async fn a_new_key_is_two_files_and_overwrites_neither() {
         secret.starts_with("-----BEGIN PRIVATE KEY-----\n")
             && public.starts_with("-----BEGIN PUBLIC KEY-----\n")
     );
-    assert!(made.starts_with("made the key ") && made.contains(public.trim()), "{made}");
+    assert!(made.starts_with("created key ") && made.contains(public.trim()), "{made}");
     assert!(!made.contains(secret.lines().nth(1).unwrap()), "the secret is not shown");
     #[cfg(unix)]
     {
@@ -29,10 +29,10 @@ async fn a_new_key_is_two_files_and_overwrites_neither() {
         assert_eq!(mode & 0o777, 0o600);
     }
     let again = keys(folder.path(), &["new", "--out", "ada.key"]).await;
-    assert!(again.code == 2 && again.err.contains("is there already"), "{again:?}");
+    assert!(again.code == 2 && again.err.contains("already exists"), "{again:?}");
     std::fs::remove_file(folder.path().join("ada.key.pub")).unwrap();
     let again = keys(folder.path(), &["new", "--out", "ada.key"]).await;
-    assert!(again.code == 2 && again.err.contains("ada.key is there already"), "{again:?}");
+    assert!(again.code == 2 && again.err.contains("ada.key already exists"), "{again:?}");
     assert_eq!(read("ada.key"), secret);
     let nowhere = keys(folder.path(), &["new", "--out", "no/ada.key"]).await.bad();
     assert!(nowhere.contains("cannot write no/ada.key"), "{nowhere}");
@@ -51,7 +51,7 @@ async fn two_keys_are_two_keys() {
 }
 
 #[tokio::test]
-async fn either_half_shows_the_public_one() {
+async fn a_secret_or_public_file_shows_the_public_key() {
     let folder = tempfile::tempdir().unwrap();
     let made = keys(folder.path(), &["new", "--out", "a", "--json"]).await.json();
     let secret = keys(folder.path(), &["show", "a", "--json"]).await.json();

@@ -1,4 +1,4 @@
-//! Models out of files, in this process: `make test-local` builds what runs them.
+//! Models from files, in this process. `make test-local` builds with the required feature.
 
 use crate::fixture::{Ran, ended, toolyard};
 
@@ -19,10 +19,10 @@ async fn asked(file: &str, more: &str, question: &str) -> Ran {
 }
 
 #[tokio::test]
-async fn settings_that_cannot_be_are_told_by_their_name() {
+async fn invalid_settings_are_reported_by_name() {
     for (more, told) in [
-        (", url = \"http://127.0.0.1:1/v1\"", "a url or a file, one of the two"),
-        (", key_env = \"KEY\"", "a file needs no key_env"),
+        (", url = \"http://127.0.0.1:1/v1\"", "set either url or file"),
+        (", key_env = \"KEY\"", "key_env is not supported with file"),
         (", calling = \"native\"", "`prompted` or `small`"),
         (", calling = \"small\", threads = 0", "threads: expected 1 to 256"),
         (", calling = \"small\", context = 2000000", "context: expected 1 to 1048576"),

@@ -12,7 +12,7 @@ use crate::fixture::{ADA, NO_BUILTINS, Ran, Running, Yard, ended, serve, soon, t
 struct Client {
     server: Running,
     last_id: u64,
-    /// What was heard while something else was waited for.
+    /// Messages that arrived while waiting for another one.
     heard: Vec<Value>,
 }
 
@@ -22,7 +22,7 @@ impl Client {
         Self { server: Running::start(command), last_id: 0, heard: Vec::new() }
     }
 
-    /// With its handshake behind it.
+    /// After its handshake.
     async fn initialized(command: Command) -> Self {
         let mut client = Self::start(command);
         let params = json!({
@@ -103,7 +103,7 @@ impl Client {
     }
 }
 
-/// A server with an upstream for everybody.
+/// A server with an upstream for all users.
 async fn yard_with(upstream: &FakeUpstream) -> Yard {
     let yard = Yard::start().await;
     yard.run(&["upstreams", "add", "fixture", "--url", &upstream.url(), "--for-all"]).await.good();
@@ -167,13 +167,13 @@ async fn a_client_without_a_handshake() {
     let listen = json!({ "_meta": meta, "notifications": { "toolsListChanged": true } });
     client.ask("subscriptions/listen", listen).await;
     client.told("notifications/subscriptions/acknowledged").await;
-    // It lasts until somebody ends it, and is not waited for.
+    // It stays open until it is cancelled, and is not waited for.
     client.server.types_no_more();
     assert_eq!(client.ended().await.1, 0);
 }
 
 #[tokio::test]
-async fn a_server_that_comes_back_finds_everything_as_it_was() {
+async fn the_session_is_restored_after_a_server_restart() {
     let upstream = FakeUpstream::start().await;
     let mut yard = yard_with(&upstream).await;
     let mut client = Client::initialized(yard.command(&["mcp", "--user", ADA])).await;
@@ -184,12 +184,12 @@ async fn a_server_that_comes_back_finds_everything_as_it_was() {
     let answer = client.answer(lost).await;
     assert_eq!(answer["error"]["code"], -32603, "{answer}");
     assert!(answer["error"]["message"].as_str().unwrap().contains("was lost"), "{answer}");
-    client.server.notes("the connection was lost").await;
+    client.server.notes("connection lost").await;
 
-    // Said while nobody listens, and answered once somebody does.
+    // Sent while the server is away, and answered once it is back.
     let id = client.ask("tools/list", json!({})).await;
     let (_server, _) = serve(yard.folder.path(), yard.url.trim_start_matches("http://"), &[]).await;
-    client.server.notes("the connection is back").await;
+    client.server.notes("reconnected").await;
     client.told("notifications/tools/list_changed").await;
     let list = client.answer(id).await;
     assert_eq!(list["result"]["tools"].as_array().unwrap().len(), 4, "{list}");
@@ -206,7 +206,7 @@ async fn a_server_that_comes_back_finds_everything_as_it_was() {
 }
 
 #[tokio::test]
-async fn what_was_asked_before_the_end_is_answered() {
+async fn requests_before_the_end_of_input_are_answered() {
     let upstream = FakeUpstream::start().await;
     let yard = yard_with(&upstream).await;
     let mut client = Client::initialized(yard.command(&["mcp", "--user", ADA])).await;
@@ -222,7 +222,7 @@ async fn what_was_asked_before_the_end_is_answered() {
 }
 
 #[tokio::test]
-async fn a_line_over_the_bound_is_refused_and_the_next_one_read() {
+async fn a_line_over_the_limit_is_refused_and_the_next_one_read() {
     let yard = Yard::start().await;
     let mut client = Client::initialized(yard.command(&["mcp", "--user", ADA])).await;
     client.notify("notifications/message", json!({ "data": "x".repeat(1024 * 1024) })).await;
@@ -237,7 +237,7 @@ async fn a_line_over_the_bound_is_refused_and_the_next_one_read() {
     assert!(client.call("ping", json!({})).await.get("result").is_some());
 }
 
-/// Words on stderr, nothing on stdout, exit code 1.
+/// Text on stderr, nothing on stdout, exit code 1.
 #[track_caller]
 fn refused(ran: Ran, words: &[&str]) {
     assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{ran:?}");
@@ -247,13 +247,13 @@ fn refused(ran: Ran, words: &[&str]) {
 }
 
 #[tokio::test]
-async fn whoever_is_not_let_in_is_told_on_stderr() {
+async fn a_refused_client_gets_the_reason_on_stderr() {
     let yard = Yard::start_with(&["--auth", "token"]).await;
     refused(
         yard.run(&["mcp", "--token", "x.y.z"]).await,
-        &["error: the token is not valid", "next: make a token"],
+        &["error: the token is not valid", "next: create a token"],
     );
-    // A client reads stdout, whatever else was asked for.
+    // A client reads stdout, whatever other flags are set.
     refused(yard.run(&["mcp", "--token", "x.y.z", "--json"]).await, &["error: the token is not valid"]);
     let token = yard.run(&["token", "user", ADA, "--data", "data"]).await.good();
     let mut client = Client::initialized(yard.command(&["mcp", "--token", token.trim()])).await;
@@ -261,7 +261,7 @@ async fn whoever_is_not_let_in_is_told_on_stderr() {
     assert_eq!(client.ended().await.1, 0);
 
     let dev = Yard::start().await;
-    refused(dev.run(&["mcp"]).await, &["names no user", "next: name the user with --user"]);
+    refused(dev.run(&["mcp"]).await, &["does not name a user", "next: set the user with --user"]);
     let down = ["mcp", "--user", ADA, "--server", "http://127.0.0.1:1"];
     refused(dev.run(&down).await, &["cannot reach the server", "toolyard serve"]);
     let mut client = Client::initialized(dev.command(&["mcp", "--user", ADA])).await;
@@ -269,7 +269,7 @@ async fn whoever_is_not_let_in_is_told_on_stderr() {
     assert_eq!(client.server.end().await, 0);
 }
 
-/// The platform in the process, in a folder of its own.
+/// The platform in the process, in its own folder.
 fn embedded(folder: &std::path::Path, args: &[&str]) -> Command {
     toolyard(folder, &[&["mcp", "--embedded"], &NO_BUILTINS[..], args].concat())
 }
@@ -291,7 +291,7 @@ async fn embedded_there_is_no_server() {
     std::fs::write(folder.path().join("mcp.json"), servers.to_string()).unwrap();
     let args = ["--config", "my.toml", "--servers", "mcp.json", "--data", "kept"];
     let mut client = Client::initialized(embedded(folder.path(), &args)).await;
-    // Nobody installed anything, and the first list is whole.
+    // Nothing is installed, and the first list is complete.
     let list = client.call("tools/list", json!({})).await;
     let names: Vec<&str> = list["result"]["tools"]
         .as_array()
@@ -307,8 +307,8 @@ async fn embedded_there_is_no_server() {
     client.server.types(&"x".repeat(2 * 1024 * 1024)).await;
     let refused = client.until(|message| message.get("error").is_some()).await;
     assert_eq!(refused["error"]["code"], -32600);
-    client.server.notes("asks is left out: `url`: `${input:x}` asks").await;
-    client.server.notes("inside is left out: the configuration has").await;
+    client.server.notes("skipped asks: `url`: `${input:x}` asks").await;
+    client.server.notes("skipped inside: the configuration has").await;
     client.server.types_no_more();
     assert_eq!(client.ended().await, (vec![], 0));
     assert!(folder.path().join("kept/toolyard.db").exists());

@@ -63,7 +63,7 @@ async fn all_three_forms_are_published() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_named_and_nothing_is_published() {
+async fn problems_are_listed_and_nothing_is_published() {
     let yard = Yard::start().await;
     yard.run(&["apps", "add", "--package", "com.example.notes"]).await.good();
     let file = yard.file(
@@ -93,7 +93,7 @@ async fn what_is_wrong_is_named_and_nothing_is_published() {
     assert_eq!(nameless.code, 2);
     assert!(nameless.err.contains("--package"), "{}", nameless.err);
     for (text, words) in
-        [("{", "not JSON"), ("{}", "there are none"), ("[]", "there are none"), ("7", "expected a list")]
+        [("{", "not JSON"), ("{}", "no tools found"), ("[]", "no tools found"), ("7", "expected a list")]
     {
         let file = yard.file("odd.json", text);
         let refused = yard.run(&["migrate", file.to_str().unwrap()]).await.bad();

@@ -11,11 +11,11 @@ use crate::{
 const NO_SERVERS: &[&str] = &["models", "--local", "--set", "model_search.local_servers=false"];
 
 #[tokio::test]
-async fn nothing_found_is_told_plainly() {
+async fn no_models_found_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let nothing = ended(toolyard(folder.path(), NO_SERVERS)).await;
     assert_eq!(nothing.code, 1);
-    assert!(nothing.out.starts_with("There is no model to ask.\n"), "{}", nothing.out);
+    assert!(nothing.out.starts_with("No model is available.\n"), "{}", nothing.out);
     assert!(nothing.out.contains("Set OPENAI_API_KEY."), "{}", nothing.out);
     assert!(!nothing.out.contains("Ollama"), "it was not looked for: {}", nothing.out);
     let json = ended(toolyard(folder.path(), &[NO_SERVERS, &["--json"]].concat())).await;
@@ -25,10 +25,10 @@ async fn nothing_found_is_told_plainly() {
 }
 
 #[tokio::test]
-async fn servers_of_the_machine_are_looked_for() {
+async fn local_model_servers_are_searched_for() {
     let folder = tempfile::tempdir().unwrap();
     let looked = ended(toolyard(folder.path(), &["models", "--local"])).await;
-    // Somebody may run one here; then it is listed instead.
+    // One may be running on this machine; then it is listed instead.
     assert!(looked.out.contains("Ollama at http://127.0.0.1:11434"), "{}", looked.out);
     assert!(looked.out.contains("vLLM at http://127.0.0.1:8000"), "{}", looked.out);
 }
@@ -55,11 +55,11 @@ async fn a_key_and_an_endpoint_are_found() {
     assert_eq!(models[2]["origin"], json!({ "kind": "key", "name": "ANTHROPIC_API_KEY" }));
     assert!(!listed.to_string().contains("not-a-key"));
     let words = ended(toolyard(folder.path(), &["models", "--local"])).await.good();
-    assert!(words.starts_with("local/scripted  prompted  the default; chat.model names it\n"), "{words}");
+    assert!(words.starts_with("local/scripted  prompted  default; set by chat.model\n"), "{words}");
 }
 
 #[tokio::test]
-async fn a_server_tells_operators_more_than_users() {
+async fn operators_see_more_models_than_users() {
     let model = ScriptedModel::start().await;
     let yard = yard_with(&model, &["--auth", "token"]).await;
     let token = async |role: &str| {
@@ -73,7 +73,7 @@ async fn a_server_tells_operators_more_than_users() {
         json!({ "default": "local/scripted", "models": [{ "name": "local/scripted", "calling": "native" }] })
     );
     let listed = yard.run(&["models", "--token", &operator]).await.good();
-    assert!(listed.contains("chat.model names it") && listed.contains("Set OPENAI_API_KEY."), "{listed}");
+    assert!(listed.contains("set by chat.model") && listed.contains("Set OPENAI_API_KEY."), "{listed}");
     let nobody = yard.run(&["models"]).await.bad();
     assert!(nobody.contains("toolyard token"), "{nobody}");
 }
@@ -82,7 +82,7 @@ async fn a_server_tells_operators_more_than_users() {
 async fn a_server_without_a_model_ends_with_1() {
     let yard = Yard::start_with(&["--set", "model_search.local_servers=false"]).await;
     let none = yard.run(&["models"]).await;
-    assert!(none.code == 1 && none.out.starts_with("There is no model to ask."), "{none:?}");
+    assert!(none.code == 1 && none.out.starts_with("No model is available."), "{none:?}");
     let wrong = yard.run(&["models", "--set", "chat.steps=1"]).await;
     assert!(wrong.code == 2 && wrong.err.contains("--local"), "{wrong:?}");
 }

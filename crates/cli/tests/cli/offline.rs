@@ -1,4 +1,4 @@
-//! What needs no server.
+//! Commands that need no server.
 
 use serde_json::json;
 
@@ -14,7 +14,7 @@ async fn tokens() {
     let folder = tempfile::tempdir().unwrap();
     let token = async |args: &[&str]| ended(toolyard(folder.path(), &[&["token"], args].concat())).await;
     let first = token(&["user", "Ada@example.com", "--data", "d"]).await;
-    assert!(first.err.contains("made a new root key in d/root.key"), "{}", first.err);
+    assert!(first.err.contains("created a new root key in d/root.key"), "{}", first.err);
     assert_eq!(first.good().trim().split('.').count(), 3);
     let made = token(&["operator", "admin", "--ttl", "12h", "--data", "d", "--json"]).await;
     assert_eq!(made.err, "");
@@ -78,7 +78,7 @@ async fn usage_errors_are_json_for_programs() {
             "{message}"
         );
     }
-    // What follows `--` is a command of somebody else, and MCP keeps stdout for its messages.
+    // What follows `--` belongs to another command, and `mcp` keeps stdout for its messages.
     for wrong in [&["upstreams", "add", "--fly", "--", "npx", "--json"][..], &["mcp", "--fly", "--json"]] {
         let ran = run(wrong).await;
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{wrong:?}");
@@ -177,7 +177,7 @@ async fn help_has_examples_and_usage_errors_end_with_2() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_down_or_none_is_told() {
+async fn a_server_that_is_down_or_invalid_is_reported() {
     let server = ["--server", "http://127.0.0.1:1"];
     let down = run(&[&["apps", "ls"][..], &server].concat()).await.bad();
     assert!(
@@ -195,7 +195,7 @@ async fn a_server_that_is_down_or_none_is_told() {
 }
 
 #[tokio::test]
-async fn something_else_than_a_server_is_told() {
+async fn a_url_that_is_not_a_toolyard_server_is_reported() {
     let app = crate::app::App::start().await;
     let other = run(&["apps", "ls", "--server", &app.url]).await.bad();
     assert!(other.contains("nothing here"), "{other}");

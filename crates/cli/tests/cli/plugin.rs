@@ -1,4 +1,4 @@
-//! `toolyard plugin`: the way from an empty folder to a signed file, and what is told about files of others.
+//! `toolyard plugin`: from an empty folder to a signed file, and checks of other files.
 
 use std::path::Path;
 
@@ -58,7 +58,10 @@ impl Desk {
 async fn from_an_empty_folder_to_a_signed_plugin() {
     let desk = Desk::new();
     let made = desk.run("plugin new hello --publisher Example").await.good();
-    assert!(made.contains("made hello/plugin.json") && made.contains("toolyard plugin pack hello"), "{made}");
+    assert!(
+        made.contains("created hello/plugin.json") && made.contains("toolyard plugin pack hello"),
+        "{made}"
+    );
     let packed = desk.run("plugin pack hello").await.good();
     assert!(packed.starts_with("packed hello-0.1.0.json: "), "{packed}");
     assert!(!packed.contains("warning"), "the plugin to start from is a good one: {packed}");
@@ -67,14 +70,14 @@ async fn from_an_empty_folder_to_a_signed_plugin() {
     assert!(manifest["tools"][0].get("executorFile").is_none());
     let unsigned = desk.run("plugin verify hello-0.1.0.json").await;
     assert_eq!(unsigned.code, 1);
-    assert!(unsigned.out.starts_with("hello 0.1.0 is unsigned: nobody has signed it\nhash "), "{unsigned:?}");
+    assert!(unsigned.out.starts_with("hello 0.1.0 is unsigned: it is not signed\nhash "), "{unsigned:?}");
     desk.run("keys new --out ada.key").await.good();
     let signed = desk.run("plugin sign hello-0.1.0.json --key ada.key").await;
     assert_eq!(signed.err, "", "nothing to say about it");
-    assert!(signed.good().starts_with("signed hello 0.1.0 with the key "));
+    assert!(signed.good().starts_with("signed hello 0.1.0 with key "));
     let verified = desk.run("plugin verify hello-0.1.0.json --key ada.key.pub").await.good();
     assert!(verified.starts_with("hello 0.1.0 is signed: signed by ada.key.pub with the key "), "{verified}");
-    assert!(verified.ends_with("may have: nothing: no network, no storage, no clock\n"), "{verified}");
+    assert!(verified.ends_with("permissions:\n  nothing: no network, no storage, no clock\n"), "{verified}");
 }
 
 #[tokio::test]
@@ -106,7 +109,7 @@ async fn every_status_has_its_end() {
 }
 
 #[tokio::test]
-async fn lists_count_as_far_as_the_root_vouches_for_them() {
+async fn lists_must_be_signed_by_the_root_key() {
     let desk = Desk::packed().await;
     desk.run("plugin sign hello.json --key ada.key").await.good();
     desk.run("keys new --out root.key").await.good();
@@ -133,12 +136,12 @@ async fn lists_count_as_far_as_the_root_vouches_for_them() {
     assert!(old.contains("covers its tools only") && old.contains("no network"), "{old}");
     let revoked = verify("hello.json", "--keys keys.json --revocations revoked.json").await;
     assert!(
-        revoked.code == 1 && revoked.out.contains("is revoked: the plugin was called back: rude"),
+        revoked.code == 1 && revoked.out.contains("is revoked: the plugin was revoked: rude"),
         "{revoked:?}"
     );
     desk.write("forged.json", desk.read("keys.json").replace("\"Ada\"", "\"Eve\""));
     let forged = verify("hello.json", "--keys forged.json").await.bad();
-    assert!(forged.contains("was changed after it was signed"), "{forged}");
+    assert!(forged.contains("was modified after it was signed"), "{forged}");
     let other = desk.run("plugin verify hello.json --root ada.key.pub --keys keys.json").await.bad();
     assert!(other.contains("not the pinned root key"), "{other}");
     for wrong in [
@@ -151,7 +154,7 @@ async fn lists_count_as_far_as_the_root_vouches_for_them() {
 }
 
 #[tokio::test]
-async fn inspect_tells_everything_and_runs_nothing() {
+async fn inspect_shows_everything_and_runs_nothing() {
     let desk = Desk::packed().await;
     desk.edit("hello.json", |manifest| {
         manifest["permissions"] = json!({ "network": ["*.example.com"], "clock": true });
@@ -163,12 +166,12 @@ async fn inspect_tells_everything_and_runs_nothing() {
     for words in [
         "id           hello",
         "publisher    Me",
-        "signed       with the key ",
+        "signed       with key ",
         "  talks to everything under example.com\n  knows the time\n",
         "  hello (23 bytes of code): Greets  [2J\n    {\"type\":\"object\"",
         "audit: 1 error, 3 warnings, 0 notes",
-        "  error: tools[0].executorCode, line 1: `eval`: makes code of text",
-        "  warning: permissions.clock: asked for, but no code uses `Date`",
+        "  error: tools[0].executorCode, line 1: `eval`: compiles text to code",
+        "  warning: permissions.clock: requested, but no code uses `Date`",
     ] {
         assert!(told.contains(words), "{words}: {told}");
     }
@@ -182,17 +185,17 @@ async fn inspect_tells_everything_and_runs_nothing() {
         (&json!("Ed25519"), &json!("knows the time"))
     );
     let warned = desk.run("plugin sign hello.json --key ada.key").await;
-    assert!(warned.code == 0 && warned.err.contains("a curator would not sign this"), "{warned:?}");
+    assert!(warned.code == 0 && warned.err.contains("a server would refuse to sign this"), "{warned:?}");
     let older = desk.run(&format!("plugin inspect {OLDER}")).await.good();
-    assert!(older.contains("the older one") && older.contains("with the key curator-1 (RS256)"), "{older}");
+    assert!(older.contains("older format") && older.contains("with key curator-1 (RS256)"), "{older}");
 }
 
 #[tokio::test]
-async fn what_cannot_be_packed_is_told() {
+async fn packing_errors_are_reported() {
     let desk = Desk::new();
     desk.run("plugin new hello").await.good();
     let again = desk.run("plugin new hello").await;
-    assert!(again.code == 2 && again.err.contains("hello is there already"), "{again:?}");
+    assert!(again.code == 2 && again.err.contains("hello already exists"), "{again:?}");
     assert_eq!(desk.run("plugin new ../hello").await.code, 2);
     let pack = async |name: &str, file: Value| {
         desk.edit("hello/plugin.json", |manifest| manifest["tools"][0][name] = file);
@@ -207,7 +210,7 @@ async fn what_cannot_be_packed_is_told() {
         let told = pack("executorFile", json!(file)).await;
         assert!(told.contains("tools[0].executorFile: ") && told.contains(why), "{told}");
     }
-    assert!(pack("executorFile", json!(5)).await.contains("expected a text"));
+    assert!(pack("executorFile", json!(5)).await.contains("expected a file name"));
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("../../secret.js", desk.path().join("hello/tools/link.js")).unwrap();
@@ -220,8 +223,8 @@ async fn what_cannot_be_packed_is_told() {
     });
     desk.run("plugin pack hello").await.good();
     let lost = desk.run("plugin pack hello -o hello/plugin.json").await;
-    assert!(lost.code == 2 && lost.err.contains("would be lost"), "{lost:?}");
-    assert!(pack("executorCode", json!("return 1")).await.contains("keep one of the two"));
+    assert!(lost.code == 2 && lost.err.contains("would overwrite the source"), "{lost:?}");
+    assert!(pack("executorCode", json!("return 1")).await.contains("remove one of the two"));
     desk.edit("hello/plugin.json", |manifest| {
         manifest["tools"][0].as_object_mut().unwrap().remove("executorFile");
         manifest["name"] = json!("");
@@ -233,14 +236,14 @@ async fn what_cannot_be_packed_is_told() {
         "{all}"
     );
     desk.write("hello/plugin.json", r#"{"id":"a","id":"b"}"#);
-    assert!(desk.run("plugin pack hello").await.bad().contains("id: the name is there twice"));
+    assert!(desk.run("plugin pack hello").await.bad().contains("id: duplicate name"));
 }
 
 #[tokio::test]
-async fn the_wrong_files_are_told() {
+async fn wrong_key_and_manifest_files_are_reported() {
     let desk = Desk::packed().await;
     let public = desk.run("plugin sign hello.json --key ada.key.pub").await.bad();
-    assert!(public.contains("ada.key.pub cannot be used") && public.contains("no secret key"), "{public}");
+    assert!(public.contains("ada.key.pub is not valid") && public.contains("no secret key"), "{public}");
     let secret = desk.run("plugin verify hello.json --key ada.key").await.bad();
     assert!(secret.contains("this is a secret key"), "{secret}");
     let no_manifest = desk.run("plugin inspect ada.key").await.bad();

@@ -19,15 +19,14 @@ fn changed(yard: &Yard, name: &str, change: impl FnOnce(&mut Value)) {
 }
 
 #[tokio::test]
-async fn published_found_installed_and_called_back() {
+async fn published_found_installed_and_revoked() {
     let yard = yard().await;
     let told = yard.run(&["plugin", "publish", "time.json", "--out", "signed.json"]).await.good();
     let signed = read(&yard, "signed.json");
     let key = signed["keyId"].as_str().unwrap();
-    let first =
-        format!("signed com.example.time 1.0.0 with the key {key}, and added it to the catalogue\nhash ");
+    let first = format!("signed com.example.time 1.0.0 with key {key} and added it to the catalogue\nhash ");
     assert!(told.starts_with(&first), "{told}");
-    assert!(told.ends_with("audit: nothing was found\nwritten to signed.json\n"), "{told}");
+    assert!(told.ends_with("audit: no findings\nwritten to signed.json\n"), "{told}");
     let checked = yard.run(&["plugin", "verify", "signed.json", "--key", "curator.key.pub"]).await.good();
     assert!(checked.starts_with("com.example.time 1.0.0 is signed"), "{checked}");
 
@@ -36,7 +35,7 @@ async fn published_found_installed_and_called_back() {
     assert!(lines.next().unwrap().starts_with("ID ") && found.lines().count() == 2, "{found}");
     assert_eq!(lines.next().unwrap(), "com.example.time  1.0.0    signed  Example    Tells the time");
     let none = yard.ada(&["plugin", "search", "a&q=time#?"]).await.good();
-    assert_eq!(none, "The catalogue has no such plugin.\n");
+    assert_eq!(none, "No plugins found.\n");
     let listed = yard.ada(&["plugin", "search", "--json"]).await.json();
     assert_eq!(listed["plugins"][0]["asksFor"], json!({ "clock": true }));
     let after = yard.ada(&["plugin", "search", "--after", "com.example.time", "--json"]).await.json();
@@ -45,17 +44,17 @@ async fn published_found_installed_and_called_back() {
     let installed =
         yard.ada(&["plugin", "install", "com.example.time@1.0.0", "--yes", "--json"]).await.json();
     assert_eq!((&installed["status"], &installed["runs"]), (&json!("signed"), &json!(true)));
-    // The folder that it was packed from is no file.
+    // The folder that it was packed from is not a file.
     std::fs::create_dir(yard.folder.path().join("com.example.time")).unwrap();
     yard.ada(&["plugin", "install", "com.example.time"]).await.good();
     let missing = yard.ada(&["plugin", "install", "com.example.time@9.9.9"]).await.bad();
     assert!(missing.contains("`toolyard plugin search` lists"), "{missing}");
 
     let back = ["plugin", "revoke", "com.example.time", "--version", "1.0.0", "--reason", "a hole"];
-    assert_eq!(yard.run(&back).await.good(), "called back com.example.time 1.0.0; it runs no more\n");
-    assert_eq!(yard.run(&back).await.good(), "com.example.time 1.0.0 had been called back before\n");
+    assert_eq!(yard.run(&back).await.good(), "revoked com.example.time 1.0.0; it no longer runs\n");
+    assert_eq!(yard.run(&back).await.good(), "com.example.time 1.0.0 had already been revoked\n");
     let table = yard.ada(&["plugin", "ls"]).await.good();
-    assert!(table.contains("no: revoked: the plugin was called back: a hole"), "{table}");
+    assert!(table.contains("no: revoked: the plugin was revoked: a hole"), "{table}");
     let found = yard.ada(&["plugin", "search"]).await.good();
     assert!(found.contains("revoked"), "{found}");
     let refused = yard.ada(&["plugin", "install", "com.example.time", "--yes"]).await.bad();
@@ -63,14 +62,14 @@ async fn published_found_installed_and_called_back() {
 }
 
 #[tokio::test]
-async fn what_is_found_is_told_and_errors_are_not_signed() {
+async fn findings_are_printed_and_errors_are_not_signed() {
     let yard = yard().await;
     changed(&yard, "odd.json", |manifest| {
         manifest["tools"][0]["executorCode"] = "return eval(args.code) + Date.now();".into();
     });
     let Ran { code, out, err } = yard.run(&["plugin", "publish", "odd.json", "--out", "never.json"]).await;
     assert_eq!(code, 1, "{err}");
-    assert!(out.starts_with("com.example.time 1.0.0 was not signed: mend the errors"), "{out}");
+    assert!(out.starts_with("com.example.time 1.0.0 was not signed: fix the errors"), "{out}");
     let error = out.lines().find(|line| line.starts_with("  error: ")).unwrap();
     assert!(error.contains("tools[0].executorCode, line 1") && error.ends_with("(eval)"), "{error}");
     assert!(!yard.folder.path().join("never.json").exists());
@@ -83,7 +82,7 @@ async fn what_is_found_is_told_and_errors_are_not_signed() {
     let told = yard.run(&["plugin", "publish", "time.json", "--json"]).await.json();
     assert_eq!(told["keyId"], read(&yard, "time.json")["keyId"]);
     assert_eq!((&told["signed"], &told["report"]["passes"]), (&json!(true), &json!(true)));
-    // The same version with other content, and what is no manifest.
+    // The same version with other content, and a file that is not a manifest.
     changed(&yard, "other.json", |manifest| manifest["name"] = "Another".into());
     let refused = yard.run(&["plugin", "publish", "other.json"]).await.bad();
     assert!(refused.contains("raise the version"), "{refused}");
@@ -92,7 +91,7 @@ async fn what_is_found_is_told_and_errors_are_not_signed() {
 }
 
 #[tokio::test]
-async fn all_of_a_plugin_is_called_back_only_by_those_who_are_sure() {
+async fn revoking_every_version_needs_a_confirmation() {
     let yard = yard().await;
     yard.run(&["plugin", "publish", "time.json"]).await.good();
     let all = ["plugin", "revoke", "com.example.time", "--reason", "gone"];
@@ -102,7 +101,7 @@ async fn all_of_a_plugin_is_called_back_only_by_those_who_are_sure() {
     assert_eq!(told, json!({ "id": "com.example.time", "revoked": true }));
     let hash = "0".repeat(64);
     let told = yard.run(&[&all[..], &["--hash", &hash]].concat()).await.good();
-    assert_eq!(told, format!("called back the content {hash}; it runs no more\n"));
+    assert_eq!(told, format!("revoked content {hash}; it no longer runs\n"));
     let missing = yard.run(&[&all[..], &["--version", "9.9.9"]].concat()).await.bad();
     assert!(missing.contains("9.9.9") && missing.contains("`toolyard plugin search` lists"), "{missing}");
     for wrong in [&["--version", "1", "--hash", hash.as_str()][..], &["--hash", "x"]] {
@@ -113,7 +112,7 @@ async fn all_of_a_plugin_is_called_back_only_by_those_who_are_sure() {
 }
 
 #[tokio::test]
-async fn only_curators_publish_and_call_back() {
+async fn only_curators_publish_and_revoke() {
     let yard = yard_with(&["--set", "auth.mode=token"]).await;
     let token = async |role: &str| {
         let data = ["token", role, "cleo@example.com", "--data", "data"];

@@ -33,12 +33,15 @@ async fn a_plugin_from_its_install_to_its_end() {
     let asked = yard.ada(&["plugin", "install", "time.json"]).await;
     assert_ne!(asked.code, 0);
     let said = asked.err;
-    assert!(said.contains("time.json asks for:\n  knows the time") && said.contains("--yes"), "{said}");
+    assert!(
+        said.contains("time.json asks for these permissions:\n  knows the time") && said.contains("--yes"),
+        "{said}"
+    );
     let nothing = yard.ada(&["plugin", "ls"]).await.good();
     assert!(nothing.contains("No plugins yet"), "{nothing}");
     let installed = yard.ada(&["plugin", "install", "time.json", "--yes"]).await.good();
     assert!(
-        installed.starts_with("installed com.example.time 1.0.0 (signed)\nmay:\n  knows the time\n"),
+        installed.starts_with("installed com.example.time 1.0.0 (signed)\npermissions:\n  knows the time\n"),
         "{installed}"
     );
     assert!(installed.ends_with("tools: plugin.com.example.time:now\n"), "{installed}");
@@ -60,7 +63,7 @@ async fn from_the_catalogue_and_what_is_refused() {
     let missing = yard.ada(&["plugin", "install", "com.example.time@1.0.0"]).await.bad();
     assert!(missing.contains("in the catalogue"), "{missing}");
     let none = yard.ada(&["plugin", "install", "./none.json"]).await;
-    assert!(none.code != 0 && none.err.contains("there is no file"), "{none:?}");
+    assert!(none.code != 0 && none.err.contains("is neither a file nor a valid plugin id"), "{none:?}");
     let mut changed: Value =
         serde_json::from_str(&std::fs::read_to_string(yard.folder.path().join("time.json")).unwrap())
             .unwrap();

@@ -56,14 +56,14 @@ async fn says_where_it_listens_as_json() {
     let line: Value = serde_json::from_str(&server.says("listening").await).unwrap();
     let listening = line["listening"].as_str().unwrap();
     assert!(listening.starts_with("http://127.0.0.1:"));
-    // Built in or not, as `web/console/dist` was there or not; then it is where it says.
+    // Built in only if `web/console/dist` existed; then it is served at the printed URL.
     if let Some(console) = line["console"].as_str() {
         assert_eq!(console, format!("{listening}/console/"));
     }
 }
 
 #[tokio::test]
-async fn file_environment_and_flags_in_rising_strength() {
+async fn flags_override_the_environment_which_overrides_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("my.toml");
     std::fs::write(
@@ -101,7 +101,7 @@ async fn a_wrong_configuration_ends_with_2() {
 }
 
 #[tokio::test]
-async fn an_address_in_use_is_told() {
+async fn an_address_in_use_is_reported() {
     let yard = Yard::start().await;
     let address = yard.url.trim_start_matches("http://");
     let second =

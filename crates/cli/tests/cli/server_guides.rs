@@ -1,5 +1,4 @@
-//! The pages of the guide for those who write apps and those who run servers: their files are saved and their commands run, in
-//! order.
+//! The pages of the guide for app developers and operators: saves their files and runs their commands in order.
 
 use std::{net::TcpListener, process::Stdio};
 
@@ -19,7 +18,7 @@ fn file(page: &'static str, language: &str) -> &'static str {
     code_blocks(page).find(|(of, _)| *of == language).expect("the page has one").1
 }
 
-/// The app of the page, on a port of its own.
+/// The app of the page, on its own port.
 async fn coffee(yard: &Yard) -> (Running, String) {
     yard.file("coffee.mjs", file(ADD_TOOLS, "js"));
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();

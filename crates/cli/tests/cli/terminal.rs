@@ -1,4 +1,4 @@
-//! `toolyard chat` in a real terminal: a prompt, keys that are signals, an end that is typed.
+//! `toolyard chat` in a real terminal: the prompt, keys that send signals, and the typed end of input.
 #![cfg(target_os = "linux")]
 
 use std::process::Stdio;
@@ -17,12 +17,12 @@ use crate::{
 const CTRL_C: &str = "\u{3}";
 const CTRL_D: &str = "\u{4}";
 
-/// A terminal with a chat of Ada's in it. `script` of util-linux makes it: what comes in is typed, what goes out is shown.
+/// A terminal with a chat of Ada's, created by `script` of util-linux: its input is typed, its output is what is shown.
 pub(crate) struct Terminal {
     child: Child,
     keys: ChildStdin,
     screen: ChildStdout,
-    /// What is shown and was not looked at yet.
+    /// Output that was not checked yet.
     shown: String,
 }
 
@@ -49,7 +49,7 @@ impl Terminal {
         self.keys.flush().await.unwrap();
     }
 
-    /// Waits until these words are shown, after those that were waited for before.
+    /// Waits until this text is shown, after the previous one.
     pub(crate) async fn shows(&mut self, words: &str) {
         let mut piece = [0; 1024];
         loop {
@@ -63,7 +63,7 @@ impl Terminal {
         }
     }
 
-    /// Waits for the end, and gives the exit code.
+    /// Waits for the end and returns the exit code.
     pub(crate) async fn ends(mut self) -> i32 {
         let mut rest = Vec::new();
         soon(self.screen.read_to_end(&mut rest)).await.unwrap();
@@ -81,16 +81,16 @@ async fn a_chat_by_hand() {
         ScriptedReply::text("Well then."),
     ]);
     let mut terminal = Terminal::open(&yard);
-    terminal.shows("local/scripted answers; /help says what can be typed").await;
+    terminal.shows("chatting with local/scripted; type /help for the commands").await;
     terminal.shows("> ").await;
-    // Words are shown as they come.
+    // Text is shown as it streams.
     terminal.types("a story\n").await;
     terminal.shows("waiting for the model").await;
     terminal.shows("Once ").await;
     model.release(1);
     terminal.shows("upon a time.").await;
     terminal.shows("> ").await;
-    // The key that ends a program ends the answer.
+    // Ctrl-C cancels the answer.
     terminal.types("go on\n").await;
     terminal.shows("It was ").await;
     terminal.types(CTRL_C).await;
@@ -106,13 +106,13 @@ async fn a_chat_by_hand() {
 }
 
 #[tokio::test]
-async fn ctrl_c_twice_ends_a_chat_that_says_nothing() {
+async fn ctrl_c_twice_ends_an_idle_chat() {
     let model = ScriptedModel::start().await;
     let yard = yard_with(&model, &[]).await;
     let mut terminal = Terminal::open(&yard);
     terminal.shows("> ").await;
     terminal.types(CTRL_C).await;
-    terminal.shows("Ctrl-C again ends the chat").await;
+    terminal.shows("press Ctrl-C again to end the chat").await;
     terminal.types(CTRL_C).await;
     assert_eq!(terminal.ends().await, 0);
 }

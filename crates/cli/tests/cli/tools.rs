@@ -54,7 +54,7 @@ async fn tools_are_listed_with_what_hides_the_others() {
     assert!(wrong.err.contains("productivity, media"), "{}", wrong.err);
 }
 
-/// Bytes that a terminal would obey: clear the screen, a colour in one byte, delete, and line breaks inside of a line.
+/// Control characters: clear the screen, a one-byte colour, delete, and line breaks inside a line.
 const HOSTILE: &str = "a\u{1b}[2J\u{9b}31m\u{7f}\r\u{7}b";
 
 fn obeys_nothing(text: &str) {
@@ -62,7 +62,7 @@ fn obeys_nothing(text: &str) {
 }
 
 #[tokio::test]
-async fn what_a_server_or_an_app_says_does_not_steer_the_terminal() {
+async fn text_of_servers_and_apps_does_not_control_the_terminal() {
     let app = App::start().await;
     let (yard, _glasses) = yard_with(&app).await;
     let tool = json!([{ "name": "see", "title": HOSTILE, "description": HOSTILE,
@@ -120,7 +120,7 @@ async fn tools_are_called() {
 }
 
 #[tokio::test]
-async fn what_fails_says_why_and_ends_with_1() {
+async fn failures_have_a_reason_and_exit_with_1() {
     let app = App::start().await;
     let (yard, _glasses) = yard_with(&app).await;
     let fail = "com.example.echo:fail";
@@ -139,8 +139,8 @@ async fn what_fails_says_why_and_ends_with_1() {
     assert!(arguments.contains("INVALID_ARGUMENTS") && arguments.contains('n'), "{arguments}");
     let usage = yard.ada(&["tools", "call", "com.example.echo:count", "{n:1}"]).await;
     assert_eq!(usage.code, 2);
-    assert!(usage.err.contains("no JSON object"), "{}", usage.err);
-    // In dev mode nobody needs glasses; Eve has installed nothing.
+    assert!(usage.err.contains("not a JSON object"), "{}", usage.err);
+    // In dev mode no glasses are needed; Eve has installed nothing.
     let eve = yard.run(&["tools", "ls", "--user", "eve@example.com"]).await.good();
     assert!(!eve.contains("com.example.echo"), "{eve}");
 }

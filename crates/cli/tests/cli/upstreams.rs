@@ -12,7 +12,7 @@ fn binary() -> String {
     FakeUpstream::binary_path().to_str().unwrap().to_owned()
 }
 
-/// What stands on stdout of a command that ended with 1.
+/// The stdout of a command that exited with 1.
 #[track_caller]
 fn failed(ran: crate::fixture::Ran) -> String {
     assert_eq!(ran.code, 1, "{ran:?}");
@@ -66,7 +66,7 @@ async fn an_upstream_over_http_from_its_beginning_to_its_end() {
         (&json!("echo"), &json!("mcp.echo"), &details)
     );
     let text = yard.run(&["upstreams", "show", "echo"]).await.good();
-    for words in ["X-Key: (sealed)", "add to sum", "whoever installs it", "5000 ms", "2026-07-28", &url] {
+    for words in ["X-Key: (sealed)", "add to sum", "users who install it", "5000 ms", "2026-07-28", &url] {
         assert!(text.contains(words), "{words}: {text}");
     }
     let listed = yard.run(&["upstreams", "ls"]).await.good();
@@ -74,7 +74,7 @@ async fn an_upstream_over_http_from_its_beginning_to_its_end() {
     assert_eq!(row[..4], ["echo", &url, "up", "3"], "{listed}");
     assert!(row[4].ends_with('Z'), "{listed}");
 
-    // Its tools are those of an app, once it is installed.
+    // Once installed, its tools are like those of an app.
     yard.ada(&["apps", "install", "mcp.echo"]).await.good();
     let _glasses = yard.glasses(&[]).await;
     assert_eq!(yard.ada(&["tools", "call", "mcp.echo:echo", "text=hello"]).await.good(), "hello\n");
@@ -128,7 +128,7 @@ async fn a_command_is_shown_and_run() {
     assert_eq!(added["status"]["state"], "down");
     assert!(added["status"]["problem"].as_str().unwrap().contains("no variable PATH"), "{added}");
     let test = failed(yard.run(&["upstreams", "test", "files"]).await);
-    assert!(test.contains("files is down") && test.contains("try the command by hand"), "{test}");
+    assert!(test.contains("files is down") && test.contains("run the command manually"), "{test}");
     yard.run(&["upstreams", "rm", "files", "--yes"]).await.good();
 
     let add = [
@@ -150,7 +150,7 @@ async fn a_command_is_shown_and_run() {
 }
 
 #[tokio::test]
-async fn how_it_is_doing_is_told_in_words() {
+async fn the_status_of_an_upstream_is_printed() {
     let (yard, upstream) = (Yard::start().await, FakeUpstream::start().await);
     let good = upstream.list_items(OfferListKind::Tools);
     upstream.set_list(OfferListKind::Tools, [good, quirks::bad_tools()].concat());
@@ -161,7 +161,7 @@ async fn how_it_is_doing_is_told_in_words() {
 
     upstream.take_down().await;
     let down = failed(yard.run(&["upstreams", "test", "odd"]).await);
-    let next = format!("next: check that it answers at {}", upstream.url());
+    let next = format!("next: check that it responds at {}", upstream.url());
     assert!(down.starts_with("odd is down: ") && down.contains(&next), "{down}");
     let down = yard.run(&["upstreams", "test", "odd", "--json"]).await;
     assert_eq!((down.code, &down.json_lines()[0]["status"]["state"]), (1, &json!("down")));
@@ -183,7 +183,7 @@ async fn how_it_is_doing_is_told_in_words() {
 }
 
 #[tokio::test]
-async fn only_operators_name_commands_and_the_environment() {
+async fn only_operators_may_use_commands_and_the_environment() {
     let yard = Yard::start_with(&["--auth", "token"]).await;
     let token =
         async |role: &str| yard.run(&["token", role, "bob", "--data", "data"]).await.good().trim().to_owned();
@@ -213,16 +213,16 @@ async fn a_user_gets_a_link_to_authorize() {
     let same = yard.ada(&["upstreams", "authorize", "mail", "--json"]).await.json();
     assert_eq!(same["link"], link.trim());
     let forgot = yard.ada(&["upstreams", "authorize", "mail", "--forget"]).await.good();
-    assert_eq!(forgot, "forgot the authorization of mail\n");
+    assert_eq!(forgot, "forgot the authorization for mail\n");
 }
 
-/// A file with every form that clients know.
+/// A file with every format that clients use.
 fn client_file(upstream: &FakeUpstream, resource: &FakeResource) -> String {
     let (url, binary) = (upstream.url(), binary());
     let mail = resource.url();
     format!(
         r#"{{
-  // What an editor keeps.
+  // As an editor writes it.
   "inputs": [{{ "type": "promptString", "id": "key" }}],
   "mcpServers": {{
     "plain": {{ "url": "{url}", "headers": {{ "X-Key": "s3cret", "Accept-Language": "${{env:LANG_OF_SERVER}}" }} }},
@@ -291,18 +291,18 @@ async fn servers_of_a_client_are_taken_over_one_by_one() {
     let plain = found("plain");
     assert_eq!(plain["details"]["headers"]["Accept-Language"], "${LANG_OF_SERVER}");
     assert!(plain["status"]["problem"].as_str().unwrap().contains("no variable LANG_OF_SERVER"));
-    // The file says nothing of OAuth, and the client would have found out as well.
+    // The file does not mention OAuth; clients detect it too.
     assert_eq!(found("mail")["details"]["auth"], "oauth");
     assert!(yard.ada(&["upstreams", "authorize", "mail"]).await.good().starts_with(&authorization.url()));
 
     let again = yard.run(&import).await;
-    assert!(again.out.contains("plain: skipped: there is an upstream plain already\n"), "{}", again.out);
-    assert!(again.out.contains("off: skipped: it is switched off in the file\n"), "{}", again.out);
-    assert!(again.out.contains("old: warning: SSE servers"), "{}", again.out);
+    assert!(again.out.contains("plain: skipped: an upstream plain already exists\n"), "{}", again.out);
+    assert!(again.out.contains("off: skipped: it is disabled in the file\n"), "{}", again.out);
+    assert!(again.out.contains("old: warning: SSE is a deprecated transport"), "{}", again.out);
 }
 
 #[tokio::test]
-async fn what_is_no_file_of_a_client_is_told() {
+async fn an_invalid_client_file_is_reported() {
     let yard = Yard::start().await;
     for (text, words) in [("{ // half", "not JSON"), ("{}", "`mcpServers` or `servers`")] {
         let file = yard.file("mcp.json", text);
@@ -314,7 +314,7 @@ async fn what_is_no_file_of_a_client_is_told() {
     );
 }
 
-/// The checks of upstreams: name, status, what to do.
+/// The checks of upstreams: name, status, next step.
 fn checks(ran: &crate::fixture::Ran) -> Vec<(String, String, String)> {
     let text = |check: &Value, name: &str| check[name].as_str().unwrap_or_default().to_owned();
     let all = ran.json_lines()[0]["checks"].as_array().unwrap().clone();
@@ -352,7 +352,7 @@ async fn the_doctor_looks_at_each() {
         ("upstream other", "ok"),
     ];
     assert_eq!(statuses, expected);
-    assert!(told[0].2.contains("check that it answers at http://127.0.0.1:1/mcp"), "{told:?}");
+    assert!(told[0].2.contains("check that it responds at http://127.0.0.1:1/mcp"), "{told:?}");
     assert!(told[1].2.contains("configuration file"), "{told:?}");
 }
 

@@ -16,7 +16,7 @@ use crate::{
     story::{LEGACY, MODERN, Step, play},
 };
 
-/// How a client starts the bridge, as its configuration says it. A token does not belong into a list of processes.
+/// How a client starts the bridge, as in its configuration. A token must not appear in the process list.
 fn command(stage: &Stage) -> Value {
     let (mut args, mut env) = (vec!["mcp", "--server", &stage.url], serde_json::Map::new());
     for (name, value) in &stage.ada {
@@ -69,7 +69,7 @@ async fn python_with_a_token() {
     tell(Access::Token, "python.py", Some("auto"), MODERN, &Step::SHORT).await;
 }
 
-/// It calls by the names in the list only.
+/// It calls tools only by their listed names.
 #[tokio::test]
 async fn mastra() {
     let steps = [Step::List, Step::Alias, Step::Progress, Step::Cancel, Step::Change, Step::Ask];

@@ -1,5 +1,5 @@
-//! MCP clients as other people wrote them, which start `toolyard mcp` themselves and talk to a server through it. The
-//! stories are those that the server's own tests play over HTTP.
+//! Third-party MCP clients that start `toolyard mcp` and use a server through it. The scenarios are those of the server's own
+//! tests over HTTP.
 #![cfg(test)]
 
 #[path = "../../../server/tests/clients/ada.rs"]

@@ -1,4 +1,4 @@
-//! An answer, whole.
+//! A complete answer.
 
 use serde_json::Value;
 
@@ -12,21 +12,21 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChatFinish {
-    /// Everything is said.
+    /// The model finished.
     Stop,
-    /// No room for more.
+    /// The token limit was reached.
     Length,
-    /// The vendor held something back.
+    /// The vendor filtered the content.
     ContentFilter,
-    /// It waits for tools of a client. Of a whole answer: for none that this client was told of.
+    /// It waits for client tools. If a complete answer ends with this, none of the pending calls was sent to this client.
     ToolCalls,
-    /// It waits for tools of this client, which were not run because the limit of rounds was reached.
+    /// It waits for tools of this client, which did not run because the limit of rounds was reached.
     ToolRounds,
-    /// Something went wrong.
+    /// An error occurred.
     Error,
-    /// Anything else: a budget of the server, or a word of a later one.
+    /// Any other reason, such as a budget of the server.
     Other(String),
-    /// It is not over.
+    /// It has not ended yet.
     Unfinished,
 }
 
@@ -44,14 +44,14 @@ impl From<Option<StreamFinish>> for ChatFinish {
     }
 }
 
-/// What a call came to.
+/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallResult {
-    /// The call.
+    /// The id of the call.
     pub call_id: String,
     /// The tool.
     pub tool: String,
-    /// Its result; of a call that failed, `{"error": …}`.
+    /// The result, or `{"error": …}` if the call failed.
     pub output: Value,
     /// Whether it failed.
     pub is_error: bool,
@@ -59,35 +59,34 @@ pub struct CallResult {
     pub of_server: bool,
 }
 
-/// An answer, whole.
+/// A complete answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatAnswer {
-    /// Its words, each text on a line of its own.
+    /// The text, each text part on its own line.
     pub text: String,
-    /// All calls, of the server and of this client, in order.
+    /// All calls in order, those of the server and those of this client.
     pub calls: Vec<ToolCall>,
-    /// What they came to. Calls without a result are open.
+    /// The results. A call without a result is still open.
     pub results: Vec<CallResult>,
     /// Why it ended.
     pub finish: ChatFinish,
-    /// What it cost, where the server says so.
+    /// The tokens used, if the server reports them.
     pub usage: Option<TokenUsage>,
-    /// The conversation with this answer in it: every message, every call and result. Store it, and send it again with the next
-    /// question.
+    /// The conversation including this answer: every message, call and result. Store it and send it with the next question.
     pub history: Vec<Message>,
     /// How many requests it took.
     pub rounds: u32,
-    /// The model that answered, where the server says so.
+    /// The model that answered, if the server reports it.
     pub model: Option<String>,
 }
 
 impl ChatAnswer {
-    /// Calls that nobody answered.
+    /// Calls without a result.
     pub fn open_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.calls.iter().filter(|call| !self.results.iter().any(|result| result.call_id == call.id))
     }
 
-    /// The history with one more message of the user.
+    /// The history with another user message appended.
     pub fn and_then(&self, text: impl Into<String>) -> Vec<Message> {
         self.history.iter().cloned().chain([Message::user(text)]).collect()
     }

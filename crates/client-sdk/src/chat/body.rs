@@ -1,4 +1,4 @@
-//! The body of a request.
+//! The body of a chat request.
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use toolyard_protocol::{chat::ClientTool, raw::to_raw};
 use super::ChatError;
 use crate::{message::Message, plugin::RequestDraft};
 
-/// Largest request, in bytes. Servers take 8 MiB unless they say otherwise.
+/// Largest request, in bytes. By default servers accept 8 MiB.
 pub const MAX_REQUEST_BYTES: usize = 32 * 1024 * 1024;
 
 #[derive(Serialize)]
@@ -17,7 +17,7 @@ struct ChatPostBody<'a> {
     id: Option<&'a str>,
     trigger: &'static str,
     messages: &'a [Message],
-    /// None at all where there are none.
+    /// Omitted if empty.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     client_tools: &'a [ClientTool],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -36,7 +36,7 @@ fn is_false(value: &bool) -> bool {
     !*value
 }
 
-/// What goes out.
+/// Encodes a chat request, unless it is too large for any server.
 pub(super) fn encode_request(
     draft: &RequestDraft,
     chat_id: Option<&str>,
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_carries_only_what_there_is() {
+    fn a_request_omits_what_is_not_set() {
         let draft = RequestDraft::new(vec![Message::user("hi")]);
         let bare: Value =
             serde_json::from_slice(&encode_request(&draft, None, false, None).unwrap()).unwrap();
@@ -93,9 +93,9 @@ mod tests {
     }
 
     #[test]
-    fn what_no_server_would_take_is_not_sent() {
+    fn a_request_too_large_for_any_server_is_not_sent() {
         let draft = RequestDraft::new(vec![Message::user("x".repeat(MAX_REQUEST_BYTES))]);
-        let told = encode_request(&draft, None, false, None).unwrap_err();
-        assert!(matches!(told, ChatError::TooLarge { limit: MAX_REQUEST_BYTES, .. }), "{told}");
+        let error = encode_request(&draft, None, false, None).unwrap_err();
+        assert!(matches!(error, ChatError::TooLarge { limit: MAX_REQUEST_BYTES, .. }), "{error}");
     }
 }

@@ -9,7 +9,7 @@ use toolyard_protocol::Problem;
 
 use crate::{stream::StreamError, wire::WireError};
 
-/// How much of an answer in no known form is shown, in characters.
+/// How much of an unrecognized error body is shown, in characters.
 const SHOWN_CHARS: usize = 200;
 
 /// Why a chat failed.
@@ -19,28 +19,28 @@ pub enum ChatError {
     /// The server cannot be reached, or the connection broke.
     #[error(transparent)]
     Wire(#[from] WireError),
-    /// The server said no before it said anything else.
+    /// The server refused the request.
     #[error("the server refused the request: {0}")]
     Refused(ChatRefusal),
-    /// Not an answer of our kind.
-    #[error("the server answered {status} and no text/event-stream; is that a Toolyard server?")]
+    /// The response is not an event stream.
+    #[error("the server answered {status} without a text/event-stream body; is that a Toolyard server?")]
     NoStream {
         /// HTTP status.
         status: u16,
     },
-    /// The stream cannot be read.
+    /// The stream could not be parsed.
     #[error("the answer cannot be read: {0}")]
     Stream(#[from] StreamError),
-    /// It ended without an end.
-    #[error("the answer ended in the middle")]
+    /// The stream ended before the answer was complete.
+    #[error("the response ended before it was complete")]
     Truncated,
-    /// Nothing came for too long.
-    #[error("the server said nothing for {wait:?}")]
+    /// No data arrived for too long.
+    #[error("the server sent nothing for {wait:?}")]
     IdleTimeout {
-        /// How long was waited.
+        /// How long the client waited.
         wait: Duration,
     },
-    /// The server or the model failed while it answered.
+    /// The server or the model failed while answering.
     #[error("the answer failed: {0}")]
     Failed(String),
     /// A plugin's `before_request` failed.
@@ -48,42 +48,40 @@ pub enum ChatError {
     Hook {
         /// The plugin.
         plugin: String,
-        /// Its words.
+        /// The error of the hook.
         why: String,
     },
-    /// The conversation is larger than any server takes.
+    /// The conversation is larger than any server accepts.
     #[error(
-        "the request has {bytes} bytes; at most {limit}. Begin a new conversation, or send less of this one"
+        "the request has {bytes} bytes; at most {limit}. Start a new conversation, or send less of this one"
     )]
     TooLarge {
-        /// How many.
+        /// Size of the request, in bytes.
         bytes: usize,
-        /// Most.
+        /// Largest size, in bytes.
         limit: usize,
     },
-    /// There is no answer of that chat.
-    #[error(
-        "there is no answer of the chat `{chat_id}` to go on with: it is over for too long, or was not resumable"
-    )]
+    /// The chat has no response to resume.
+    #[error("the chat `{chat_id}` has no response to resume: it ended too long ago, or it was not resumable")]
     NothingToResume {
         /// The chat.
         chat_id: String,
     },
 }
 
-/// The server said no.
+/// Why the server refused a request.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct ChatRefusal {
     /// HTTP status.
     pub status: u16,
-    /// Of the server's table of codes, where it says one.
+    /// The error code, if the server sent one.
     pub code: Option<String>,
-    /// For people.
+    /// A message for people.
     pub message: String,
-    /// Every place that is wrong.
+    /// Every problem that was found.
     pub problems: Vec<Problem>,
-    /// The body as it came, cut where it is long.
+    /// The body as received, cut if it is long.
     pub body: Bytes,
 }
 
@@ -102,7 +100,7 @@ struct RefusalDetails {
 
 impl ChatRefusal {
     pub(super) fn from_response(status: u16, body: Bytes) -> Self {
-        let said = |code: Option<String>, message: String, problems: Vec<Problem>| Self {
+        let refusal = |code: Option<String>, message: String, problems: Vec<Problem>| Self {
             status,
             code,
             message,
@@ -111,13 +109,13 @@ impl ChatRefusal {
         };
         let error = serde_json::from_slice::<ChatRefusalBody>(&body).map(|body| body.error);
         if let Ok(Value::String(message)) = error {
-            return said(None, message, Vec::new());
+            return refusal(None, message, Vec::new());
         }
         match error.and_then(serde_json::from_value::<RefusalDetails>) {
-            Ok(told) => said(told.code, told.message, told.problems),
+            Ok(details) => refusal(details.code, details.message, details.problems),
             Err(_) => {
                 let shown: String = String::from_utf8_lossy(&body).trim().chars().take(SHOWN_CHARS).collect();
-                said(None, format!("it answered {status}: {shown}"), Vec::new())
+                refusal(None, format!("it answered {status}: {shown}"), Vec::new())
             }
         }
     }
@@ -132,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_says_is_wrong_is_read_in_all_its_forms() {
+    fn refusals_of_the_server_are_parsed_in_all_formats() {
         let api = read(
             r#"{"error":{"code":"INVALID_REQUEST","message":"no","problems":[{"path":"a","message":"b"}]}}"#,
         );

@@ -1,4 +1,4 @@
-//! What is told of a chat.
+//! The events of a chat.
 
 use std::time::Duration;
 
@@ -7,50 +7,50 @@ use toolyard_protocol::chat::ui::{NoticeData, ToolData};
 use super::{CallResult, ChatAnswer, ChatError, ChatFinish};
 use crate::tool::{ToolCall, ToolProgress};
 
-/// A notice's code: tools were not run, because the limit of rounds was reached.
+/// Notice code: tools were not run because the limit of rounds was reached.
 pub const NOTICE_TOOL_ROUNDS: &str = "tool-rounds";
-/// A notice's code: a plugin's `after_response` failed.
+/// Notice code: a plugin's `after_response` failed.
 pub const NOTICE_HOOK: &str = "hook";
-/// A notice's code: the server ended the answer.
+/// Notice code: the server aborted the answer.
 pub const NOTICE_ABORT: &str = "abort";
 
 /// One thing that happened in a chat.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ChatEvent {
-    /// A request goes out: the first, or one that carries results of tools.
+    /// A request is sent: the first one, or one with tool results.
     RoundStart {
         /// From 1.
         round: u32,
     },
-    /// The model is asked; the server does that again after each step with tools of its own.
+    /// The model is called. The server calls it again after each step with server tools.
     Step,
-    /// More words.
+    /// More text.
     Text {
-        /// To be put behind those before.
+        /// Append it to the text so far.
         delta: String,
     },
-    /// A text is whole. The next words begin another one.
+    /// A text is complete. The next delta starts another one.
     TextEnd,
-    /// More thoughts.
+    /// More reasoning.
     Reasoning {
-        /// To be put behind those before.
+        /// Append it to the reasoning so far.
         delta: String,
     },
-    /// A call is whole. Who runs it: [`ToolCall::of_server`].
+    /// A call is complete. [`ToolCall::of_server`] says who runs it.
     ToolCall(ToolCall),
-    /// Which app a call of the server belongs to.
+    /// The app that a server-side call belongs to.
     ToolAbout(ToolData),
-    /// How far a call is.
+    /// Progress of a call.
     Progress {
         /// The call.
         call_id: String,
-        /// How far.
+        /// The progress.
         progress: ToolProgress,
     },
-    /// What a call came to.
+    /// The result of a call.
     ToolResult(CallResult),
-    /// A call is over. Follows its result.
+    /// A call ended. Follows its result.
     ToolEnd {
         /// The call.
         call_id: String,
@@ -58,25 +58,25 @@ pub enum ChatEvent {
         tool: String,
         /// Whether it failed.
         is_error: bool,
-        /// Since the call was told; for tools of this client, since it began to run.
+        /// Time since the call was received; for tools of this client, since it began to run.
         took: Duration,
     },
-    /// Something that the user should know: why an answer ends early, from the server or from here.
+    /// Something that the user should know, such as why an answer ends early. From the server or from this client.
     Notice(NoticeData),
-    /// A response is over. If it waits for tools, they run now.
+    /// A response ended. If it waits for tools, they run now.
     RoundFinish {
         /// From 1.
         round: u32,
         /// Why it ended.
         finish: ChatFinish,
     },
-    /// A chunk as it came, before what it means. Only where [`Question::with_chunks`](crate::Question::with_chunks) asked.
+    /// A raw chunk, before the events it causes. Only with [`ChatQuestion::with_chunks`](crate::ChatQuestion::with_chunks).
     Chunk {
         /// Its JSON.
         json: String,
     },
-    /// The last event of a chat that ended well.
+    /// The last event of a successful chat.
     Finish(Box<ChatAnswer>),
-    /// The last event of one that did not. What was told before is in [`ChatStream::so_far`](super::ChatStream::so_far).
+    /// The last event of a failed chat. [`ChatStream::so_far`](super::ChatStream::so_far) has the answer up to the failure.
     Error(ChatError),
 }

@@ -1,11 +1,11 @@
-//! A chat: requests, and the tools that run between them, told as events.
+//! A chat: requests, and the tools that run between them, as a stream of events.
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | what is told | [`ChatEvent`], [`ChatAnswer`], [`ChatError`] |
-//! | the story of a chat: ask, tell, run, ask again | `work` |
-//! | tools side by side | `run`, `progress` |
-//! | putting an answer together | `heard` |
+//! | events and results | [`ChatEvent`], [`ChatAnswer`], [`ChatError`] |
+//! | the rounds of a chat: request, stream, run tools, repeat | `work`, `response` |
+//! | running tools concurrently | `run`, `progress` |
+//! | assembling the answer | `transcript` |
 //! | the body of a request | `body` |
 
 mod answer;
@@ -43,24 +43,24 @@ use crate::message::Message;
 use slot::EventSlot;
 use transcript::ChatTranscript;
 
-/// What was heard, shared between who tells it and who wants to see it.
+/// The transcript, shared by the stream and the task that fills it.
 #[derive(Debug, Clone)]
 struct SharedTranscript(Arc<Mutex<ChatTranscript>>);
 
 impl SharedTranscript {
-    /// Looks at it, or changes it.
+    /// Reads or changes it under the lock.
     fn with_lock<T>(&self, what: impl FnOnce(&mut ChatTranscript) -> T) -> T {
         what(&mut self.0.lock())
     }
 }
 
-/// A chat under way, as a stream of events; the last one is [`ChatEvent::Finish`] or [`ChatEvent::Error`].
+/// A running chat as a stream of events. The last one is [`ChatEvent::Finish`] or [`ChatEvent::Error`].
 ///
-/// Nothing happens unless it is read; only tools that have begun to run go on by themselves. Dropping it ends everything: the
-/// request, and the tools that run.
-#[must_use = "a chat does nothing unless it is read"]
+/// The stream is lazy: nothing happens unless you poll it. Only tools that already run continue by themselves. Dropping the
+/// stream cancels the request and the running tools.
+#[must_use = "a chat does nothing unless it is polled"]
 pub struct ChatStream {
-    /// None when it is over.
+    /// `None` when the chat has ended.
     work: Option<BoxFuture<'static, ()>>,
     slot: EventSlot,
     transcript: SharedTranscript,
@@ -71,13 +71,13 @@ impl ChatStream {
         messages: Vec<Message>,
         work: impl FnOnce(EventSender) -> BoxFuture<'static, ()>,
     ) -> Self {
-        let (slot, heard) =
+        let (slot, transcript) =
             (EventSlot::default(), SharedTranscript(Arc::new(Mutex::new(ChatTranscript::new(messages)))));
-        let work = work(EventSender { slot: slot.clone(), transcript: heard.clone() });
-        Self { work: Some(work), slot, transcript: heard }
+        let work = work(EventSender { slot: slot.clone(), transcript: transcript.clone() });
+        Self { work: Some(work), slot, transcript: transcript }
     }
 
-    /// Reads to the end.
+    /// Reads the stream to its end and returns the answer.
     pub async fn collect(mut self) -> Result<ChatAnswer, ChatError> {
         while let Some(event) = self.next().await {
             match event {
@@ -86,20 +86,19 @@ impl ChatStream {
                 _ => {}
             }
         }
-        // Somebody has read the end before.
+        // The last event was already taken.
         Ok(self.so_far())
     }
 
-    /// What was told until now: of a chat that goes on, that failed, or that nobody wants to hear the rest of. Its history can
-    /// be sent again.
+    /// The answer so far, also of a chat that is still running or that failed. You can send its history again.
     pub fn so_far(&self) -> ChatAnswer {
-        self.transcript.with_lock(|heard| heard.to_answer())
+        self.transcript.with_lock(|transcript| transcript.to_answer())
     }
 
-    /// The messages of the last request as they were before hooks changed them: what [`Client::resume`](crate::Client::resume)
-    /// needs after the connection broke.
+    /// The messages of the last request, before hooks changed them. [`Client::resume`](crate::Client::resume) needs them after a
+    /// lost connection.
     pub fn sent_messages(&self) -> Vec<Message> {
-        self.transcript.with_lock(|heard| heard.sent_messages())
+        self.transcript.with_lock(|transcript| transcript.sent_messages())
     }
 }
 
@@ -128,14 +127,14 @@ impl fmt::Debug for ChatStream {
     }
 }
 
-/// The other end of a [`ChatStream`].
+/// The sending end of a [`ChatStream`].
 pub(crate) struct EventSender {
     slot: EventSlot,
     transcript: SharedTranscript,
 }
 
 impl EventSender {
-    /// Tells an event; goes on when somebody has taken it.
+    /// Sends an event and waits until it was taken.
     async fn send(&self, event: ChatEvent) {
         self.slot.put(event).await;
     }

@@ -1,5 +1,5 @@
-//! How far calls are: a short queue for each of them. Where nobody reads, the middle is lost, never the first word of a call nor
-//! the last.
+//! Progress of running calls: a short queue for each call. If the reader is slow, reports in the middle are dropped, never the
+//! first or the last.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -11,12 +11,12 @@ use tokio::sync::Notify;
 
 use crate::tool::ToolProgress;
 
-/// Reports of one call that wait to be told.
+/// Progress reports of one call that may wait for the reader.
 pub const PROGRESS_QUEUE: usize = 16;
-/// Longest message of a report, in characters; more is cut.
+/// Longest message of a report, in characters. Longer messages are cut.
 pub const MAX_PROGRESS_CHARS: usize = 1_000;
 
-/// The reports of the calls that run.
+/// The progress reports of the running calls.
 #[derive(Debug, Default, Clone)]
 pub(super) struct ProgressReports(Arc<ReportQueues>);
 
@@ -31,12 +31,12 @@ impl ProgressReports {
         self.0.waiting.lock()
     }
 
-    /// A call begins.
+    /// Opens the queue of a call.
     pub(super) fn open_call(&self, call: &str) {
         self.lock().entry(call.to_owned()).or_default();
     }
 
-    /// A call tells how far it is. Never waits; what comes after its end is lost.
+    /// Adds a report of a call. Never waits. Reports after the end of the call are dropped.
     pub(super) fn push(&self, call: &str, mut progress: ToolProgress) {
         if let Some(message) = &mut progress.message
             && let Some((end, _)) = message.char_indices().nth(MAX_PROGRESS_CHARS)
@@ -52,12 +52,12 @@ impl ProgressReports {
         }
     }
 
-    /// Something new may be there.
+    /// Waits until there may be new reports.
     pub(super) async fn changed(&self) {
         self.0.notify.notified().await;
     }
 
-    /// All that waits, call by call.
+    /// Takes all waiting reports, call by call.
     pub(super) fn take_all(&self) -> Vec<(String, ToolProgress)> {
         let mut waiting = self.lock();
         let taken = waiting
@@ -66,7 +66,7 @@ impl ProgressReports {
         taken.collect()
     }
 
-    /// A call is over: its last reports.
+    /// Closes the queue of a call and returns its last reports.
     pub(super) fn close_call(&self, call: &str) -> VecDeque<ToolProgress> {
         self.lock().remove(call).unwrap_or_default()
     }
@@ -89,14 +89,14 @@ mod tests {
             reports.push("c", at(f64::from(step)));
         }
         reports.push("d", at(1.0));
-        let told: Vec<f64> = reports.close_call("c").iter().map(|progress| progress.done).collect();
+        let sent: Vec<f64> = reports.close_call("c").iter().map(|progress| progress.done).collect();
         assert_eq!(
-            (told.len(), told[0], told[PROGRESS_QUEUE - 2], told[PROGRESS_QUEUE - 1]),
+            (sent.len(), sent[0], sent[PROGRESS_QUEUE - 2], sent[PROGRESS_QUEUE - 1]),
             (PROGRESS_QUEUE, 0.0, 14.0, 99.0)
         );
         assert_eq!(reports.close_call("d").len(), 1, "one that talks much takes nothing from the others");
         reports.push("c", at(5.0));
-        assert!(reports.take_all().is_empty(), "after the end nothing is told");
+        assert!(reports.take_all().is_empty(), "after the end nothing is sent");
     }
 
     #[test]

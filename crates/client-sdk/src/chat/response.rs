@@ -1,4 +1,4 @@
-//! One response, from its head to its end.
+//! Reads one response, from its headers to its end.
 
 use std::time::Duration;
 
@@ -12,31 +12,31 @@ use crate::{
     wire::{ChatWire, EVENT_STREAM, WireBody, WireError, WireRequest, WireResponse},
 };
 
-/// How long it may take until a response begins; the model itself may take longer.
+/// How long to wait for the response headers. The model itself may take longer.
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
-/// Without a word for this long the connection is gone: a server that works says so every 15 seconds.
+/// A connection without data for this long counts as lost. A working server sends a keep-alive every 15 seconds.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
-/// How long a response may go on after its end, so that what should not come after it is noticed.
+/// How long a connection may stay open after the end of the answer, to detect chunks that must not follow it.
 pub const LINGER: Duration = Duration::from_secs(1);
-/// How much of a refusal is read, in bytes, and for how long.
+/// How much of an error response is read, in bytes, and for how long.
 const REFUSAL_BYTES: usize = 1024 * 1024;
 const REFUSAL_TIME: Duration = Duration::from_secs(10);
-/// Nothing to hear again.
+/// Status of a resume request when there is nothing to resume.
 const NO_CONTENT: u16 = 204;
 
-/// Whether chunks are told as they came, too.
+/// Whether raw chunks are emitted as events, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RawChunks {
     Emit,
     Skip,
 }
 
-/// Sends a request and tells the response to its end.
+/// Sends a request and emits the response as events to its end.
 pub(super) async fn stream_response(
     wire: &dyn ChatWire,
     request: WireRequest,
     raw: RawChunks,
-    teller: &EventSender,
+    sender: &EventSender,
 ) -> Result<(), ChatError> {
     let again = match &request {
         WireRequest::Resume { chat_id } => Some(chat_id.clone()),
@@ -56,8 +56,8 @@ pub(super) async fn stream_response(
     if !content_type.is_some_and(|kind| kind.starts_with(EVENT_STREAM)) {
         return Err(ChatError::NoStream { status });
     }
-    teller.transcript.with_lock(|heard| heard.set_model(model));
-    stream_events(pieces, raw, teller).await
+    sender.transcript.with_lock(|transcript| transcript.set_model(model));
+    stream_events(pieces, raw, sender).await
 }
 
 async fn read_refusal(status: u16, mut pieces: WireBody) -> ChatError {
@@ -71,49 +71,52 @@ async fn read_refusal(status: u16, mut pieces: WireBody) -> ChatError {
             }
         }
     };
-    // What was read in time says enough.
+    // A partial body is enough for an error message.
     let _ = timeout(REFUSAL_TIME, reading).await;
     ChatError::Refused(ChatRefusal::from_response(status, body.freeze()))
 }
 
-async fn stream_events(mut pieces: WireBody, raw: RawChunks, teller: &EventSender) -> Result<(), ChatError> {
-    let known = teller.transcript.with_lock(|heard| heard.known_calls());
+async fn stream_events(mut pieces: WireBody, raw: RawChunks, sender: &EventSender) -> Result<(), ChatError> {
+    let known = sender.transcript.with_lock(|transcript| transcript.known_calls());
     let mut reader = StreamReader::with_known_calls(known.iter().map(String::as_str));
     loop {
         let patience = if reader.is_over() { LINGER } else { IDLE_TIMEOUT };
         match timeout(patience, pieces.next()).await {
             Ok(Some(Ok(piece))) => reader.push(&piece),
-            // All was said; how the connection ends does not matter.
+            // The answer is complete; how the connection ends does not matter.
             Ok(Some(Err(_))) | Err(_) if reader.is_over() => return Ok(()),
             Ok(Some(Err(error))) => return Err(error.into()),
             Err(_) => return Err(ChatError::IdleTimeout { wait: IDLE_TIMEOUT }),
             Ok(None) => {
                 reader.finish();
-                send_chunk_events(&mut reader, raw, teller).await?;
+                send_chunk_events(&mut reader, raw, sender).await?;
                 return if reader.is_over() { Ok(()) } else { Err(ChatError::Truncated) };
             }
         }
-        send_chunk_events(&mut reader, raw, teller).await?;
+        send_chunk_events(&mut reader, raw, sender).await?;
     }
 }
 
 async fn send_chunk_events(
     reader: &mut StreamReader,
     raw: RawChunks,
-    teller: &EventSender,
+    sender: &EventSender,
 ) -> Result<(), ChatError> {
-    while let Some(told) = reader.next_chunk() {
-        let told = told?;
-        let failed = match &told.chunk {
+    while let Some(received) = reader.next_chunk() {
+        let received = received?;
+        let failed = match &received.chunk {
             StreamChunk::Error { text } => Some(ChatError::Failed(text.clone())),
             _ => None,
         };
-        let events = teller.transcript.with_lock(|heard| heard.apply_chunk(told.chunk, Instant::now()));
+        let events =
+            sender.transcript.with_lock(|transcript| transcript.apply_chunk(received.chunk, Instant::now()));
         if raw == RawChunks::Emit {
-            teller.send(ChatEvent::Chunk { json: String::from_utf8_lossy(&told.json).into_owned() }).await;
+            sender
+                .send(ChatEvent::Chunk { json: String::from_utf8_lossy(&received.json).into_owned() })
+                .await;
         }
         for event in events.into_iter().flatten() {
-            teller.send(event).await;
+            sender.send(event).await;
         }
         if let Some(error) = failed {
             return Err(error);

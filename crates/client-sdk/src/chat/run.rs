@@ -1,4 +1,4 @@
-//! Runs the calls of a round side by side, each on a task of its own with a time limit, and tells how far they are.
+//! Runs the calls of a round concurrently, each on its own task with a time limit, and reports their progress.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -17,23 +17,23 @@ use crate::{
     tool::{CallRun, OnToolCall, ToolCall, ToolContext, ToolError},
 };
 
-/// Most calls that run at once; the others wait for their turn.
+/// Most calls that run at once. The others wait.
 pub const MAX_AT_ONCE: usize = 16;
-/// Largest result, in bytes of JSON. What is larger is an error that says so.
+/// Largest result, in bytes of JSON. A larger one becomes an error.
 pub const MAX_RESULT_BYTES: usize = 1024 * 1024;
 
-/// How calls are run.
+/// Runs calls of this client.
 #[derive(Clone)]
 pub(super) struct CallRunner {
     pub(super) tools: ToolSnapshot,
-    /// Asked in place of everything else.
+    /// If set, runs the calls in place of hooks and executors.
     pub(super) on_tool_call: Option<OnToolCall>,
     pub(super) limit: Duration,
     pub(super) tasks: TaskTracker,
     pub(super) debug: bool,
 }
 
-/// A call that is over.
+/// A call that has ended.
 struct FinishedCall {
     call: ToolCall,
     outcome: Result<Value, ToolError>,
@@ -41,8 +41,8 @@ struct FinishedCall {
 }
 
 impl CallRunner {
-    /// Runs them all. Dropping the future ends those that run.
-    pub(super) async fn run_all(&self, calls: Vec<ToolCall>, teller: &EventSender) {
+    /// Runs all calls. Dropping the future cancels those that run.
+    pub(super) async fn run_all(&self, calls: Vec<ToolCall>, sender: &EventSender) {
         let (reports, mut waiting) = (ProgressReports::default(), VecDeque::from(calls));
         let mut running = FuturesUnordered::new();
         loop {
@@ -53,26 +53,26 @@ impl CallRunner {
                 running.push(self.run_one(call, reports.clone()));
             }
             tokio::select! {
-                ran = running.next() => {
-                    let Some(ran) = ran else { return };
-                    for progress in reports.close_call(&ran.call.id) {
-                        teller.send(ChatEvent::Progress { call_id: ran.call.id.clone(), progress }).await;
+                finished = running.next() => {
+                    let Some(finished) = finished else { return };
+                    for progress in reports.close_call(&finished.call.id) {
+                        sender.send(ChatEvent::Progress { call_id: finished.call.id.clone(), progress }).await;
                     }
-                    send_outcome(ran, teller).await;
+                    send_outcome(finished, sender).await;
                 }
                 () = reports.changed() => {
                     for (call_id, progress) in reports.take_all() {
-                        teller.send(ChatEvent::Progress { call_id, progress }).await;
+                        sender.send(ChatEvent::Progress { call_id, progress }).await;
                     }
                 }
             }
         }
     }
 
-    /// Runs one on a task of its own: a function that blocks its thread holds up neither the others nor its own time limit.
+    /// Runs one call on its own task: a function that blocks its thread delays neither the other calls nor its own timeout.
     async fn run_one(&self, call: ToolCall, reports: ProgressReports) -> FinishedCall {
         let (begun, cancel) = (Instant::now(), CancellationToken::new());
-        // However this ends, the tool hears that nobody waits any more.
+        // However this ends, the tool is notified that nothing waits for it any more.
         let _leave = cancel.clone().drop_guard();
         let id = call.id.clone();
         let sink = Arc::new(move |progress| reports.push(&id, progress));
@@ -81,23 +81,24 @@ impl CallRunner {
         let task = AbortOnDropHandle::new(self.tasks.spawn(execution));
         let outcome = match timeout(self.limit, task).await {
             Ok(Ok(outcome)) => outcome.and_then(check_result_size),
-            Ok(Err(_panic)) => Err(ToolError(format!("the tool `{}` broke while it ran", call.tool))),
+            Ok(Err(_panic)) => Err(ToolError(format!("the tool `{}` panicked", call.tool))),
             Err(_late) => {
                 Err(ToolError(format!("the tool `{}` took longer than {:?}", call.tool, self.limit)))
             }
         };
         let took = begun.elapsed();
         if self.debug {
-            // Names only: what is said to tools, and by them, is nobody's business but theirs.
+            // Names only: arguments and results are private.
             let arguments = call.input.as_object().map(|fields| fields.keys().cloned().collect::<Vec<_>>());
             let (tool, call, ok) = (&call.tool, &call.id, outcome.is_ok());
-            tracing::debug!(target: TRACE_TARGET, tool, call, ?arguments, ok, ?took, "a call ran");
+            let duration_ms = took.as_millis();
+            tracing::debug!(target: TRACE_TARGET, tool, call, ?arguments, ok, duration_ms, "tool call finished");
         }
         FinishedCall { call, outcome, took }
     }
 }
 
-/// What the program says first, then the hook, then the executor.
+/// The program's own handler if there is one, else the hook, else the executor.
 async fn execute_call(
     tools: ToolSnapshot,
     over: Option<OnToolCall>,
@@ -110,14 +111,15 @@ async fn execute_call(
     }
 }
 
-async fn send_outcome(ran: FinishedCall, teller: &EventSender) {
-    let FinishedCall { call, outcome, took } = ran;
-    let Some(result) = teller.transcript.with_lock(|heard| heard.record_outcome(&call, outcome)) else {
+async fn send_outcome(finished: FinishedCall, sender: &EventSender) {
+    let FinishedCall { call, outcome, took } = finished;
+    let Some(result) = sender.transcript.with_lock(|transcript| transcript.record_outcome(&call, outcome))
+    else {
         return;
     };
     let is_error = result.is_error;
-    teller.send(ChatEvent::ToolResult(result)).await;
-    teller.send(ChatEvent::ToolEnd { call_id: call.id, tool: call.tool, is_error, took }).await;
+    sender.send(ChatEvent::ToolResult(result)).await;
+    sender.send(ChatEvent::ToolEnd { call_id: call.id, tool: call.tool, is_error, took }).await;
 }
 
 fn check_result_size(output: Value) -> Result<Value, ToolError> {

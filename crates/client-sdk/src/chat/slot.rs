@@ -1,5 +1,5 @@
-//! Room for one event between the work and its reader. Both are polled by the same task, one after the other, so what was
-//! told and what is known never differ by more than the event in hand.
+//! A slot for one event between the chat and its reader. The same task polls both in turn, so the transcript is never more than
+//! one event ahead of the reader.
 
 use std::{future::poll_fn, sync::Arc, task::Poll};
 
@@ -15,8 +15,8 @@ impl EventSlot {
         self.0.lock()
     }
 
-    /// Puts an event there and waits until it was taken. The reader polls the work again whenever the slot is empty, so nobody
-    /// needs to be woken.
+    /// Stores an event and waits until it was taken. The reader polls the chat again whenever the slot is empty, so no waker is
+    /// needed.
     pub(super) async fn put(&self, event: ChatEvent) {
         *self.lock() = Some(event);
         poll_fn(|_| if self.is_empty() { Poll::Ready(()) } else { Poll::Pending }).await;

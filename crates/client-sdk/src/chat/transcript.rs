@@ -1,4 +1,4 @@
-//! Puts an answer together as it is told, in the form in which it goes back with the next request.
+//! Assembles an answer from the chunks of the stream, in the format in which the next request sends it back.
 
 use std::collections::HashMap;
 
@@ -13,22 +13,22 @@ use crate::{
     tool::{ToolCall, ToolError, ToolProgress},
 };
 
-/// What a call came to that somebody said no to.
+/// The result of a call that was denied.
 const DENIED_MESSAGE: &str = "The user said no.";
 
-/// What came of one chunk: at most a call, its result and its end.
+/// The events of one chunk: at most a call, its result and its end.
 pub(super) type ChunkEvents = [Option<ChatEvent>; 3];
 
-/// A chat as it was heard.
+/// The conversation and the answer received so far.
 #[derive(Debug)]
 pub(super) struct ChatTranscript {
-    /// What was said before the answer.
+    /// The messages before the answer.
     before: Vec<Message>,
     /// The answer.
     current: Message,
-    /// How many parts it had before this chat: an answer may go on with an older message.
+    /// How many parts it had before this chat: an answer may continue an older message.
     parts_before_chat: usize,
-    /// How many it had before this round.
+    /// How many parts it had before this round.
     parts_before_round: usize,
     /// The answer as it was sent with the last request.
     sent: Message,
@@ -36,11 +36,11 @@ pub(super) struct ChatTranscript {
     usage: Option<TokenUsage>,
     rounds: u32,
     model: Option<String>,
-    /// Texts and thoughts that are open: where they stand.
+    /// Texts and reasoning that are not complete, with their index.
     open: HashMap<String, usize>,
-    /// Calls that have begun to be written.
+    /// Calls whose input is still being streamed.
     started_calls: HashMap<String, ToolCall>,
-    /// When calls of this round were told.
+    /// When the calls of this round were received.
     called_at: HashMap<String, Instant>,
 }
 
@@ -66,7 +66,7 @@ impl ChatTranscript {
         }
     }
 
-    /// A request goes out.
+    /// A request is about to be sent.
     pub(super) fn begin_round(&mut self, round: u32) {
         self.rounds = round;
         self.sent = self.current.clone();
@@ -89,17 +89,17 @@ impl ChatTranscript {
         &self.finish
     }
 
-    /// The conversation as it is now, to be sent.
+    /// The conversation as it is now.
     pub(super) fn history(&self) -> Vec<Message> {
         append_answer(&self.before, &self.current)
     }
 
-    /// The conversation as it was sent last.
+    /// The conversation as it was last sent.
     pub(super) fn sent_messages(&self) -> Vec<Message> {
         append_answer(&self.before, &self.sent)
     }
 
-    /// The ids of calls that were there before this round.
+    /// The ids of calls from before this round.
     pub(super) fn known_calls(&self) -> Vec<String> {
         self.sent.call_ids().map(str::to_owned).collect()
     }
@@ -138,12 +138,12 @@ impl ChatTranscript {
         }
     }
 
-    /// Takes what was told.
+    /// Applies a chunk and returns its events.
     pub(super) fn apply_chunk(&mut self, chunk: StreamChunk, now: Instant) -> ChunkEvents {
         let one = |event: ChatEvent| [Some(event), None, None];
         match chunk {
             StreamChunk::Start { message_id } => {
-                // A message that goes on keeps its id, whatever a server makes of it.
+                // A continued message keeps its id, even if the server sends another one.
                 if self.current.id.is_none() {
                     self.current.id = message_id;
                 }
@@ -176,7 +176,7 @@ impl ChatTranscript {
                 return [self.add_call(call, now).map(ChatEvent::ToolCall), None, None];
             }
             StreamChunk::CallError { call, error } => {
-                // Nobody can run it, so it is not the client's.
+                // It cannot run, so it is not a call for this client.
                 let call = ToolCall { of_server: true, ..call };
                 self.started_calls.insert(call.id.clone(), call.clone());
                 return self.settle_call(&call.id, CallPartState::Failed(error), now);
@@ -199,7 +199,7 @@ impl ChatTranscript {
             StreamChunk::Notice(data) => return one(ChatEvent::Notice(data)),
             StreamChunk::Abort => {
                 self.finish = ChatFinish::Other("abort".to_owned());
-                let message = "The server ended the answer.".to_owned();
+                let message = "The server aborted the answer.".to_owned();
                 return one(ChatEvent::Notice(NoticeData { code: NOTICE_ABORT.to_owned(), message }));
             }
             StreamChunk::Finish { reason, usage } => {
@@ -215,7 +215,7 @@ impl ChatTranscript {
         [None, None, None]
     }
 
-    /// Takes what a tool of this client came to.
+    /// Records the outcome of a tool of this client.
     pub(super) fn record_outcome(
         &mut self,
         call: &ToolCall,
@@ -238,7 +238,7 @@ impl ChatTranscript {
         }
     }
 
-    /// A call is whole; none where it was before, in this round.
+    /// Adds a complete call. `None` if this round already has it.
     fn add_call(&mut self, call: ToolCall, now: Instant) -> Option<ToolCall> {
         if self.called_at.insert(call.id.clone(), now).is_some() {
             return None;
@@ -249,7 +249,7 @@ impl ChatTranscript {
     }
 
     fn settle_call(&mut self, id: &str, end: CallPartState, now: Instant) -> ChunkEvents {
-        // It may fail before it is whole.
+        // A call may fail before it is complete.
         let begun =
             self.started_calls.remove(id).and_then(|call| self.add_call(call, now)).map(ChatEvent::ToolCall);
         let Some(call) = self.set_end(id, end.clone()) else { return [begun, None, None] };
@@ -260,7 +260,7 @@ impl ChatTranscript {
         [begun, Some(ChatEvent::ToolResult(result)), Some(over)]
     }
 
-    /// The last call of that id: some servers number the calls of each step anew.
+    /// Sets the state of the last call with that id: some servers restart the ids in each step.
     fn set_end(&mut self, id: &str, to: CallPartState) -> Option<ToolCall> {
         let found = self.current.parts.iter_mut().rev().find_map(|part| match part {
             MessagePart::Call(part) if part.call.id == id => Some(part),
@@ -281,7 +281,7 @@ impl ChatTranscript {
     }
 }
 
-/// The conversation, without an answer that says nothing.
+/// The conversation with the answer, unless the answer is empty.
 fn append_answer(before: &[Message], answer: &Message) -> Vec<Message> {
     let says = answer.parts.iter().any(|part| *part != MessagePart::Step);
     before.iter().chain(says.then_some(answer)).cloned().collect()

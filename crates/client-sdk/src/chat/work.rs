@@ -1,4 +1,4 @@
-//! The story of a chat: ask, tell the response, run what waits for this client, ask again.
+//! The rounds of a chat: send a request, stream the response, run the calls for this client, repeat.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,17 +21,17 @@ use crate::{
 /// How a chat begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ChatStart {
-    /// With a request.
+    /// With a new request.
     NewRequest,
-    /// With a response that was asked for before.
+    /// With the response to an earlier request.
     Resume,
 }
 
-/// One chat, and everything that it needs.
+/// One chat and everything it needs.
 pub(crate) struct ChatRun {
     pub(crate) wire: Arc<dyn ChatWire>,
     pub(crate) plugins: Arc<PluginManager>,
-    /// What is asked, with the client's own settings in it.
+    /// The question, merged with the client's defaults.
     pub(crate) question: ChatQuestion,
     pub(crate) on_tool_call: Option<OnToolCall>,
     pub(crate) max_tool_rounds: u32,
@@ -41,45 +41,46 @@ pub(crate) struct ChatRun {
 }
 
 impl ChatRun {
-    /// Tells a whole chat; the last event says how it ended.
-    pub(crate) async fn run(self, first: ChatStart, teller: EventSender) {
-        if let Err(error) = self.run_rounds(first, &teller).await {
-            return teller.send(ChatEvent::Error(error)).await;
+    /// Runs the whole chat. The last event says how it ended.
+    pub(crate) async fn run(self, first: ChatStart, sender: EventSender) {
+        if let Err(error) = self.run_rounds(first, &sender).await {
+            return sender.send(ChatEvent::Error(error)).await;
         }
-        let answer = teller.transcript.with_lock(|heard| heard.to_answer());
+        let answer = sender.transcript.with_lock(|transcript| transcript.to_answer());
         for (plugin, error) in self.plugins.after_response(&answer).await {
             let message = format!("the plugin `{plugin}` failed after the answer: {error}");
-            teller.send(ChatEvent::Notice(NoticeData { code: NOTICE_HOOK.to_owned(), message })).await;
+            sender.send(ChatEvent::Notice(NoticeData { code: NOTICE_HOOK.to_owned(), message })).await;
         }
-        teller.send(ChatEvent::Finish(Box::new(answer))).await;
+        sender.send(ChatEvent::Finish(Box::new(answer))).await;
     }
 
-    async fn run_rounds(&self, first: ChatStart, teller: &EventSender) -> Result<(), ChatError> {
+    async fn run_rounds(&self, first: ChatStart, sender: &EventSender) -> Result<(), ChatError> {
         let mut round = 0;
         loop {
             round += 1;
-            teller.transcript.with_lock(|heard| heard.begin_round(round));
-            teller.send(ChatEvent::RoundStart { round }).await;
+            sender.transcript.with_lock(|transcript| transcript.begin_round(round));
+            sender.send(ChatEvent::RoundStart { round }).await;
             let tools = self.plugins.toolset();
             let request = match first {
                 ChatStart::Resume if round == 1 => self.resume_request(),
-                ChatStart::NewRequest | ChatStart::Resume => self.next_request(round, &tools, teller).await?,
+                ChatStart::NewRequest | ChatStart::Resume => self.next_request(round, &tools, sender).await?,
             };
             let raw = if self.question.chunks { RawChunks::Emit } else { RawChunks::Skip };
-            stream_response(&*self.wire, request, raw, teller).await?;
-            let (finish, pending) =
-                teller.transcript.with_lock(|heard| (heard.finish().clone(), heard.pending_calls()));
-            teller.send(ChatEvent::RoundFinish { round, finish }).await;
+            stream_response(&*self.wire, request, raw, sender).await?;
+            let (finish, pending) = sender
+                .transcript
+                .with_lock(|transcript| (transcript.finish().clone(), transcript.pending_calls()));
+            sender.send(ChatEvent::RoundFinish { round, finish }).await;
             if pending.is_empty() {
                 return Ok(());
             }
-            // Before they run: what is not sent back should not have happened.
+            // Checked before they run: a result that is not sent back should not exist.
             if self.max_tool_rounds != 0 && round >= self.max_tool_rounds {
-                teller.transcript.with_lock(|heard| heard.set_finish(ChatFinish::ToolRounds));
-                teller.send(ChatEvent::Notice(self.too_many_rounds())).await;
+                sender.transcript.with_lock(|transcript| transcript.set_finish(ChatFinish::ToolRounds));
+                sender.send(ChatEvent::Notice(self.too_many_rounds())).await;
                 return Ok(());
             }
-            self.call_runner(tools).run_all(pending, teller).await;
+            self.call_runner(tools).run_all(pending, sender).await;
         }
     }
 
@@ -87,15 +88,15 @@ impl ChatRun {
         WireRequest::Resume { chat_id: self.question.chat_id.clone().unwrap_or_default() }
     }
 
-    /// The next request, as the plugins want it.
+    /// The next request, after the plugins' `before_request` hooks.
     async fn next_request(
         &self,
         round: u32,
         tools: &ToolSnapshot,
-        teller: &EventSender,
+        sender: &EventSender,
     ) -> Result<WireRequest, ChatError> {
         let ChatQuestion { model, system, categories, chat_id, resumable, max_steps, .. } = &self.question;
-        let mut draft = RequestDraft::new(teller.transcript.with_lock(|heard| heard.history()))
+        let mut draft = RequestDraft::new(sender.transcript.with_lock(|transcript| transcript.history()))
             .with_round(round, tools.definitions());
         draft.model.clone_from(model);
         draft.system.clone_from(system);
@@ -106,10 +107,10 @@ impl ChatRun {
     }
 
     fn call_runner(&self, tools: ToolSnapshot) -> CallRunner {
-        let over = self.question.on_tool_call.clone().or_else(|| self.on_tool_call.clone());
+        let on_tool_call = self.question.on_tool_call.clone().or_else(|| self.on_tool_call.clone());
         CallRunner {
             tools,
-            on_tool_call: over,
+            on_tool_call,
             limit: self.tool_timeout,
             tasks: self.tasks.clone(),
             debug: self.debug,

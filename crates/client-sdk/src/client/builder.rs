@@ -1,4 +1,4 @@
-//! How a client is made.
+//! Builds a client.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -13,19 +13,19 @@ use crate::{
     wire::{ChatWire, HttpWire},
 };
 
-/// Most requests of one chat, unless said otherwise.
+/// Default limit of requests in one chat.
 pub const MAX_TOOL_ROUNDS: u32 = 5;
-/// How long a tool may run, unless said otherwise.
+/// Default timeout of a tool.
 pub const TOOL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Where answers come from.
+/// The transport of the client.
 enum WireChoice {
     Http { url: String, token: Option<SecretText>, user: Option<String> },
     Custom(Arc<dyn ChatWire>),
 }
 
-/// A client that is being made.
-#[must_use = "nothing is there before `build`"]
+/// Builds a [`Client`].
+#[must_use = "call `build` to get a client"]
 pub struct ClientBuilder {
     wire: WireChoice,
     defaults: ChatQuestion,
@@ -55,7 +55,7 @@ impl ClientBuilder {
         }
     }
 
-    /// The token of the user. Without effect over a wire of the program's own, as [`ClientBuilder::user`].
+    /// Sets the token of the user. Like [`ClientBuilder::user`], it has no effect with a custom wire.
     pub fn token(mut self, to: impl Into<String>) -> Self {
         if let WireChoice::Http { token, .. } = &mut self.wire {
             *token = Some(SecretText::new(to));
@@ -63,7 +63,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Names the user: alone where the server is in dev mode, else beside the token of an operator or the key of an app.
+    /// Names the user. Enough on its own if the server is in dev mode; otherwise use it with the token of an operator or the key
+    /// of an app.
     pub fn user(mut self, to: impl Into<String>) -> Self {
         if let WireChoice::Http { user, .. } = &mut self.wire {
             *user = Some(to.into());
@@ -71,72 +72,72 @@ impl ClientBuilder {
         self
     }
 
-    /// Asks this model; without it the server chooses.
+    /// Selects the model. By default the server chooses.
     pub fn model(mut self, model: impl Into<String>) -> Self {
         self.defaults = self.defaults.model(model);
         self
     }
 
-    /// How the model shall behave.
+    /// Sets the instructions for the model.
     pub fn system(mut self, text: impl Into<String>) -> Self {
         self.defaults = self.defaults.system(text);
         self
     }
 
-    /// Only tools of the server in these categories.
+    /// Offers only server tools in these categories.
     pub fn categories<T: Into<String>>(mut self, categories: impl IntoIterator<Item = T>) -> Self {
         self.defaults = self.defaults.categories(categories);
         self
     }
 
-    /// Most questions to the model in one response, within the server's own bound.
+    /// Limits the model calls in one response. The server has its own limit.
     pub fn max_steps(mut self, steps: u32) -> Self {
         self.defaults = self.defaults.max_steps(steps);
         self
     }
 
-    /// Most requests of one chat: [`MAX_TOOL_ROUNDS`] unless said otherwise. After the last one, tools that the model wants are
-    /// not run, and the chat ends with a notice and [`Finish::ToolRounds`](crate::Finish::ToolRounds); so with 1 no tool runs.
-    /// **0 means no limit**; the server still has one of its own (`chat.max_continuations`).
+    /// Limits the requests of one chat. The default is [`MAX_TOOL_ROUNDS`]. After the last one, tools that the model calls do not
+    /// run, and the chat ends with a notice and [`ChatFinish::ToolRounds`](crate::ChatFinish::ToolRounds). With 1, no tool runs.
+    /// **0 means no limit**; the server still has its own (`chat.max_continuations`).
     pub fn max_tool_rounds(mut self, rounds: u32) -> Self {
         self.max_tool_rounds = rounds;
         self
     }
 
-    /// How long a tool may run, [`TOOL_TIMEOUT`] unless said otherwise. Whatever [`ClientBuilder::on_tool_call`] waits for, such
-    /// as a user, counts.
+    /// Sets the timeout of a tool. The default is [`TOOL_TIMEOUT`]. It includes the time that [`ClientBuilder::on_tool_call`]
+    /// waits, for example for the user.
     pub fn tool_timeout(mut self, limit: Duration) -> Self {
         self.tool_timeout = limit;
         self
     }
 
-    /// How long a hook may take, [`HOOK_TIMEOUT`](crate::plugin::HOOK_TIMEOUT) unless said otherwise.
+    /// Sets the timeout of a hook. The default is [`HOOK_TIMEOUT`](crate::plugin::HOOK_TIMEOUT).
     pub fn hook_timeout(mut self, limit: Duration) -> Self {
         self.settings.hook_timeout = limit;
         self
     }
 
-    /// How long a plugin may take to register, [`REGISTER_TIMEOUT`](crate::plugin::REGISTER_TIMEOUT) unless said otherwise.
+    /// Sets the timeout for registering a plugin. The default is [`REGISTER_TIMEOUT`](crate::plugin::REGISTER_TIMEOUT).
     pub fn register_timeout(mut self, limit: Duration) -> Self {
         self.settings.register_timeout = limit;
         self
     }
 
-    /// The bounds for tools of clients, where the server has others than the usual ones.
+    /// Sets the limits for client tools, if the server does not use the defaults.
     pub fn tool_limits(mut self, limits: ClientToolLimits) -> Self {
         self.settings.limits = limits;
         self
     }
 
-    /// Traces each hook and each call, under the target `toolyard_client` and at the level `DEBUG`. Names of arguments are
-    /// traced, their values never.
+    /// Logs each hook and each call with the target `toolyard_client` at level `DEBUG`. Logs the names of arguments, never their
+    /// values.
     pub fn debug(mut self, debug: bool) -> Self {
         self.settings.debug = debug;
         self
     }
 
-    /// Asked about each call of this client, in place of hooks and executors: to confirm, forbid, watch or redirect it.
-    /// [`CallRun::run`] runs it as usual. An error is told to the model as `{"error": …}`.
+    /// Runs each call of this client in place of hooks and executors: to confirm, deny, observe or redirect it.
+    /// [`CallRun::run`] runs the call as usual. The model reads an error as `{"error": …}`.
     pub fn on_tool_call<F, Fut>(mut self, function: F) -> Self
     where
         F: Fn(CallRun) -> Fut + Send + Sync + 'static,
@@ -146,7 +147,7 @@ impl ClientBuilder {
         self
     }
 
-    /// The client.
+    /// Builds the client.
     pub fn build(self) -> Result<Client, ClientBuildError> {
         let wire: Arc<dyn ChatWire> = match self.wire {
             WireChoice::Http { url, token, user } => {

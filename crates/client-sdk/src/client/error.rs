@@ -1,22 +1,22 @@
-//! Why there is no client.
+//! Errors when building a client.
 
 use toolyard_net::UrlRefused;
 
-/// Why a client cannot be made.
+/// Why a client cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClientBuildError {
-    /// The server's address is none.
-    #[error("`{server}` is no address of a server: {error}")]
+    /// The server URL is invalid.
+    #[error("`{server}` is not a valid server URL: {error}")]
     Server {
-        /// As it was given.
+        /// The URL as given.
         server: String,
-        /// Why not.
+        /// What is wrong with it.
         error: UrlRefused,
     },
-    /// A text that has to go into a header does not fit there.
-    #[error("the {what} has characters that fit no header; use visible ASCII characters only")]
+    /// A value cannot be sent in a header.
+    #[error("the {what} has characters that are not allowed in a header; use visible ASCII characters only")]
     Header {
-        /// The token or the user.
+        /// `token` or `user`.
         what: &'static str,
     },
 }

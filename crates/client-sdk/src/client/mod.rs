@@ -21,7 +21,7 @@ use crate::{
     wire::ChatWire,
 };
 
-/// A client of one server, with the tools and plugins of this program. Cheap to clone; clones share everything.
+/// A client of one server, with the tools and plugins of this program. Cheap to clone: clones share everything.
 #[derive(Clone)]
 pub struct Client(Arc<ClientState>);
 
@@ -37,17 +37,17 @@ struct ClientState {
 }
 
 impl Client {
-    /// A client of the server at this address, with nothing else set. [`Client::builder`] sets more.
+    /// A client of the server at this URL with default settings. Use [`Client::builder`] to set more.
     pub fn new(url: &str) -> Result<Self, ClientBuildError> {
         Self::builder(url).build()
     }
 
-    /// A client of the server at this address.
+    /// Builds a client of the server at this URL.
     pub fn builder(url: impl Into<String>) -> ClientBuilder {
         ClientBuilder::for_url(url.into())
     }
 
-    /// A client over a wire of the program's own.
+    /// Builds a client with a custom wire.
     pub fn builder_over(wire: Arc<dyn ChatWire>) -> ClientBuilder {
         ClientBuilder::for_wire(wire)
     }
@@ -58,7 +58,7 @@ impl Client {
         Ok(self)
     }
 
-    /// Registers a plugin, all of it or nothing. Calls can be chained:
+    /// Registers a plugin, completely or not at all. Calls can be chained:
     ///
     /// ```
     /// # use toolyard_client_sdk::{Client, Plugin, PluginError};
@@ -72,7 +72,7 @@ impl Client {
         Ok(self)
     }
 
-    /// Takes a plugin and its tools away. It is gone even where [`PluginError::Left`] says that its hook failed.
+    /// Removes a plugin and its tools. The plugin is removed even if its hook fails with [`PluginError::UnregisterFailed`].
     pub async fn unuse(&self, name: &str) -> Result<&Self, PluginError> {
         self.0.plugins.unregister(name).await?;
         Ok(self)
@@ -88,33 +88,33 @@ impl Client {
         self.0.plugins.plugin_names()
     }
 
-    /// All tools of this client, as models are told of them.
+    /// The definitions of all tools of this client, as models see them.
     pub fn client_tool_definitions(&self) -> Vec<ClientTool> {
         self.0.plugins.tool_definitions()
     }
 
-    /// The plugins themselves.
+    /// The plugin manager.
     pub fn plugins(&self) -> &PluginManager {
         &self.0.plugins
     }
 
-    /// Asks, and tells the answer as it comes. Takes a text, messages, or a [`ChatQuestion`].
+    /// Sends a question and streams the answer. Takes a text, messages, or a [`ChatQuestion`].
     pub fn chat(&self, question: impl Into<ChatQuestion>) -> ChatStream {
         self.start_chat(question.into(), ChatStart::NewRequest)
     }
 
-    /// Asks, and gives back the whole answer.
+    /// Sends a question and returns the complete answer.
     pub async fn ask(&self, question: impl Into<ChatQuestion>) -> Result<ChatAnswer, ChatError> {
         self.chat(question).collect().await
     }
 
-    /// Hears the answer of a resumable chat again, from the first word of its last response, and goes on with it. `sent` are the
-    /// messages that were sent for it: [`ChatStream::sent`].
+    /// Resumes a resumable chat: replays its last response from the beginning and continues from there. `sent` are the messages of
+    /// that request, from [`ChatStream::sent_messages`].
     pub fn resume(&self, chat_id: impl Into<String>, sent: impl Into<ChatQuestion>) -> ChatStream {
         self.start_chat(sent.into().resumable(chat_id), ChatStart::Resume)
     }
 
-    /// Takes all plugins away, the last one first. Gives back what went wrong; all of them are gone.
+    /// Removes all plugins, the last one first, even if some of them fail. Returns the failures.
     pub async fn close(&self) -> Vec<PluginError> {
         let mut failed = Vec::new();
         for name in self.plugin_names().iter().rev() {
@@ -136,7 +136,7 @@ impl Client {
             tasks: inner.tasks.clone(),
             debug: inner.debug,
         };
-        ChatStream::new(messages, |teller| work.run(first, teller).boxed())
+        ChatStream::new(messages, |sender| work.run(first, sender).boxed())
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is asked.
+//! A question to the server.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::{
     tool::{CallRun, OnToolCall, ToolError},
 };
 
-/// What is asked: messages, and what differs from the client's own settings. A text or messages alone are a question, too.
+/// A question: messages, and settings that differ from the client's defaults. A text or messages convert into a question.
 #[derive(Clone, Default)]
 pub struct ChatQuestion {
     pub(crate) messages: Vec<Message>,
@@ -24,47 +24,48 @@ pub struct ChatQuestion {
 }
 
 impl ChatQuestion {
-    /// These messages.
+    /// A question with these messages.
     pub fn new(messages: impl IntoIterator<Item = Message>) -> Self {
         Self { messages: messages.into_iter().collect(), ..Self::default() }
     }
 
-    /// Of this model.
+    /// Selects the model.
     #[must_use]
     pub fn model(mut self, model: impl Into<String>) -> Self {
         self.model = Some(model.into());
         self
     }
 
-    /// Which shall behave like this.
+    /// Sets the instructions for the model.
     #[must_use]
     pub fn system(mut self, text: impl Into<String>) -> Self {
         self.system = Some(text.into());
         self
     }
 
-    /// With tools of the server in these categories only.
+    /// Offers only server tools in these categories.
     #[must_use]
     pub fn categories<T: Into<String>>(mut self, categories: impl IntoIterator<Item = T>) -> Self {
         self.categories = categories.into_iter().map(Into::into).collect();
         self
     }
 
-    /// With at most so many questions to the model in one response, within the server's own bound.
+    /// Limits the model calls in one response. The server has its own limit.
     #[must_use]
     pub fn max_steps(mut self, steps: u32) -> Self {
         self.max_steps = Some(steps);
         self
     }
 
-    /// In a chat of this id, whose answer goes on for a while without a reader: see [`Client::resume`](crate::Client::resume).
+    /// Makes the chat resumable under this id: the server keeps its response for a while, also after the connection is lost. See
+    /// [`Client::resume`](crate::Client::resume).
     #[must_use]
     pub fn resumable(mut self, chat_id: impl Into<String>) -> Self {
         (self.chat_id, self.resumable) = (Some(chat_id.into()), true);
         self
     }
 
-    /// Asked about each call, in place of the client's own function.
+    /// Runs each call, in place of the client's own handler.
     #[must_use]
     pub fn on_tool_call<F, Fut>(mut self, function: F) -> Self
     where
@@ -75,14 +76,14 @@ impl ChatQuestion {
         self
     }
 
-    /// With [`Event::Chunk`](crate::Event::Chunk) for each chunk of the stream.
+    /// Adds a [`ChatEvent::Chunk`](crate::ChatEvent::Chunk) for each chunk of the stream.
     #[must_use]
     pub fn with_chunks(mut self) -> Self {
         self.chunks = true;
         self
     }
 
-    /// What is not said here is as the client has it.
+    /// Fills in what is not set from the client's defaults.
     pub(crate) fn with_defaults(self, defaults: &Self) -> Self {
         let categories =
             if self.categories.is_empty() { defaults.categories.clone() } else { self.categories };
@@ -96,7 +97,7 @@ impl ChatQuestion {
     }
 }
 
-/// A function without its types.
+/// Erases the types of a handler.
 pub(super) fn boxed_handler<F, Fut>(function: F) -> OnToolCall
 where
     F: Fn(CallRun) -> Fut + Send + Sync + 'static,

@@ -1,30 +1,29 @@
-//! A request before it goes out, as hooks may change it.
+//! A request before it is sent, which hooks may change.
 
 use toolyard_protocol::chat::ClientTool;
 
 use crate::message::Message;
 
-/// A request before it goes out. What is changed here holds for this one request: the history of the chat stays as it is, and
-/// the next request begins from it again.
+/// A request before it is sent. Changes affect only this request: the history of the chat stays the same, and the next request
+/// starts from it again.
 ///
-/// There is no secret in it: neither the token nor the user. Tools can be hidden, not added: what nobody would run must not be
-/// offered.
+/// It contains neither the token nor the user. Tools can be hidden but not added: a tool without an executor must not be offered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestDraft {
     /// The conversation.
     pub messages: Vec<Message>,
-    /// How the model shall behave.
+    /// The instructions for the model.
     pub system: Option<String>,
-    /// Which model; none is the server's choice.
+    /// The model. With `None` the server chooses.
     pub model: Option<String>,
-    /// Only tools of the server in these categories; none is all.
+    /// Only server tools in these categories are offered. If empty, all of them.
     pub categories: Vec<String>,
     round: u32,
     tools: Vec<ClientTool>,
 }
 
 impl RequestDraft {
-    /// A draft, as in tests of a plugin.
+    /// A draft with these messages, for tests of a plugin.
     pub fn new(messages: Vec<Message>) -> Self {
         Self { messages, system: None, model: None, categories: Vec::new(), round: 1, tools: Vec::new() }
     }
@@ -34,7 +33,7 @@ impl RequestDraft {
         self
     }
 
-    /// Which request of the chat it is, from 1.
+    /// The number of the request in this chat, from 1.
     pub fn round(&self) -> u32 {
         self.round
     }
@@ -44,7 +43,7 @@ impl RequestDraft {
         &self.tools
     }
 
-    /// Does not offer a tool this time. A call of it all the same is run all the same.
+    /// Does not offer a tool in this request. If the model calls it anyway, it still runs.
     pub fn hide_tool(&mut self, name: &str) {
         self.tools.retain(|tool| tool.name != name);
     }

@@ -1,4 +1,4 @@
-//! Runs what a plugin wrote: never for ever, and a panic in it is a failure like any other.
+//! Runs the hooks of plugins with a timeout. A panic in a hook is an error like any other.
 
 use std::{future::Future, panic::AssertUnwindSafe, time::Duration};
 
@@ -6,12 +6,12 @@ use futures_util::FutureExt as _;
 
 use super::HookError;
 
-/// Runs a hook.
+/// Runs a hook with a timeout.
 pub(super) async fn run_hook<T>(
     limit: Duration,
     hook: impl Future<Output = Result<T, HookError>>,
 ) -> Result<T, HookError> {
-    // Whatever a hook left half done is its own; nothing of ours is touched by it.
+    // A panic can only leave the plugin's own state inconsistent.
     let caught = AssertUnwindSafe(hook).catch_unwind();
     match tokio::time::timeout(limit, caught).await {
         Ok(Ok(outcome)) => outcome,

@@ -19,21 +19,21 @@ use crate::{
     tool::{Tool, ToolCall, ToolContext, ToolError, ToolExecutor},
 };
 
-/// How long a hook may take.
+/// Default timeout of a hook.
 pub const HOOK_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a plugin may take to get ready: it may have to start programs and connect to them.
+/// Default timeout of `on_register`: a plugin may have to start programs and connect to them.
 pub const REGISTER_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// How a [`PluginManager`] treats its plugins.
+/// Settings of a [`PluginManager`].
 #[derive(Debug, Clone, Copy)]
 pub struct ManagerSettings {
-    /// How long a hook may take, `on_register` aside.
+    /// How long a hook may take, except `on_register`.
     pub hook_timeout: Duration,
     /// How long `on_register` may take.
     pub register_timeout: Duration,
-    /// The bounds of the server for tools of clients.
+    /// The server's limits for client tools.
     pub limits: ClientToolLimits,
-    /// Whether each hook and call is traced.
+    /// Whether each hook and call is logged.
     pub debug: bool,
 }
 
@@ -48,7 +48,7 @@ impl Default for ManagerSettings {
     }
 }
 
-/// The plugins of a client, and the tools that belong to none.
+/// The plugins of a client, and its tools without a plugin.
 pub struct PluginManager {
     table: Arc<ToolTable>,
     plugins: Mutex<Vec<RegisteredPlugin>>,
@@ -61,13 +61,13 @@ pub struct PluginManager {
 struct RegisteredPlugin {
     name: String,
     hooks: Arc<dyn Hooks>,
-    /// Whether its hook runs its tools.
+    /// Whether its `on_tool_call` hook runs its tools.
     handles_calls: bool,
     own: PluginTools,
 }
 
 impl PluginManager {
-    /// Without plugins.
+    /// A manager without plugins.
     pub fn new(settings: ManagerSettings) -> Self {
         let table = Arc::new(ToolTable::new(settings.limits));
         let own = table.add_program_tools();
@@ -87,23 +87,23 @@ impl PluginManager {
         self.own.add(tool)
     }
 
-    /// Registers a plugin, all of it or nothing. Its tools are offered once `on_register` has ended well.
+    /// Registers a plugin, completely or not at all. Its tools are offered after `on_register` has succeeded.
     pub async fn register(&self, plugin: Plugin) -> Result<(), PluginError> {
-        let by_hook = plugin.hooks.handles_calls();
-        let tools = check_plugin(&plugin, by_hook)?;
+        let handles_calls = plugin.hooks.handles_calls();
+        let tools = check_plugin(&plugin, handles_calls)?;
         let Plugin { name, hooks, .. } = plugin;
-        let room = TableReservation { own: self.table.add(&name, tools)?, committed: false };
-        let own = room.own.clone();
+        let reservation = TableReservation { own: self.table.add(&name, tools)?, committed: false };
+        let own = reservation.own.clone();
         let registering = run_hook(self.settings.register_timeout, hooks.on_register(&own));
         self.trace_hook(&name, "on_register", registering)
             .await
             .map_err(|error| PluginError::RegisterFailed { plugin: name.clone(), why: error.0 })?;
-        self.lock().push(RegisteredPlugin { name, hooks, handles_calls: by_hook, own });
-        room.commit();
+        self.lock().push(RegisteredPlugin { name, hooks, handles_calls, own });
+        reservation.commit();
         Ok(())
     }
 
-    /// Takes a plugin away. It is gone even if its hook fails, which is told all the same.
+    /// Removes a plugin. It is removed even if its hook fails; the failure is still returned.
     pub async fn unregister(&self, name: &str) -> Result<(), PluginError> {
         let found = {
             let mut plugins = self.lock();
@@ -111,16 +111,16 @@ impl PluginManager {
             at.map(|at| plugins.remove(at))
         };
         let plugin = found.ok_or_else(|| PluginError::Unknown { plugin: name.to_owned() })?;
-        // Its name stays taken until it has ended, even if nobody waits for that.
-        let room = TableReservation { own: plugin.own.clone(), committed: false };
-        self.table.hide(&room.own);
+        // Its name stays reserved until the hook has ended, even if the caller stops waiting.
+        let reservation = TableReservation { own: plugin.own.clone(), committed: false };
+        self.table.hide(&reservation.own);
         let leaving = async {
             plugin.hooks.on_unregister().await;
             Ok(())
         };
         let ended =
             self.trace_hook(name, "on_unregister", run_hook(self.settings.hook_timeout, leaving)).await;
-        drop(room);
+        drop(reservation);
         ended.map_err(|error| PluginError::UnregisterFailed { plugin: name.to_owned(), why: error.0 })
     }
 
@@ -134,22 +134,22 @@ impl PluginManager {
         self.lock().iter().map(|plugin| plugin.name.clone()).collect()
     }
 
-    /// All tools, as models are told of them.
+    /// The definitions of all tools, as models see them.
     pub fn tool_definitions(&self) -> Vec<ClientTool> {
         self.table.offered_tools().iter().map(|(_, tool)| tool.definition().clone()).collect()
     }
 
-    /// Whether there is somebody who would run a tool of that name.
+    /// Whether a tool of that name can run.
     pub fn has_executor(&self, tool: &str) -> bool {
         self.toolset().has_tool(tool)
     }
 
-    /// Runs a call: by the hook of its plugin, or its executor. Without a time limit.
+    /// Runs a call with the hook of its plugin or its executor, without a timeout.
     pub async fn run_call(&self, call: &ToolCall, cx: &ToolContext) -> Result<Value, ToolError> {
         self.toolset().run_call(call, cx).await
     }
 
-    /// The tools as they are now.
+    /// The tools that are offered now.
     pub(crate) fn toolset(&self) -> ToolSnapshot {
         let plugins = self.registered_plugins();
         let offered = self.table.offered_tools().into_iter().map(|(name, tool)| {
@@ -160,7 +160,7 @@ impl PluginManager {
         ToolSnapshot::new(offered.collect())
     }
 
-    /// Lets each plugin change a request, in the order of registration. The first that fails is named.
+    /// Lets each plugin change a request, in the order of registration. Returns the name of the first plugin that fails.
     pub async fn before_request(&self, mut draft: RequestDraft) -> Result<RequestDraft, (String, HookError)> {
         for plugin in self.registered_plugins() {
             let hook = run_hook(self.settings.hook_timeout, plugin.hooks.before_request(draft));
@@ -172,7 +172,7 @@ impl PluginManager {
         Ok(draft)
     }
 
-    /// Tells each plugin of an answer. Those that fail are named; the others are told all the same.
+    /// Passes an answer to each plugin, even if some of them fail. Returns the failures with the names of the plugins.
     pub async fn after_response(&self, answer: &ChatAnswer) -> Vec<(String, HookError)> {
         let mut failed = Vec::new();
         for plugin in self.registered_plugins() {
@@ -184,7 +184,7 @@ impl PluginManager {
         failed
     }
 
-    /// Runs a hook, and says so where somebody wants to know.
+    /// Runs a hook and logs it: failures always, successes in debug mode.
     async fn trace_hook<T>(
         &self,
         plugin: &str,
@@ -195,10 +195,11 @@ impl PluginManager {
         let outcome = running.await;
         match &outcome {
             Ok(_) if self.settings.debug => {
-                tracing::debug!(target: TRACE_TARGET, plugin, hook, took = ?begun.elapsed(), "a hook ran");
+                let duration_ms = begun.elapsed().as_millis();
+                tracing::debug!(target: TRACE_TARGET, plugin, hook, duration_ms, "plugin hook finished");
             }
             Ok(_) => {}
-            Err(error) => tracing::warn!(target: TRACE_TARGET, plugin, hook, %error, "a hook failed"),
+            Err(error) => tracing::warn!(target: TRACE_TARGET, plugin, hook, %error, "plugin hook failed"),
         }
         outcome
     }
@@ -211,21 +212,21 @@ impl fmt::Debug for PluginManager {
 }
 
 impl ToolTable {
-    /// The entry of tools that belong to no plugin.
+    /// Adds the entry of the tools that belong to no plugin.
     fn add_program_tools(self: &Arc<Self>) -> PluginTools {
         match self.add(NO_PLUGIN, Vec::new()) {
             Ok(own) => {
                 self.go_live(&own);
                 own
             }
-            // Nothing was there before and nothing is added, so nothing can be wrong.
+            // Cannot happen: the table is empty, and no tools are added.
             Err(_) => PluginTools::detached(NO_PLUGIN),
         }
     }
 }
 
-/// The place of a plugin in the table. Given back when dropped, unless it is kept: a registration or a goodbye that nobody
-/// waits for any more leaves nothing behind.
+/// A plugin's entry in the table. Dropping it removes the entry unless it was committed, so that a cancelled registration or
+/// removal leaves nothing behind.
 struct TableReservation {
     own: PluginTools,
     committed: bool,
@@ -246,8 +247,8 @@ impl Drop for TableReservation {
     }
 }
 
-/// What is wrong with a plugin by itself, or its tools.
-fn check_plugin(plugin: &Plugin, by_hook: bool) -> Result<Vec<Tool>, PluginError> {
+/// Checks a plugin by itself and returns its tools.
+fn check_plugin(plugin: &Plugin, handles_calls: bool) -> Result<Vec<Tool>, PluginError> {
     if plugin.name.trim().is_empty() {
         return Err(PluginError::NoName);
     }
@@ -260,7 +261,7 @@ fn check_plugin(plugin: &Plugin, by_hook: bool) -> Result<Vec<Tool>, PluginError
         return Err(PluginError::NoTool { plugin: name(), tool: tool.clone() });
     }
     let tools = plugin.tools.iter().map(|definition| {
-        let executor = executor_for(&plugin.executors, &definition.name, by_hook);
+        let executor = executor_for(&plugin.executors, &definition.name, handles_calls);
         let executor = executor
             .ok_or_else(|| PluginError::NoExecutor { plugin: name(), tool: definition.name.clone() })?;
         Ok(Tool::new(definition.clone(), executor))
@@ -268,17 +269,17 @@ fn check_plugin(plugin: &Plugin, by_hook: bool) -> Result<Vec<Tool>, PluginError
     tools.collect()
 }
 
-/// Where the hook runs a tool, its executor is what is left when the hook did not.
+/// The executor of a tool. If the hook runs the tool, the executor is the fallback for calls that the hook leaves.
 fn executor_for(
     executors: &BTreeMap<String, ToolExecutor>,
     tool: &str,
-    by_hook: bool,
+    handles_calls: bool,
 ) -> Option<ToolExecutor> {
     if let Some(executor) = executors.get(tool) {
         return Some(executor.clone());
     }
-    let text = format!("nobody ran the tool `{tool}`");
+    let text = format!("no hook or executor ran the tool `{tool}`");
     let unrun: ToolExecutor =
         Arc::new(move |_, _| Box::pin(std::future::ready(Err(ToolError(text.clone())))));
-    by_hook.then_some(unrun)
+    handles_calls.then_some(unrun)
 }

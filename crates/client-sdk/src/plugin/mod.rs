@@ -1,10 +1,10 @@
-//! A plugin: tools and hooks that come and go together.
+//! A plugin: tools and hooks that are registered and removed together.
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | what a plugin may do beside its tools | `hooks`, `draft` |
-//! | what it offers, and who else has the name | `table` |
-//! | how it is registered, and how its hooks are run | `manager`, `bounded` |
+//! | what a plugin can do besides its tools | `hooks`, `draft` |
+//! | tools of all plugins, and name conflicts | `table` |
+//! | registration, and running hooks | `manager`, `hook_runner` |
 //! | the tools of one request, frozen | `toolset` |
 
 mod draft;
@@ -26,7 +26,7 @@ pub(crate) use toolset::ToolSnapshot;
 
 use crate::tool::{Tool, ToolExecutor};
 
-/// Why a plugin or its tools were refused. Nothing of it is registered then.
+/// Why a plugin or a tool was not registered or removed.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PluginError {
@@ -39,7 +39,7 @@ pub enum PluginError {
         /// The plugin.
         plugin: String,
     },
-    /// There is one of that name.
+    /// A plugin of that name is already registered.
     #[error("a plugin `{plugin}` is registered already; unuse it first")]
     Duplicate {
         /// The plugin.
@@ -61,7 +61,7 @@ pub enum PluginError {
         /// The name.
         tool: String,
     },
-    /// A tool that nobody would run.
+    /// A tool without an executor.
     #[error(
         "the tool `{tool}` of the plugin `{plugin}` has no executor, and the plugin has no hook for calls"
     )]
@@ -71,22 +71,22 @@ pub enum PluginError {
         /// The tool.
         tool: String,
     },
-    /// Two plugins want the same name.
+    /// Two plugins have a tool of the same name.
     #[error("the tool `{tool}` of the plugin `{plugin}` is a tool of the plugin `{other}` already")]
     Conflict {
-        /// The plugin that came later.
+        /// The plugin that was registered later.
         plugin: String,
-        /// The one that was there.
+        /// The plugin that has the name.
         other: String,
         /// The tool.
         tool: String,
     },
-    /// The name belongs to somebody else, and one of the two is no plugin.
+    /// The name is taken, and one of the two tools belongs to no plugin.
     #[error("a tool `{tool}` is registered already, by {by}")]
     Taken {
         /// The tool.
         tool: String,
-        /// Who has it.
+        /// What has the name.
         by: String,
     },
     /// A tool without a plugin cannot be offered to a model.
@@ -95,23 +95,23 @@ pub enum PluginError {
         /// Which tool, and what is wrong with it.
         problem: String,
     },
-    /// The plugin said no itself.
+    /// The plugin's `on_register` failed.
     #[error("the plugin `{plugin}` could not be registered: {why}")]
     RegisterFailed {
         /// The plugin.
         plugin: String,
-        /// Its words.
+        /// The error of the hook.
         why: String,
     },
-    /// It is gone, but it did not end well.
+    /// The plugin is removed, but its `on_unregister` failed.
     #[error("the plugin `{plugin}` is not registered any more, but did not end well: {why}")]
     UnregisterFailed {
         /// The plugin.
         plugin: String,
-        /// What happened.
+        /// The error of the hook.
         why: String,
     },
-    /// It is not registered (any more).
+    /// The plugin is not registered.
     #[error("no plugin `{plugin}` is registered")]
     Unknown {
         /// The plugin.
@@ -134,12 +134,12 @@ impl Plugin {
         self.tools.iter().map(|tool| tool.name.as_str())
     }
 
-    /// The function of one of its tools.
+    /// The executor of one of its tools.
     pub fn tool_executor(&self, tool: &str) -> Option<&ToolExecutor> {
         self.executors.get(tool)
     }
 
-    /// Without anything yet.
+    /// A plugin without tools and hooks.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -150,7 +150,7 @@ impl Plugin {
         }
     }
 
-    /// With a tool and its function.
+    /// Adds a tool with its executor.
     #[must_use]
     pub fn tool(mut self, tool: Tool) -> Self {
         self.executors.insert(tool.name().to_owned(), tool.executor().clone());
@@ -158,21 +158,21 @@ impl Plugin {
         self
     }
 
-    /// With a tool that a hook or a separate executor runs.
+    /// Adds a tool that a hook or a separate executor runs.
     #[must_use]
     pub fn definition(mut self, tool: ClientTool) -> Self {
         self.tools.push(tool);
         self
     }
 
-    /// With the function of a tool that is defined elsewhere.
+    /// Adds the executor of a tool that is defined separately.
     #[must_use]
     pub fn executor(mut self, tool: impl Into<String>, executor: ToolExecutor) -> Self {
         self.executors.insert(tool.into(), executor);
         self
     }
 
-    /// With hooks, instead of those that it had.
+    /// Sets the hooks, replacing earlier ones.
     #[must_use]
     pub fn hooks(mut self, hooks: impl Hooks + 'static) -> Self {
         self.hooks = Arc::new(hooks);

@@ -1,4 +1,4 @@
-//! The tools of all plugins, each name once, and within the rules of the server.
+//! The tools of all plugins, with unique names and within the limits of the server.
 
 use std::{fmt, sync::Arc};
 
@@ -8,7 +8,7 @@ use toolyard_protocol::chat::{ClientTool, ClientToolLimits, client_tool};
 use super::PluginError;
 use crate::tool::Tool;
 
-/// The entry of tools that belong to no plugin. No plugin can have that name.
+/// The entry of the tools that belong to no plugin. No plugin can have that name.
 pub(crate) const NO_PLUGIN: &str = "";
 
 /// The tools of all plugins, in the order of registration.
@@ -26,11 +26,11 @@ struct TableEntries {
 
 #[derive(Debug)]
 struct PluginEntry {
-    /// Tells a plugin from one of the same name that was there before.
+    /// Distinguishes a plugin from an earlier one of the same name.
     id: u64,
     plugin: Arc<str>,
     tools: Vec<Tool>,
-    /// Whether it is registered to the end; before that its tools are not offered.
+    /// Whether its tools are offered. Not before its registration is complete.
     live: bool,
 }
 
@@ -43,7 +43,7 @@ impl ToolTable {
         self.entries.lock()
     }
 
-    /// Makes room for a plugin and takes its first tools, all or none.
+    /// Adds a plugin with its first tools, all or none.
     pub(crate) fn add(self: &Arc<Self>, plugin: &str, tools: Vec<Tool>) -> Result<PluginTools, PluginError> {
         let mut entries = self.lock();
         if entries.list.iter().any(|entry| *entry.plugin == *plugin) {
@@ -57,12 +57,12 @@ impl ToolTable {
         Ok(PluginTools { id, plugin, table: self.clone() })
     }
 
-    /// From now on its tools are offered.
+    /// Starts to offer its tools.
     pub(crate) fn go_live(&self, own: &PluginTools) {
         self.set_live(own, true);
     }
 
-    /// From now on they are not.
+    /// Stops offering its tools.
     pub(crate) fn hide(&self, own: &PluginTools) {
         self.set_live(own, false);
     }
@@ -77,14 +77,14 @@ impl ToolTable {
         self.lock().list.retain(|entry| entry.id != own.id);
     }
 
-    /// All tools that are offered, each with its plugin.
+    /// All offered tools, each with its plugin.
     pub(crate) fn offered_tools(&self) -> Vec<(Arc<str>, Tool)> {
         let entries = self.lock();
         let live = entries.list.iter().filter(|entry| entry.live);
         live.flat_map(|entry| entry.tools.iter().map(|tool| (entry.plugin.clone(), tool.clone()))).collect()
     }
 
-    /// Whether these may stand for those that the entry has.
+    /// Checks whether these tools may replace those of the entry.
     fn check_tools(
         &self,
         entries: &[PluginEntry],
@@ -100,7 +100,7 @@ impl ToolTable {
                 return Err(conflict_error(plugin, &entry.plugin, tool.name()));
             }
         }
-        // The rules count all tools of a request together.
+        // The limits apply to all tools of a request together.
         let all: Vec<ClientTool> = others()
             .flat_map(|entry| &entry.tools)
             .chain(tools)
@@ -122,7 +122,7 @@ fn conflict_error(plugin: &str, other: &str, tool: &str) -> PluginError {
     }
 }
 
-/// The tools of one plugin, which it may change while it is registered. Cheap to clone.
+/// The tools of one plugin. It may change them while it is registered. Cheap to clone.
 #[derive(Clone)]
 pub struct PluginTools {
     id: u64,
@@ -131,7 +131,7 @@ pub struct PluginTools {
 }
 
 impl PluginTools {
-    /// For a plugin outside any client, as in tests of a plugin.
+    /// The tools of a plugin outside any client, for tests of a plugin.
     pub fn detached(plugin: &str) -> Self {
         let plugin: Arc<str> = plugin.into();
         let table = ToolTable::new(ClientToolLimits::default());
@@ -139,7 +139,7 @@ impl PluginTools {
         Self { id: 0, plugin, table: Arc::new(table) }
     }
 
-    /// What the plugin offers now.
+    /// The tools that the plugin offers now.
     pub fn get(&self) -> Vec<Tool> {
         let entries = self.table.lock();
         entries
@@ -150,13 +150,13 @@ impl PluginTools {
             .unwrap_or_default()
     }
 
-    /// Offers these instead, all or none. Requests under way keep what they had. A plugin that is not registered any more
-    /// offers nothing, even if another one has its name now.
+    /// Replaces the tools, all or none. Running requests keep the old ones. Fails if the plugin is not registered any more, even if
+    /// another one has its name now.
     pub fn replace(&self, tools: Vec<Tool>) -> Result<(), PluginError> {
         self.update(|_| Ok(tools))
     }
 
-    /// One more, or none.
+    /// Adds a tool.
     pub(crate) fn add(&self, tool: Tool) -> Result<(), PluginError> {
         self.update(|own| match own.iter().any(|own| own.name() == tool.name()) {
             true => Err(conflict_error(&self.plugin, &self.plugin, tool.name())),
@@ -164,7 +164,7 @@ impl PluginTools {
         })
     }
 
-    /// Looks and changes under one lock, so that nobody comes in between.
+    /// Reads and writes under one lock, so that no other change happens in between.
     fn update(&self, to: impl FnOnce(&[Tool]) -> Result<Vec<Tool>, PluginError>) -> Result<(), PluginError> {
         let mut entries = self.table.lock();
         let place = entries.list.iter().position(|entry| entry.id == self.id);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_are_offered_once_their_plugin_is_registered_to_the_end() {
+    fn tools_are_offered_after_their_plugin_is_registered() {
         let table = table();
         let own = table.add("p", vec![tool("a")]).unwrap();
         assert_eq!(names(&table), [""; 0]);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plugin_that_went_does_not_change_the_tools_of_its_successor() {
+    fn a_removed_plugin_does_not_change_the_tools_of_its_successor() {
         let table = table();
         let old = table.add("p", vec![]).unwrap();
         table.remove(&old);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bounds_hold_for_all_plugins_together_and_for_later_changes() {
+    fn the_limits_apply_to_all_plugins_together_and_to_later_changes() {
         let table = table();
         let own = table.add("p", vec![tool("a"), tool("b")]).unwrap();
         let other = table.add("q", vec![tool("c")]).unwrap();

@@ -1,4 +1,4 @@
-//! The tools of one request, frozen: what was offered is what runs, whatever is registered meanwhile.
+//! The tools of one request, frozen: the tools that were offered are the tools that run, even if plugins change meanwhile.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use toolyard_protocol::chat::ClientTool;
 use super::Hooks;
 use crate::tool::{Tool, ToolCall, ToolContext, ToolError};
 
-/// A tool, and the hook that is asked first.
+/// A tool, and the hook that runs it first.
 #[derive(Clone)]
 pub(super) struct OfferedTool {
     pub(super) tool: Tool,
@@ -32,7 +32,7 @@ impl ToolSnapshot {
         self.0.iter().any(|offered| offered.tool.name() == name)
     }
 
-    /// Runs a call: the hook of its plugin first, then its executor.
+    /// Runs a call with the hook of its plugin, or else with its executor.
     pub(crate) async fn run_call(&self, call: &ToolCall, cx: &ToolContext) -> Result<Value, ToolError> {
         let found = self.0.iter().find(|offered| offered.tool.name() == call.tool);
         let OfferedTool { tool, hook } =

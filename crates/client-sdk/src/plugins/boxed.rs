@@ -1,4 +1,4 @@
-//! A function of the toolbox as a tool of a client.
+//! Turns a function of the toolbox into a client tool.
 
 use std::{fmt::Display, future::Future};
 
@@ -9,7 +9,7 @@ use toolyard_toolbox::{ToolboxOutput, ToolboxSpec};
 
 use crate::tool::{Tool, ToolContext, create_tool};
 
-/// Under the name and with the schema that the toolbox gives it. The model gets the text of an answer, which is complete.
+/// A tool with the name and schema of the toolbox. The model gets the text of the output, which is complete.
 pub(super) fn from_toolbox<A, F, Fut, E>(described: ToolboxSpec, function: F) -> Tool
 where
     A: DeserializeOwned + JsonSchema + Send + 'static,
@@ -21,7 +21,7 @@ where
         let answer = function(arguments, cx);
         async move { answer.await.map(|output| output.text) }
     });
-    // The toolbox's own schema is the smaller dialect, which every provider of models takes.
+    // The toolbox's own schema uses the subset of JSON Schema that every model provider accepts.
     let definition = ClientTool {
         name: described.name.to_owned(),
         description: described.description.to_owned(),

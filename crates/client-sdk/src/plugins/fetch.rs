@@ -1,8 +1,7 @@
-//! `fetch_page`: a page of the web as text. A GET request and nothing else: no shell, no scripts, no cookies.
+//! `fetch_page`: a web page as text. One GET request: no shell, no scripts, no cookies.
 //!
-//! Requests go through the guard of toolyard-net, which judges the URL, every redirect and every address that a name
-//! leads to. Without a word from you only public addresses can be reached: the model chooses the URL, and a page that it
-//! read may have told it which.
+//! Requests go through the guard of toolyard-net, which checks the URL, every redirect and every resolved address. By default
+//! only public addresses can be reached: the model chooses the URL, and a page that it read may have suggested it.
 
 use std::time::Duration;
 
@@ -15,7 +14,7 @@ use crate::{plugin::Plugin, tool::Tool};
 /// How pages are fetched.
 #[derive(Debug, Clone)]
 pub struct FetchOptions {
-    /// Which addresses may be called.
+    /// Which addresses are allowed.
     pub guard: Guard,
     /// How long a page may take.
     pub limit: Duration,
@@ -39,7 +38,7 @@ pub fn fetch(options: FetchOptions) -> Plugin {
     Plugin::new("fetch", super::VERSION).tool(fetch_tool(options))
 }
 
-/// The tool alone.
+/// The tool without the plugin.
 pub fn fetch_tool(options: FetchOptions) -> Tool {
     let FetchOptions { guard, limit } = options;
     let client = HttpClient::new(guard.clone(), ClientSettings::default());

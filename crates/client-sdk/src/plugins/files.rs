@@ -1,8 +1,7 @@
-//! Files in folders that the program names: `list_files`, `read_file`, `search_files` and, where a folder may be written,
-//! `write_file`.
+//! Files in folders that the program chooses: `list_files`, `read_file`, `search_files` and, if a folder is writable, `write_file`.
 //!
-//! Every path of the model begins with the name of such a folder. What lies outside of them cannot be reached, by `..`
-//! or by links either: the folders are opened once, and the system resolves every path below them.
+//! Every path of the model begins with the name of such a folder. Files outside of them cannot be reached, not by `..` or
+//! links either: the folders are opened once, and the system resolves every path below them.
 
 use std::time::Duration;
 
@@ -13,13 +12,13 @@ pub use toolyard_toolbox::files::{FileRoots, RootAccess, RootError, RootSettings
 use super::boxed;
 use crate::{plugin::Plugin, tool::Tool};
 
-/// How long a search may take, unless the options say otherwise. What was found until then is the answer.
+/// Default time limit of a search. It returns what it found until then.
 pub const SEARCH_LIMIT: Duration = Duration::from_secs(10);
 
 /// How files may be used.
 #[derive(Debug, Clone)]
 pub struct FilesOptions {
-    /// Nothing can be written, whatever the folders themselves allow.
+    /// Disallows writing, even if a folder allows it.
     pub read_only: bool,
     /// How long a search may take.
     pub search_limit: Duration,
@@ -34,9 +33,9 @@ impl Default for FilesOptions {
 /// The plugin `files`.
 ///
 /// ```
-/// use toolyard_client_sdk::plugins::{self, files::{Access, FilesOptions, RootSettings}};
+/// use toolyard_client_sdk::plugins::{self, files::{FilesOptions, RootAccess, RootSettings}};
 ///
-/// let notes = RootSettings { name: "notes".to_owned(), folder: ".".into(), access: Access::Read };
+/// let notes = RootSettings { name: "notes".to_owned(), folder: ".".into(), access: RootAccess::Read };
 /// let plugin = plugins::files([notes], FilesOptions::default())?;
 /// assert_eq!(plugin.name(), "files");
 /// # Ok::<_, toolyard_client_sdk::plugins::files::RootError>(())
@@ -49,7 +48,7 @@ pub fn files(
     Ok(file_tools(roots, options)?.into_iter().fold(plugin, Plugin::tool))
 }
 
-/// The tools alone. `write_file` is among them only where some folder may be written.
+/// The tools without the plugin. `write_file` is included only if a folder is writable.
 pub fn file_tools(
     roots: impl IntoIterator<Item = RootSettings>,
     options: FilesOptions,

@@ -1,14 +1,15 @@
-//! Plugins that ship. Each comes with a feature of this crate, so that nobody builds what they do not use.
+//! Built-in plugins. Each has its own feature of this crate, so that you build only what you use.
 //!
 //! | plugin | tools | feature |
 //! | --- | --- | --- |
 //! | `files` | read, write, list and search files in folders that you name | `toolbox` |
 //! | `fetch` | a page of the web as text | `toolbox` |
-//! | `sqlite` | look into a SQLite database, which cannot be changed | `sqlite` |
+//! | `sqlite` | query a SQLite database, read-only | `sqlite` |
 //! | `mcp` | the tools of MCP servers, by command or by URL | `mcp` |
-//! | its own id | a signed plugin in JavaScript, in a sandbox | `js` |
+//! | the id in its manifest | a signed plugin in JavaScript, in a sandbox | `js` |
 //!
-//! The modules also give their tools without a plugin around them (`tools`), for a client that registers single tools.
+//! The modules also offer their tools without the plugin (`fetch_tool`, `file_tools`, `sqlite_tools`), for a client that registers
+//! single tools.
 
 #[cfg(feature = "toolbox")]
 mod boxed;
@@ -32,11 +33,11 @@ pub use self::sqlite::sqlite;
 #[cfg(feature = "toolbox")]
 pub use self::{fetch::fetch, files::files};
 
-/// What the plugins of this crate say their version is.
+/// The version of the built-in plugins.
 #[cfg(any(feature = "js", feature = "mcp", feature = "sqlite", feature = "toolbox"))]
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The guide, so that its examples are compiled.
+/// The guide, included so that its examples are compiled.
 #[cfg(all(doctest, feature = "mcp", feature = "sqlite", feature = "toolbox"))]
 #[doc = include_str!("../../../../docs/plugins-that-ship.md")]
-struct Guide;
+struct PluginsGuide;

@@ -1,10 +1,10 @@
-//! What must hold for any bytes, cut anywhere. Fuzzing and random tests use it.
+//! Checks what must hold for any bytes, split anywhere. Used by fuzzing and property tests.
 
 use super::{ReceivedChunk, StreamError, StreamReader};
 
 type ReadOutcome = (Vec<ReceivedChunk>, Option<StreamError>);
 
-/// Reads the bytes whole, and cut at these places, and says where the two differ. It never panics.
+/// Reads the bytes at once and split at these places, and reports whether the results differ. It never panics.
 pub fn check_split_read(bytes: &[u8], cuts: &[usize]) -> Result<(), String> {
     let whole = read_pieces([bytes]);
     let mut places: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
@@ -18,10 +18,13 @@ pub fn check_split_read(bytes: &[u8], cuts: &[usize]) -> Result<(), String> {
     pieces.push(&bytes[from..]);
     let cut = read_pieces(pieces);
     if whole != cut {
-        return Err(format!("cut, it reads {cut:?}; whole, it reads {whole:?}"));
+        return Err(format!("the results differ: split {cut:?}, whole {whole:?}"));
     }
-    let ends =
-        whole.0.iter().filter(|told| matches!(told.chunk.kind(), "finish" | "abort" | "error")).count();
+    let ends = whole
+        .0
+        .iter()
+        .filter(|received| matches!(received.chunk.kind(), "finish" | "abort" | "error"))
+        .count();
     if ends > 1 {
         return Err(format!("it ends {ends} times"));
     }
@@ -30,11 +33,11 @@ pub fn check_split_read(bytes: &[u8], cuts: &[usize]) -> Result<(), String> {
 
 fn read_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> ReadOutcome {
     let mut reader = StreamReader::new();
-    let mut told = Vec::new();
+    let mut received = Vec::new();
     let mut drain = |reader: &mut StreamReader| {
         while let Some(next) = reader.next_chunk() {
             match next {
-                Ok(chunk) => told.push(chunk),
+                Ok(chunk) => received.push(chunk),
                 Err(error) => return Some(error),
             }
         }
@@ -43,12 +46,12 @@ fn read_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> ReadOutcome {
     for piece in pieces {
         reader.push(piece);
         if let Some(error) = drain(&mut reader) {
-            return (told, Some(error));
+            return (received, Some(error));
         }
     }
     reader.finish();
     let error = drain(&mut reader);
-    (told, error)
+    (received, error)
 }
 
 #[cfg(test)]
@@ -57,7 +60,7 @@ mod tests {
 
     use super::*;
 
-    /// What streams, and things that look like streams, are made of.
+    /// Pieces of valid and invalid streams.
     const PIECES: &[&str] = &[
         "data: ",
         "data:",

@@ -1,4 +1,4 @@
-//! One line to one chunk. Members are looked up one by one, so that old spellings and new members do no harm.
+//! Parses one line into one chunk. Fields are looked up one by one, so that older names and unknown fields are accepted.
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
@@ -8,23 +8,23 @@ use toolyard_protocol::chat::ui::{NoticeData, ProgressData, ToolData};
 use super::{StreamError, shorten};
 use crate::tool::{ToolCall, first_text};
 
-/// Starts a file that has one.
+/// UTF-8 byte order mark.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Why a response ended, in the words of the AI SDK.
+/// Why a response ended, as the AI SDK names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StreamFinish {
-    /// Everything is said.
+    /// The model finished.
     Stop,
-    /// No room for more.
+    /// The token limit was reached.
     Length,
-    /// The vendor held something back.
+    /// The vendor filtered the content.
     ContentFilter,
-    /// The client has to run something.
+    /// The client has to run tools.
     ToolCalls,
-    /// Something went wrong.
+    /// An error occurred.
     Error,
-    /// Another word.
+    /// Any other reason.
     Other(String),
 }
 
@@ -41,62 +41,62 @@ impl StreamFinish {
     }
 }
 
-/// How many tokens were read and written.
+/// The tokens that were used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TokenUsage {
-    /// Read.
+    /// Input tokens.
     pub input_tokens: u64,
-    /// Written.
+    /// Output tokens.
     pub output_tokens: u64,
 }
 
-/// What a server says while it answers.
+/// A chunk of the response stream.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamChunk {
-    /// The answer begins, or goes on.
+    /// The answer begins or continues.
     Start {
-        /// The message that it is.
+        /// The id of the message.
         message_id: Option<String>,
     },
-    /// The model is asked.
+    /// The model is called.
     StartStep,
-    /// It has answered, and what it called is done.
+    /// The model has answered, and its server-side calls are done.
     FinishStep,
     /// A text begins.
     TextStart {
-        /// Which.
+        /// Its id in the stream.
         id: String,
     },
-    /// It goes on.
+    /// More of a text.
     TextDelta {
-        /// Which.
+        /// Its id in the stream.
         id: String,
-        /// More words.
+        /// The text to append.
         delta: String,
     },
-    /// It ends.
+    /// A text ends.
     TextEnd {
-        /// Which.
+        /// Its id in the stream.
         id: String,
     },
-    /// Thoughts begin.
+    /// Reasoning begins.
     ReasoningStart {
-        /// Which.
+        /// Its id in the stream.
         id: String,
     },
-    /// They go on.
+    /// More reasoning.
     ReasoningDelta {
-        /// Which.
+        /// Its id in the stream.
         id: String,
-        /// More of them.
+        /// The text to append.
         delta: String,
     },
-    /// They end.
+    /// Reasoning ends.
     ReasoningEnd {
-        /// Which.
+        /// Its id in the stream.
         id: String,
     },
-    /// A call begins to be written.
+    /// The input of a call begins.
     CallStart {
         /// The call.
         id: String,
@@ -105,27 +105,27 @@ pub enum StreamChunk {
         /// Whether the server runs it.
         of_server: bool,
     },
-    /// More of its arguments.
+    /// More of the input.
     CallDelta {
         /// The call.
         id: String,
     },
-    /// A call is whole.
+    /// A complete call.
     Call(ToolCall),
-    /// A call that cannot be made.
+    /// A call with invalid input.
     CallError {
         /// The call.
         call: ToolCall,
-        /// Why not.
+        /// What is wrong.
         error: String,
     },
-    /// What a call came to, or has come to so far.
+    /// The result of a call, or a preliminary result.
     Output {
         /// The call.
         id: String,
-        /// Its result.
+        /// The result.
         output: Value,
-        /// Whether another one follows.
+        /// Whether another result follows.
         preliminary: bool,
     },
     /// A call failed.
@@ -135,29 +135,29 @@ pub enum StreamChunk {
         /// Why.
         error: String,
     },
-    /// Somebody said no to a call.
+    /// A call was denied.
     OutputDenied {
         /// The call.
         id: String,
     },
     /// Which app a call belongs to.
     Tool(ToolData),
-    /// How far a call of the server is.
+    /// Progress of a server-side call.
     Progress(ProgressData),
-    /// Why the answer ends before it is through.
+    /// Why the answer ends early.
     Notice(NoticeData),
-    /// Something went wrong; the rest is not told.
+    /// The answer failed and ends here.
     Error {
-        /// What.
+        /// The error message.
         text: String,
     },
-    /// The server ended it.
+    /// The server aborted the answer.
     Abort,
-    /// The end.
+    /// The answer ends.
     Finish {
-        /// Why, where the server says so.
+        /// The reason, if the server reports it.
         reason: Option<StreamFinish>,
-        /// What it cost, where the server says so.
+        /// The tokens used, if the server reports them.
         usage: Option<TokenUsage>,
     },
     /// Anything else.
@@ -167,7 +167,7 @@ pub enum StreamChunk {
     },
 }
 
-/// What a line carries; none where it is no data, or data that is no chunk, such as `[DONE]`.
+/// The JSON of a line. `None` if the line is not data or not a chunk, such as `[DONE]`.
 pub(super) fn chunk_json(line: Bytes) -> Option<Bytes> {
     let text = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line);
     let data = text.strip_prefix(b"data:")?.trim_ascii();
@@ -254,10 +254,10 @@ impl ChunkFields<'_> {
             "data-tool" => self.data_chunk(kind, StreamChunk::Tool),
             "data-progress" => self.data_chunk(kind, StreamChunk::Progress),
             "data-notice" => self.data_chunk(kind, StreamChunk::Notice),
-            // Other servers have other words for it.
+            // Other servers use other field names.
             "error" => {
                 let text = first_text(self.0, &["errorText", "message", "detail", "error"]);
-                StreamChunk::Error { text: text.unwrap_or("the server does not say why").to_owned() }
+                StreamChunk::Error { text: text.unwrap_or("the server gave no reason").to_owned() }
             }
             "abort" => StreamChunk::Abort,
             "finish" => StreamChunk::Finish {
@@ -268,10 +268,10 @@ impl ChunkFields<'_> {
         })
     }
 
-    /// A text, which may be empty.
+    /// A string, which may be empty.
     fn required_text(&self, name: &str) -> Result<String, String> {
         let text = self.0.get(name).and_then(Value::as_str);
-        text.map(str::to_owned).ok_or_else(|| format!("`{name}` is missing or no text"))
+        text.map(str::to_owned).ok_or_else(|| format!("`{name}` is missing or not a string"))
     }
 
     fn call_id(&self) -> Result<String, String> {
@@ -285,7 +285,7 @@ impl ChunkFields<'_> {
         Ok(StreamChunk::Output { id: self.call_id()?, output, preliminary })
     }
 
-    /// Names of data are anybody's, so what has another shape is somebody else's.
+    /// Data types are not reserved: data of another shape belongs to another vendor and is not an error.
     fn data_chunk<T: DeserializeOwned>(
         &self,
         kind: &str,
@@ -296,7 +296,7 @@ impl ChunkFields<'_> {
     }
 }
 
-/// Servers put it into the metadata of a message, in the words of the AI SDK's versions.
+/// Reads the usage from the message metadata, with the field names of all AI SDK versions.
 fn read_usage(metadata: Option<&Value>) -> Option<TokenUsage> {
     let metadata = metadata?;
     let usage = metadata.get("totalUsage").or_else(|| metadata.get("usage"))?;
@@ -340,24 +340,24 @@ mod tests {
     }
 
     #[test]
-    fn what_a_known_chunk_needs_is_named() {
+    fn an_error_names_the_missing_field_of_a_chunk() {
         for (chunk, why) in [
             (
                 json!({ "type": "text-delta", "id": "t" }),
-                "a chunk `text-delta` cannot be read: `delta` is missing or no text",
+                "a chunk `text-delta` cannot be read: `delta` is missing or not a string",
             ),
             (json!({ "type": "text-start", "id": 5 }), "`id` is missing"),
             (json!({ "type": "tool-input-available", "toolName": "t" }), "`toolCallId` is missing"),
             (json!({ "type": "tool-output-error", "toolCallId": "c" }), "`errorText` is missing"),
             (json!({ "type": 5 }), "`type` is missing"),
         ] {
-            let told = read(chunk).unwrap_err();
-            assert!(told.contains(why), "{why}: {told}");
+            let error = read(chunk).unwrap_err();
+            assert!(error.contains(why), "{why}: {error}");
         }
     }
 
     #[test]
-    fn what_an_answer_cost_is_read_where_it_is_told() {
+    fn token_usage_is_read_from_the_metadata() {
         let of = |metadata: Value| match read(json!({ "type": "finish", "messageMetadata": metadata })) {
             Ok(StreamChunk::Finish { usage, .. }) => usage,
             other => panic!("{other:?}"),
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_has_some_words() {
+    fn an_error_always_has_a_text() {
         assert_eq!(
             read(json!({ "type": "error", "errorText": "no" })),
             Ok(StreamChunk::Error { text: "no".to_owned() })

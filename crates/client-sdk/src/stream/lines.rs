@@ -1,21 +1,21 @@
-//! Bytes, cut anywhere, to lines. Both bounds fail at the same place however the bytes were cut.
+//! Splits bytes into lines. Both limits apply at the same place, however the bytes arrive.
 
 use bytes::{Buf as _, Bytes, BytesMut};
 
 use super::StreamError;
 
-/// Longest line, in bytes: a result of a tool is one line.
+/// Longest line, in bytes. A tool result is one line.
 pub const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
-/// Largest answer to one request, in bytes.
+/// Largest response, in bytes.
 pub const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
 
 #[derive(Debug)]
 pub(super) struct LineBuffer {
     buffer: BytesMut,
-    /// How much of the buffer is known to hold no line end.
+    /// How much of the buffer is known to contain no line end.
     searched: usize,
     received: usize,
-    /// More came than is taken.
+    /// Whether more bytes arrived than the limit allows.
     over: bool,
     ended: bool,
     most_line: usize,
@@ -45,7 +45,7 @@ impl LineBuffer {
         self.ended = true;
     }
 
-    /// The next line without its end; none until there is one.
+    /// The next line without its line end. `None` until a line is complete.
     pub(super) fn next(&mut self) -> Option<Result<Bytes, StreamError>> {
         let end = self.buffer[self.searched..].iter().position(|byte| *byte == b'\n');
         let length = end.map_or(self.buffer.len(), |end| self.searched + end);
@@ -74,7 +74,7 @@ impl LineBuffer {
 mod tests {
     use super::*;
 
-    /// The lines of pieces, and the error at their end.
+    /// The lines in these pieces, and the error that ended reading.
     fn read(pieces: &[&str], most_line: usize, most: usize) -> (Vec<String>, Option<StreamError>) {
         let mut lines = LineBuffer::with_limits(most_line, most);
         let mut read = Vec::new();
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_cut_at_line_ends_wherever_they_break() {
+    fn lines_are_the_same_however_the_bytes_are_split() {
         for pieces in [&["a\n\nbc\nd"][..], &["a", "\n\nb", "c\n", "", "d"], &["a\n", "\n", "b", "c", "\nd"]]
         {
             let (lines, error) = read(pieces, 10, 100);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_has_a_bound() {
+    fn a_line_has_a_limit() {
         assert_eq!(read(&["12345\n12", "345\n"], 5, 100).1, None);
         for pieces in [&["a\n123456\n"][..], &["a\n", "123", "456"], &["a\n12345", "6\n"]] {
             let (lines, error) = read(pieces, 5, 100);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_has_a_bound_and_what_fits_is_told() {
+    fn a_response_has_a_limit_and_the_lines_within_it_are_read() {
         assert_eq!(read(&["ab\ncd\n"], 5, 6).1, None);
         for pieces in [&["ab\ncd\ne"][..], &["ab\n", "cd\n", "e"], &["a", "b\ncd", "\ne\nf\n"]] {
             let (lines, error) = read(pieces, 5, 6);

@@ -1,15 +1,15 @@
-//! Reads the UI message stream: bytes in, cut anywhere, chunks out.
+//! Parses the UI message stream: bytes in, split anywhere, chunks out.
 //!
-//! Tolerant of what later servers may add: chunks and members that are not known are passed over. Strict on order: a text that
-//! goes on without a beginning, a result without a call, anything after the end is an error, because what was lost in
-//! between would be missing without a word. Bounded in lines, bytes, pieces and calls.
+//! Tolerant of additions by later servers: unknown chunks and fields are ignored. Strict about order: a text delta without a
+//! start, a result without a call, or anything after the end is an error, because otherwise lost data would go unnoticed.
+//! Lines, bytes, parts and calls are limited.
 //!
 //! | look for | in |
 //! | --- | --- |
 //! | bytes to lines | `lines` |
 //! | lines to chunks | `chunk` |
-//! | which chunk may follow which | `order` |
-//! | what must hold for any bytes | [`check`] |
+//! | the order of chunks | `order` |
+//! | checks for fuzzing | [`check`] |
 
 pub mod check;
 mod chunk;
@@ -25,39 +25,39 @@ pub use order::{MAX_CALLS, MAX_PIECES};
 use lines::LineBuffer;
 use order::ChunkOrder;
 
-/// How much of what is wrong is shown, in characters.
+/// How much of an invalid chunk an error shows, in characters.
 const SHOWN_CHARS: usize = 100;
 
-/// Why a stream cannot be read on.
+/// Why a stream cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StreamError {
-    /// A line has no end.
+    /// A line is too long.
     #[error("a line is longer than {limit} bytes")]
     LongLine {
-        /// Most.
+        /// The limit.
         limit: usize,
     },
-    /// The whole has no end.
+    /// The response is too large.
     #[error("the answer is larger than {limit} bytes")]
     TooLarge {
-        /// Most.
+        /// The limit.
         limit: usize,
     },
-    /// Too many texts, steps and calls.
+    /// Too many texts, steps or calls.
     #[error("the answer has more than {limit} {what}")]
     TooMany {
-        /// Of what.
+        /// `parts` or `calls`.
         what: &'static str,
-        /// Most.
+        /// The limit.
         limit: usize,
     },
-    /// Something that begins like a chunk and is no JSON.
-    #[error("a chunk is no JSON: {shown}")]
+    /// A chunk is not valid JSON.
+    #[error("a chunk is not valid JSON: {shown}")]
     InvalidJson {
-        /// Its beginning.
+        /// The beginning of the chunk.
         shown: String,
     },
-    /// A chunk of a known type without what it needs.
+    /// A chunk of a known type lacks a field.
     #[error("a chunk `{kind}` cannot be read: {why}")]
     BadChunk {
         /// Its type.
@@ -65,7 +65,7 @@ pub enum StreamError {
         /// What is missing.
         why: String,
     },
-    /// Something begins twice.
+    /// A text or reasoning begins twice.
     #[error("`{kind}` comes twice for `{id}`")]
     Duplicate {
         /// The type of the chunk.
@@ -73,7 +73,7 @@ pub enum StreamError {
         /// Which text or call.
         id: String,
     },
-    /// Something goes on or ends that did not begin.
+    /// A text, reasoning or call continues or ends without a start.
     #[error("`{kind}` comes for `{id}`, which has not begun")]
     NotBegun {
         /// The type of the chunk.
@@ -81,7 +81,7 @@ pub enum StreamError {
         /// Which text or call.
         id: String,
     },
-    /// A result of a call that was not made.
+    /// A result without a call.
     #[error("`{kind}` comes for the call `{id}`, which was not made")]
     UnknownCall {
         /// The type of the chunk.
@@ -89,7 +89,7 @@ pub enum StreamError {
         /// The call.
         id: String,
     },
-    /// Something after the end.
+    /// A chunk after the end.
     #[error("`{kind}` comes after the end of the answer")]
     AfterEnd {
         /// The type of the chunk.
@@ -97,16 +97,16 @@ pub enum StreamError {
     },
 }
 
-/// A chunk, and the JSON that it was.
+/// A chunk and its JSON.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReceivedChunk {
-    /// What it says.
+    /// The parsed chunk.
     pub chunk: StreamChunk,
-    /// As it came.
+    /// Its JSON as received.
     pub json: Bytes,
 }
 
-/// Reads one stream.
+/// Parses one stream.
 #[derive(Debug, Default)]
 pub struct StreamReader {
     lines: LineBuffer,
@@ -115,32 +115,32 @@ pub struct StreamReader {
 }
 
 impl StreamReader {
-    /// For a new answer.
+    /// A reader for a new answer.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// For an answer that goes on with a message that has these calls already.
+    /// A reader for an answer that continues a message with these calls.
     pub fn with_known_calls<'a>(calls: impl IntoIterator<Item = &'a str>) -> Self {
         Self { order: ChunkOrder::with_known_calls(calls), ..Self::default() }
     }
 
-    /// Takes more bytes.
+    /// Adds bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.lines.push(bytes);
     }
 
-    /// No more bytes will come: the last line need not have an end.
+    /// Marks the end of the bytes. The last line needs no line end.
     pub fn finish(&mut self) {
         self.lines.finish();
     }
 
-    /// Whether the answer has told its end. A stream that ends before was cut.
+    /// Whether the answer is complete. A stream that ends earlier was truncated.
     pub fn is_over(&self) -> bool {
         self.order.is_over()
     }
 
-    /// The next chunk; none until more bytes come. After an error, the same error.
+    /// The next chunk. `None` until more bytes arrive. After an error, always the same error.
     pub fn next_chunk(&mut self) -> Option<Result<ReceivedChunk, StreamError>> {
         if let Some(error) = &self.failed {
             return Some(Err(error.clone()));
@@ -183,7 +183,7 @@ mod tests {
         let mut chunks = Vec::new();
         loop {
             match reader.next_chunk() {
-                Some(Ok(told)) => chunks.push(told.chunk),
+                Some(Ok(received)) => chunks.push(received.chunk),
                 Some(Err(error)) => {
                     assert_eq!(reader.next_chunk(), Some(Err(error.clone())), "it stays broken");
                     return (chunks, Some(error));
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_passed_over() {
+    fn unknown_lines_and_fields_are_ignored() {
         let (chunks, error) = read(concat!(
             "\u{feff}: stream-open\r\n\r\nevent: x\r\nid: 7\r\nretry: 3\r\n",
             "data: {\"type\":\"start\",\"messageMetadata\":{\"a\":1},\"new\":[]}\r\n\r\n",
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_before_an_error_is_told() {
+    fn chunks_before_an_error_are_returned() {
         let (chunks, error) =
             read("data: {\"type\":\"start\"}\ndata: {\"type\":\ndata: {\"type\":\"start-step\"}\n");
         assert_eq!(
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_an_answer_is_known() {
+    fn the_end_of_an_answer_is_detected() {
         let mut reader = StreamReader::new();
         reader.push(b"data: {\"type\":\"start\"}\n");
         assert!(reader.next_chunk().is_some() && !reader.is_over());

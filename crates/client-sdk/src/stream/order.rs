@@ -1,4 +1,4 @@
-//! Which chunk may follow which, and how many there may be.
+//! Checks the order and number of chunks.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use toolyard_protocol::chat::message::MAX_PARTS;
 
 use super::{StreamChunk, StreamError};
 
-/// Most texts, thoughts, steps and calls of one answer: servers take no message with more parts.
+/// Most texts, reasoning parts, steps and calls of one answer. Servers accept no message with more parts.
 pub const MAX_PIECES: usize = MAX_PARTS;
 /// Most calls of one answer.
 pub const MAX_CALLS: usize = 1_000;
@@ -21,7 +21,7 @@ enum PartKind {
 pub(super) struct ChunkOrder {
     open: HashSet<(PartKind, String)>,
     calls: HashSet<String>,
-    /// Calls that were there before.
+    /// Calls from before this response.
     known: HashSet<String>,
     pieces: usize,
     over: bool,
@@ -50,7 +50,7 @@ impl ChunkOrder {
                 self.check_open(PartKind::Reasoning, "reasoning-delta", id)
             }
             StreamChunk::ReasoningEnd { id } => self.end_part(PartKind::Reasoning, "reasoning-end", id),
-            // What a step left open is over with it: so say the older clients.
+            // A step ends the texts that it left open, as older clients do it.
             StreamChunk::FinishStep => {
                 self.open.clear();
                 Ok(())
@@ -67,7 +67,7 @@ impl ChunkOrder {
                 self.over = true;
                 Ok(())
             }
-            // News of a call may come after its end, and about calls that are not told.
+            // Data about a call may come after its end, and about calls that are not sent to this client.
             StreamChunk::CallDelta { .. }
             | StreamChunk::Start { .. }
             | StreamChunk::Tool(_)
@@ -98,7 +98,7 @@ impl ChunkOrder {
         Ok(())
     }
 
-    /// A call is announced in pieces, whole, or both; it counts once.
+    /// A call may arrive in pieces, complete, or both. It counts once.
     fn add_call(&mut self, id: &str) -> Result<(), StreamError> {
         if !self.calls.insert(id.to_owned()) {
             return Ok(());
@@ -148,7 +148,7 @@ mod tests {
     const FINISH: StreamChunk = StreamChunk::Finish { reason: None, usage: None };
 
     #[test]
-    fn a_good_order_is_taken() {
+    fn a_valid_order_is_accepted() {
         let output =
             |id: &str| StreamChunk::Output { id: id.to_owned(), output: json!(1), preliminary: false };
         let good = [
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn each_breach_of_order_is_told() {
+    fn each_violation_of_the_order_is_an_error() {
         let delta = StreamChunk::TextDelta { id: id(), delta: id() };
         let start = StreamChunk::TextStart { id: id() };
         for (chunks, why) in [
@@ -199,8 +199,8 @@ mod tests {
             (vec![StreamChunk::Abort, StreamChunk::StartStep], "`start-step` comes after the end"),
             (vec![FINISH, StreamChunk::Other { kind: "new".to_owned() }], "`new` comes after the end"),
         ] {
-            let told = taken(&chunks).unwrap_err();
-            assert!(told.contains(why), "{why}: {told}");
+            let error = taken(&chunks).unwrap_err();
+            assert!(error.contains(why), "{why}: {error}");
         }
     }
 

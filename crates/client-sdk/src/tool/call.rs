@@ -1,30 +1,30 @@
-//! A call of a tool, in whichever of the spellings it comes.
+//! A tool call, in any of its formats.
 
 use serde_json::{Map, Value};
 
 use super::ToolError;
 
-/// A call, as the model made it.
+/// A tool call, as the model made it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
-    /// Ties the call and its result together.
+    /// Identifies the call and its result.
     pub id: String,
     /// The tool, as the model calls it.
     pub tool: String,
-    /// Its arguments: an object, unless the model or the server erred.
+    /// The arguments: an object, unless the model or the server made a mistake.
     pub input: Value,
-    /// Whether the server runs it. The others are this client's.
+    /// Whether the server runs it. This client runs the others.
     pub of_server: bool,
 }
 
 impl ToolCall {
-    /// A call for this client, as in tests of a plugin.
+    /// A call for this client, for tests of a plugin.
     pub fn new(id: impl Into<String>, tool: impl Into<String>, input: Value) -> Self {
         Self { id: id.into(), tool: tool.into(), input, of_server: false }
     }
 
-    /// Reads `toolCallId`, `toolName` and `input`, or the older `id`, `name` and `args` or `arguments`. Arguments that come as
-    /// a text with JSON in it are read; missing ones are none.
+    /// Reads `toolCallId`, `toolName` and `input`, or the older `id`, `name` and `args` or `arguments`. Arguments may also be a
+    /// string with JSON. Missing arguments become an empty object.
     pub fn from_fields(fields: &Map<String, Value>) -> Result<Self, String> {
         let id = first_text(fields, &["toolCallId", "id"]).ok_or("`toolCallId` is missing")?;
         let tool = first_text(fields, &["toolName", "name"]).ok_or("`toolName` is missing")?;
@@ -38,7 +38,7 @@ impl ToolCall {
         match &self.input {
             Value::Object(fields) => Ok(fields.clone()),
             Value::Null => Ok(Map::new()),
-            _ => Err(ToolError::new("the arguments are no JSON object")),
+            _ => Err(ToolError::new("the arguments are not a JSON object")),
         }
     }
 }
@@ -85,14 +85,14 @@ mod tests {
     }
 
     #[test]
-    fn missing_arguments_are_none_and_others_are_no_object() {
+    fn missing_arguments_are_empty_and_other_values_are_an_error() {
         for input in [json!(null), json!(""), json!({})] {
             let call = read(json!({ "id": "c", "name": "t", "input": input })).unwrap();
             assert_eq!(call.arguments(), Ok(Map::new()));
         }
         for input in [json!("half {"), json!([1]), json!("[1]")] {
             let call = read(json!({ "id": "c", "name": "t", "input": input })).unwrap();
-            assert!(call.arguments().unwrap_err().to_string().contains("no JSON object"), "{input}");
+            assert!(call.arguments().unwrap_err().to_string().contains("not a JSON object"), "{input}");
         }
     }
 

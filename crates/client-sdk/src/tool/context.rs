@@ -1,21 +1,21 @@
-//! What a tool gets with a call.
+//! The context of a call, as the tool sees it.
 
 use std::{fmt, sync::Arc};
 
 use tokio_util::sync::CancellationToken;
 
-/// How far a call is.
+/// Progress of a call.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolProgress {
-    /// How far, in the unit of `total`.
+    /// How much is done, in the unit of `total`.
     pub done: f64,
-    /// How much there is, if known.
+    /// The total amount, if known.
     pub total: Option<f64>,
-    /// For people.
+    /// A message for people.
     pub message: Option<String>,
 }
 
-/// Where progress goes. It must not wait.
+/// Receives progress reports. It must not block.
 pub(crate) type ProgressSink = Arc<dyn Fn(ToolProgress) + Send + Sync>;
 
 /// One call, as the tool sees it. Cheap to clone.
@@ -28,7 +28,7 @@ pub struct ToolContext {
 }
 
 impl ToolContext {
-    /// For a call that nobody watches, as in tests of a tool.
+    /// A context that ignores progress and is never cancelled, for tests of a tool.
     pub fn detached(call_id: &str, tool: &str) -> Self {
         Self::new(call_id, tool, CancellationToken::new(), Arc::new(|_| {}))
     }
@@ -37,7 +37,7 @@ impl ToolContext {
         Self { call_id: call_id.into(), tool: tool.into(), cancel, progress }
     }
 
-    /// The call, as the model numbers it.
+    /// The id of the call.
     pub fn call_id(&self) -> &str {
         &self.call_id
     }
@@ -47,12 +47,12 @@ impl ToolContext {
         &self.tool
     }
 
-    /// Cancelled when nobody waits for the answer any more: the time is up or the caller left.
+    /// Cancelled when the result is not needed any more: the call timed out, or the chat was dropped.
     pub fn cancellation(&self) -> &CancellationToken {
         &self.cancel
     }
 
-    /// Tells the caller how far it is.
+    /// Reports progress to the caller.
     pub fn progress(&self, done: f64, total: Option<f64>, message: impl Into<Option<String>>) {
         (self.progress)(ToolProgress { done, total, message: message.into() });
     }

@@ -1,7 +1,7 @@
-//! A tool that runs in this program: what the model is told of it, and the function that answers.
+//! A tool that runs in this program: its definition for the model, and the function that runs it.
 //!
 //! [`create_tool`] takes the schema from the function's argument type, [`create_dynamic_tool`] takes one written by hand.
-//! The server does not check arguments of client tools; [`create_tool`] does by reading them into the type.
+//! The server does not validate the arguments of client tools. [`create_tool`] does, by deserializing them into the type.
 
 mod call;
 mod context;
@@ -20,19 +20,19 @@ pub(crate) use call::first_text;
 pub use context::{ToolContext, ToolProgress};
 pub use on_tool_call::{CallRun, OnToolCall};
 
-/// Why a call failed, in words that the model reads as `{"error": …}`.
+/// Why a call failed. The model reads it as `{"error": …}`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ToolError(pub String);
 
 impl ToolError {
-    /// In these words.
+    /// An error with this message.
     pub fn new(text: impl Display) -> Self {
         Self(text.to_string())
     }
 }
 
-/// The function of a tool, without its types.
+/// The function of a tool, with its types erased.
 pub type ToolExecutor = ErasedFunction<ToolContext, Result<Value, ToolError>>;
 
 /// A tool that is ready to be registered. Cheap to clone.
@@ -43,22 +43,22 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// From its parts.
+    /// A tool from its definition and its function.
     pub fn new(definition: ClientTool, executor: ToolExecutor) -> Self {
         Self { definition: Arc::new(definition), executor }
     }
 
-    /// What the model calls it.
+    /// Its name.
     pub fn name(&self) -> &str {
         &self.definition.name
     }
 
-    /// What the model is told of it.
+    /// Its definition, as the model sees it.
     pub fn definition(&self) -> &ClientTool {
         &self.definition
     }
 
-    /// The function.
+    /// The function that runs it.
     pub fn executor(&self) -> &ToolExecutor {
         &self.executor
     }
@@ -70,8 +70,8 @@ impl fmt::Debug for Tool {
     }
 }
 
-/// A tool whose arguments are a type. The type's schema is what the model is told; doc comments on its fields become the
-/// descriptions. Arguments that do not fit are answered with the place that is wrong; the function does not see them.
+/// Creates a tool with typed arguments. The model sees the schema of the type; doc comments on its fields become the
+/// descriptions. Invalid arguments return an error that names the place, without calling the function.
 ///
 /// ```
 /// use schemars::JsonSchema;
@@ -84,8 +84,8 @@ impl fmt::Debug for Tool {
 ///     name: String,
 /// }
 ///
-/// let tool = create_tool("greet", "Greets somebody.", |args: Greeting, _cx: ToolContext| async move {
-///     if args.name.is_empty() { Err("nobody is there") } else { Ok(format!("Hello, {}!", args.name)) }
+/// let tool = create_tool("greet", "Greets a person.", |args: Greeting, _cx: ToolContext| async move {
+///     if args.name.is_empty() { Err("the name is empty") } else { Ok(format!("Hello, {}!", args.name)) }
 /// });
 /// assert_eq!(tool.definition().parameters["required"][0], "name");
 /// ```
@@ -106,7 +106,7 @@ where
     Tool::new(ClientTool { name: name.into(), description: description.into(), parameters }, executor)
 }
 
-/// A tool with a schema written by hand; the function gets the arguments as they came.
+/// Creates a tool with a schema written by hand. The function gets the arguments unchanged.
 ///
 /// ```
 /// use serde_json::{Map, Value, json};
@@ -137,5 +137,6 @@ where
 
 fn to_tool_result<R: Serialize, E: Display>(answer: Result<R, E>) -> Result<Value, ToolError> {
     let answer = answer.map_err(ToolError::new)?;
-    serde_json::to_value(answer).map_err(|error| ToolError(format!("the result is no JSON: {error}")))
+    serde_json::to_value(answer)
+        .map_err(|error| ToolError(format!("the result cannot be written as JSON: {error}")))
 }

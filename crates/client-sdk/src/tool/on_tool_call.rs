@@ -1,5 +1,4 @@
-//! A function of the program that is asked about each call before it runs: to confirm it, to forbid it, to watch it, or to run
-//! it some other way.
+//! A function of the program that runs each call: to confirm, deny or observe it, or to run it in another way.
 
 use std::{fmt, sync::Arc};
 
@@ -9,7 +8,7 @@ use serde_json::Value;
 use super::{ToolCall, ToolContext, ToolError};
 use crate::plugin::ToolSnapshot;
 
-/// Asked about each call of this client, in place of hooks and executors.
+/// Runs each call of this client, in place of hooks and executors.
 pub type OnToolCall = Arc<dyn Fn(CallRun) -> BoxFuture<'static, Result<Value, ToolError>> + Send + Sync>;
 
 /// A call that is about to run.
@@ -29,7 +28,7 @@ impl CallRun {
         &self.call
     }
 
-    /// What the tool would get with it.
+    /// The context that the tool would get.
     pub fn context(&self) -> &ToolContext {
         &self.cx
     }
@@ -39,7 +38,7 @@ impl CallRun {
         self.tools.has_tool(&self.call.tool)
     }
 
-    /// Runs it as it would have run: by the hook of its plugin, or its executor.
+    /// Runs the call as usual, with the hook of its plugin or its executor.
     pub async fn run(&self) -> Result<Value, ToolError> {
         self.tools.run_call(&self.call, &self.cx).await
     }

@@ -1,4 +1,4 @@
-//! A server over HTTP.
+//! The HTTP transport.
 
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ use crate::{
 /// Header that names a user.
 const USER_HEADER: &str = "x-user-id";
 
-/// A server, and who talks to it.
+/// A server, with the credentials for it.
 pub(crate) struct HttpWire {
     http: HttpClient,
     server: OutsideUrl,
@@ -34,7 +34,7 @@ impl HttpWire {
         token: Option<&SecretText>,
         user: Option<&str>,
     ) -> Result<Self, ClientBuildError> {
-        // Whoever wrote the program named this server, so it may be anywhere.
+        // The developer of the program chose this server, so any address is allowed.
         let guard = Guard::unrestricted();
         let server = OutsideUrl::parse(server, &guard)
             .map_err(|error| ClientBuildError::Server { server: server.to_owned(), error })?;
@@ -59,7 +59,7 @@ impl HttpWire {
         if let Some(headers) = made.headers_mut() {
             headers.extend(self.auth_headers.clone());
             headers.insert(header::ACCEPT, HeaderValue::from_static(EVENT_STREAM));
-            // A program has no user interface for the server's own tools of that kind.
+            // This program cannot show the server's own tools with a user interface.
             headers.insert(MCP_MODE_HEADER, HeaderValue::from_static("true"));
             if method == Method::POST {
                 headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -79,7 +79,7 @@ impl HttpWire {
     }
 }
 
-/// A server's address may come with a query, which has no meaning here.
+/// The URL without its query, which has no meaning here.
 fn without_query(address: &Uri) -> String {
     let text = address.to_string();
     text.split_once('?').map_or(text.clone(), |(path, _)| path.to_owned())
@@ -89,12 +89,12 @@ fn header_value(what: &'static str, text: &str) -> Result<HeaderValue, ClientBui
     HeaderValue::try_from(text).map_err(|_| ClientBuildError::Header { what })
 }
 
-/// As one segment of a path.
+/// Encodes a text as one path segment.
 fn encode_segment(text: &str) -> String {
     text.bytes().fold(String::new(), |mut encoded, byte| {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'~' => encoded.push(char::from(byte)),
-            // A dot too: a segment of dots alone would be taken away.
+            // Dots too: a segment of dots alone would be normalized away.
             _ => {
                 let _ = write!(encoded, "%{byte:02X}");
             }
@@ -117,7 +117,7 @@ impl ChatWire for HttpWire {
     }
 }
 
-/// The lines of an answer as pieces of bytes. Empty lines have no meaning to us and are left out by `net`.
+/// The lines of a response as pieces of bytes. `net` drops empty lines, which have no meaning here.
 fn body_stream(answer: HttpResponse) -> WireBody {
     let lines = answer.into_lines(MAX_LINE_BYTES, MAX_ANSWER_BYTES);
     stream::unfold(Some(lines), |lines| async move {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_says_who_asks_and_for_what() {
+    fn a_request_has_the_url_and_the_credentials() {
         let request = wire("http://127.0.0.1:1/base/")
             .build_request(WireRequest::Chat(Bytes::from_static(b"{}")))
             .unwrap();
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn any_id_of_a_chat_is_one_segment() {
+    fn any_chat_id_is_one_path_segment() {
         let again = |id: &str| {
             wire("http://h")
                 .build_request(WireRequest::Resume { chat_id: id.to_owned() })
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_no_header_is_refused_without_being_shown() {
+    fn values_not_allowed_in_a_header_are_refused_without_being_shown() {
         let token = HttpWire::new("http://h", Some(&SecretText::new("a\nb")), None).map(|_| ()).unwrap_err();
         assert_eq!(token, ClientBuildError::Header { what: "token" });
         assert!(matches!(HttpWire::new("localhost:8787", None, None), Err(ClientBuildError::Server { .. })));

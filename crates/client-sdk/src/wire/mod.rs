@@ -1,5 +1,4 @@
-//! Where the outside world begins: something that takes a chat request and gives back a stream of bytes. Usually a server
-//! over HTTP; a program that has a server inside brings its own.
+//! The transport: takes a chat request and returns a stream of bytes. Usually HTTP; a program that embeds a server brings its own.
 
 mod http;
 
@@ -12,61 +11,61 @@ use toolyard_net::NetError;
 
 pub(crate) use http::HttpWire;
 
-/// The content type of an answer that is told while it is made.
+/// The content type of a streamed response.
 pub const EVENT_STREAM: &str = "text/event-stream";
-/// The path and query at which answers are asked for.
+/// The path and query of chat requests.
 pub const CHAT_PATH: &str = "api/chat?protocol=ui";
-/// Names the model that answers, in the head of an answer.
+/// Response header that names the model.
 pub const MODEL_HEADER: &str = "x-toolyard-model";
 
-/// Why a request has no answer, or not all of it.
+/// Why a request has no response, or an incomplete one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
-    /// The network said no.
+    /// A network error.
     #[error(transparent)]
     Net(#[from] NetError),
-    /// It took too long.
+    /// The server took too long.
     #[error("the server did not answer within {wait:?}")]
     Timeout {
-        /// How long was waited.
+        /// How long the client waited.
         wait: Duration,
     },
-    /// Anything else, in words.
+    /// Any other error.
     #[error("{0}")]
     Other(String),
 }
 
-/// What is asked for. Credentials are the wire's own matter.
+/// A request. The wire adds the credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WireRequest {
-    /// An answer to this body of `POST /api/chat?protocol=ui`.
+    /// `POST /api/chat?protocol=ui` with this body.
     Chat(Bytes),
-    /// The answer of a resumable chat once more: `GET /api/chat/{id}/stream`.
+    /// Resumes a chat: `GET /api/chat/{id}/stream`.
     Resume {
-        /// The chat.
+        /// The id of the chat.
         chat_id: String,
     },
 }
 
-/// The body of an answer, piece by piece, cut anywhere.
+/// The body of a response, split anywhere.
 pub type WireBody = BoxStream<'static, Result<Bytes, WireError>>;
 
-/// The head of an answer, and its body.
+/// The headers of a response, and its body.
 pub struct WireResponse {
     /// HTTP status.
     pub status: u16,
     /// `Content-Type`.
     pub content_type: Option<String>,
-    /// The model that answers, where the server says so.
+    /// The model that answers, if the server reports it.
     pub model: Option<String>,
-    /// The body. Dropping it ends the answer.
+    /// The body. Dropping it cancels the response.
     pub body: WireBody,
 }
 
-/// A way to a server.
+/// A transport to a server.
 #[async_trait]
 pub trait ChatWire: Send + Sync {
-    /// Sends a request; returns once the head of the answer is there, whatever status it has. Dropping the future, or the
-    /// pieces of the answer, ends everything. Time limits are the caller's.
+    /// Sends a request and returns when the response headers have arrived, whatever the status. Dropping the future or the body
+    /// cancels the request. The caller applies the timeouts.
     async fn send(&self, request: WireRequest) -> Result<WireResponse, WireError>;
 }

@@ -1,4 +1,4 @@
-//! The program of the guide: what the page shows is what is compiled, and it does what the page says.
+//! The program of the guide: the page shows the compiled program, and it works as described.
 
 use serde_json::json;
 use toolyard_testkit::model::ScriptedReply;
@@ -17,7 +17,7 @@ fn the_page_shows_the_program() {
     let shown: Vec<&str> =
         PAGE.split("```rust\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     let [shown] = shown[..] else { panic!("one program") };
-    // The page tells in words what the head of the file tells.
+    // The page has its own text in place of the file's header.
     let (_, program) = PROGRAM.split_once("\n\n").unwrap();
     assert_eq!(shown, program);
 }

@@ -1,4 +1,4 @@
-//! What hooks do to a chat.
+//! Hooks in a chat.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -187,7 +187,7 @@ async fn a_hook_that_fails_before_a_request_ends_the_chat_and_is_named() {
 }
 
 #[tokio::test]
-async fn a_hook_that_fails_after_an_answer_is_told_and_the_answer_is_not_lost() {
+async fn a_hook_that_fails_after_an_answer_is_a_notice_and_the_answer_is_kept() {
     let stage = Stage::start().await;
     stage.model.set_default_reply(ScriptedReply::text("Hello."));
     for (kind, why) in [("after", "the disk is full"), ("hangs after", "it took longer than 20ms")] {
@@ -205,7 +205,7 @@ async fn a_hook_that_fails_after_an_answer_is_told_and_the_answer_is_not_lost() 
 }
 
 #[tokio::test]
-async fn a_chat_that_fails_is_not_told_to_hooks_as_an_answer() {
+async fn after_response_does_not_run_for_a_failed_chat() {
     let stage = Stage::start().await;
     stage.script([ScriptedReply::error(401, json!({ "error": { "message": "bad key" } }))]);
     let (client, log) = (stage.client(), Log::default());

@@ -1,4 +1,4 @@
-//! Leaving a chat, and coming back to it.
+//! Cancelling and resuming a chat.
 
 use std::sync::atomic::Ordering;
 
@@ -9,7 +9,7 @@ use toolyard_testkit::model::ScriptedReply;
 use crate::stage::{Stage, counted, soon, tool, until};
 
 #[tokio::test]
-async fn whoever_drops_the_stream_ends_the_answer() {
+async fn dropping_the_stream_cancels_the_answer() {
     let stage = Stage::start().await;
     stage.script([ScriptedReply::text("Once upon ").and_hold().and_text("a time")]);
     let mut stream = stage.client().chat("a story");
@@ -22,7 +22,7 @@ async fn whoever_drops_the_stream_ends_the_answer() {
 }
 
 #[tokio::test]
-async fn whoever_drops_the_stream_ends_the_tools_that_run() {
+async fn dropping_the_stream_cancels_running_tools() {
     let stage = Stage::start().await;
     stage.script([ScriptedReply::call("endless", json!({}))]);
     let client = stage.client();
@@ -46,7 +46,7 @@ async fn whoever_drops_the_stream_ends_the_tools_that_run() {
 }
 
 #[tokio::test]
-async fn after_a_break_a_resumable_answer_is_heard_from_its_first_word() {
+async fn a_resumed_answer_is_replayed_from_its_beginning() {
     let stage = Stage::start().await;
     stage.script([ScriptedReply::text("One ").and_hold().and_text("two")]);
     let client = stage.client();
@@ -82,14 +82,14 @@ async fn a_resumed_answer_that_waits_for_a_tool_gets_it() {
 }
 
 #[tokio::test]
-async fn where_there_is_nothing_to_resume_that_is_told() {
+async fn resuming_without_a_response_is_an_error() {
     let stage = Stage::start().await;
     let told = soon(stage.client().resume("never", "hi").collect()).await.unwrap_err();
     assert_eq!(told, ChatError::NothingToResume { chat_id: "never".to_owned() });
 }
 
 #[tokio::test]
-async fn what_was_sent_last_is_what_a_resumed_answer_goes_on_from() {
+async fn a_resumed_answer_continues_from_the_last_request() {
     let stage = Stage::start().await;
     stage.script([
         ScriptedReply::call("mine", json!({})),
@@ -111,7 +111,7 @@ async fn what_was_sent_last_is_what_a_resumed_answer_goes_on_from() {
 }
 
 #[tokio::test]
-async fn another_program_that_has_not_the_tool_tells_the_model_so() {
+async fn another_program_without_the_tool_returns_an_error_to_the_model() {
     let stage = Stage::start().await;
     let call = ScriptedReply::text("Well.").and_hold().and_call("mine", json!({}));
     stage.script([call, ScriptedReply::text("Nobody has it.")]);

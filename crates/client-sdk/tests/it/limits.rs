@@ -9,7 +9,7 @@ use toolyard_testkit::model::ScriptedReply;
 use crate::stage::{Stage, counted, events, kinds, soon};
 
 #[tokio::test]
-async fn at_the_limit_of_rounds_tools_are_not_run_and_the_caller_is_told() {
+async fn at_the_limit_of_rounds_tools_do_not_run_and_a_notice_is_sent() {
     let stage = Stage::start().await;
     stage.model.set_default_reply(ScriptedReply::call("again", json!({})));
     let (client, (again, ran)) = (stage.builder().max_tool_rounds(2).build().unwrap(), counted("again"));
@@ -42,7 +42,7 @@ async fn the_history_of_a_chat_at_its_limit_can_be_sent() {
 }
 
 #[tokio::test]
-async fn a_chat_has_five_rounds_unless_said_otherwise() {
+async fn a_chat_has_five_rounds_by_default() {
     let stage = Stage::start().await;
     stage.model.set_default_reply(ScriptedReply::call("again", json!({})));
     let (client, (again, ran)) = (stage.client(), counted("again"));
@@ -52,7 +52,7 @@ async fn a_chat_has_five_rounds_unless_said_otherwise() {
 }
 
 #[tokio::test]
-async fn zero_is_no_limit() {
+async fn zero_means_no_limit() {
     let stage = Stage::start().await;
     stage.script(
         (0..8).map(|_| ScriptedReply::call("again", json!({}))).chain([ScriptedReply::text("Enough.")]),
@@ -64,7 +64,7 @@ async fn zero_is_no_limit() {
 }
 
 #[tokio::test]
-async fn calls_that_nobody_answered_in_an_older_message_are_not_run() {
+async fn open_calls_of_an_older_message_do_not_run() {
     let stage = Stage::start().await;
     stage.script([
         ScriptedReply::call("again", json!({})),
@@ -76,7 +76,7 @@ async fn calls_that_nobody_answered_in_an_older_message_are_not_run() {
     let answer = soon(client.ask("go")).await.unwrap();
     let (other, (again, _)) = (stage.client(), counted("unused"));
     other.register_tool(again).unwrap().register_tool(counted("again").0).unwrap();
-    // The message goes on, under its own id.
+    // The message continues under its own id.
     let next = soon(other.ask(answer.history.clone())).await.unwrap();
     assert_eq!((next.history.len(), &next.history[1].id), (2, &answer.history[1].id));
     assert_eq!((next.calls.len(), next.results.len(), ran.load(Ordering::SeqCst)), (1, 1, 0));

@@ -1,5 +1,5 @@
-//! The client as programs use it: against a real server with a model that says what it was told to say, and where that would
-//! not misbehave enough, over a wire that does.
+//! The client as programs use it: against a real server with a scripted model and, for faults that the server does not produce,
+//! over a scripted wire.
 
 #![cfg(test)]
 

@@ -42,9 +42,9 @@ async fn a_tool_that_is_not_there_is_an_error() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_no_object_do_not_reach_a_tool() {
+async fn arguments_that_are_not_an_object_do_not_reach_a_tool() {
     let outcome = run(&with_echo().await, ToolCall::new("c", "echo", json!([1]))).await;
-    assert_eq!(outcome, Err(ToolError::new("the arguments are no JSON object")));
+    assert_eq!(outcome, Err(ToolError::new("the arguments are not a JSON object")));
 }
 
 #[tokio::test]
@@ -81,7 +81,7 @@ async fn the_hook_of_a_plugin_comes_before_its_executor_and_for_its_own_tools_on
     assert_eq!(by("both", "hook").await, Ok(json!("by the hook")));
     assert_eq!(by("both", "executor").await, Ok(json!("by the executor")));
     assert_eq!(by("bare", "hook").await, Ok(json!("by the hook")));
-    assert_eq!(by("bare", "nobody").await, Err(ToolError::new("nobody ran the tool `bare`")));
+    assert_eq!(by("bare", "nobody").await, Err(ToolError::new("no hook or executor ran the tool `bare`")));
     assert_eq!(by("echo", "hook").await, Ok(json!({ "by": "hook" })), "a tool of another plugin");
 }
 
@@ -127,7 +127,7 @@ async fn hooks_change_a_request_in_order_and_each_sees_the_change_before() {
 }
 
 #[tokio::test]
-async fn hooks_hear_an_answer_even_if_one_of_them_fails() {
+async fn hooks_get_the_answer_even_if_one_of_them_fails() {
     let (manager, seen) = with_hooks(&["a", "b", "c"]).await;
     let answer = ChatAnswer {
         text: "42".to_owned(),

@@ -1,4 +1,4 @@
-//! The function that is asked about each call.
+//! The `on_tool_call` handler.
 
 use std::sync::{
     Arc, Mutex,
@@ -54,7 +54,7 @@ async fn it_may_run_the_tool_as_usual_and_watch_it() {
 }
 
 #[tokio::test]
-async fn a_question_has_one_of_its_own_and_no_is_an_answer() {
+async fn a_question_has_its_own_handler_and_may_deny_a_call() {
     let stage = Stage::start().await;
     stage.script([ScriptedReply::call("mine", json!({})), ScriptedReply::text("ok")]);
     let (mine, ran) = counted("mine");

@@ -76,7 +76,7 @@ impl Hooks for Diary {
 }
 
 #[tokio::test]
-async fn a_plugin_hears_that_it_is_registered_and_may_set_tools_then() {
+async fn on_register_runs_and_may_set_tools() {
     let (manager, entries) = (manager(), Arc::default());
     let diary = Diary { entries: Arc::clone(&entries), sets: vec!["found"], fails: false };
     manager.register(plugin("p", &["first"]).hooks(diary)).await.unwrap();
@@ -132,7 +132,7 @@ async fn a_plugin_that_hangs_or_panics_while_it_registers_is_refused() {
 }
 
 #[tokio::test]
-async fn a_registration_that_nobody_waits_for_leaves_nothing_behind() {
+async fn a_cancelled_registration_leaves_nothing_behind() {
     let manager = manager();
     let registering = manager.register(plugin("p", &["a"]).hooks(Bad("hangs")));
     assert!(tokio::time::timeout(Duration::from_millis(1), registering).await.is_err());
@@ -234,7 +234,7 @@ async fn tools_without_a_plugin_have_names_of_their_own_too() {
 }
 
 #[tokio::test]
-async fn the_bounds_of_the_server_hold_when_tools_are_registered() {
+async fn the_limits_of_the_server_apply_when_tools_are_registered() {
     let client = Client::builder("http://127.0.0.1:1")
         .tool_limits(ClientToolLimits { tools: 2, ..ClientToolLimits::default() })
         .build()
@@ -250,7 +250,7 @@ async fn the_bounds_of_the_server_hold_when_tools_are_registered() {
 }
 
 #[tokio::test]
-async fn a_plugin_can_be_taken_away() {
+async fn a_plugin_can_be_removed() {
     let manager = manager();
     manager.register(plugin("p", &["a"])).await.unwrap();
     manager.register(plugin("q", &["b"])).await.unwrap();
@@ -260,7 +260,7 @@ async fn a_plugin_can_be_taken_away() {
 }
 
 #[tokio::test]
-async fn a_plugin_hears_that_it_is_taken_away() {
+async fn on_unregister_runs_when_a_plugin_is_removed() {
     let (manager, entries) = (manager(), Arc::default());
     let diary = Diary { entries: Arc::clone(&entries), sets: vec![], fails: false };
     manager.register(plugin("p", &["a"]).hooks(diary)).await.unwrap();
@@ -269,13 +269,13 @@ async fn a_plugin_hears_that_it_is_taken_away() {
 }
 
 #[tokio::test]
-async fn what_is_not_registered_cannot_be_taken_away() {
+async fn a_plugin_that_is_not_registered_cannot_be_removed() {
     let told = manager().unregister("nobody").await.unwrap_err();
     assert_eq!(told.to_string(), "no plugin `nobody` is registered");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_plugin_that_does_not_end_well_is_gone_all_the_same() {
+async fn a_plugin_whose_on_unregister_fails_is_still_removed() {
     for (bad, why) in [("hangs at the end", "took longer than 10s"), ("panics at the end", "panicked")] {
         let manager = manager();
         manager.register(plugin("p", &["a"]).hooks(Bad(bad))).await.unwrap();
@@ -332,7 +332,7 @@ async fn registrations_chain() {
 }
 
 #[tokio::test]
-async fn a_client_takes_a_plugin_away() {
+async fn a_client_removes_a_plugin() {
     let client = offline();
     client.use_plugin(plugin("a", &["x"])).await.unwrap().unuse("a").await.unwrap();
     assert!(client.client_tool_definitions().is_empty());
@@ -348,7 +348,7 @@ async fn a_client_knows_whether_a_plugin_is_registered() {
 }
 
 #[tokio::test]
-async fn closing_a_client_takes_all_plugins_away_the_last_one_first() {
+async fn closing_a_client_removes_all_plugins_the_last_one_first() {
     struct Leaves(&'static str, Arc<Mutex<Vec<&'static str>>>);
     #[async_trait]
     impl Hooks for Leaves {
@@ -414,7 +414,7 @@ async fn a_plugin_changes_its_tools_later() {
 }
 
 #[tokio::test]
-async fn tools_are_not_offered_while_their_plugin_leaves() {
+async fn tools_are_not_offered_while_their_plugin_is_removed() {
     struct Lingers(Arc<tokio::sync::Notify>, Arc<tokio::sync::Notify>);
     #[async_trait]
     impl Hooks for Lingers {

@@ -1,4 +1,4 @@
-//! What goes out.
+//! The requests that the client sends.
 
 use serde_json::{Value, json};
 use toolyard_client_sdk::{
@@ -37,7 +37,7 @@ async fn requests_carry_no_tools_where_there_are_none() {
 }
 
 #[tokio::test]
-async fn a_question_says_more_than_the_client_does() {
+async fn a_question_overrides_the_defaults_of_the_client() {
     let wire = Scripted::new([says("ok"), says("ok")]);
     let builder = Client::builder_over(wire.clone()).model("m").system("s").categories(["c"]).max_steps(3);
     let client = builder.build().unwrap();
@@ -62,7 +62,7 @@ async fn a_question_says_more_than_the_client_does() {
 }
 
 #[tokio::test]
-async fn chunks_are_told_as_they_came_where_somebody_wants_them() {
+async fn raw_chunks_are_events_if_requested() {
     let told =
         events(Scripted::new([says("Hi")]).client().chat(ChatQuestion::from("hi").with_chunks())).await;
     let chunks: Vec<Value> = told
@@ -84,7 +84,7 @@ async fn a_conversation_that_is_too_large_is_not_sent() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_told() {
+async fn an_unreachable_server_is_an_error() {
     let client = Client::builder("http://127.0.0.1:1").user("ada").build().unwrap();
     let told = soon(client.ask("hi")).await.unwrap_err();
     assert!(matches!(told, ChatError::Wire(WireError::Net(_))), "{told:?}");

@@ -30,7 +30,7 @@ async fn an_answer_without_tools() {
 }
 
 #[tokio::test]
-async fn a_tool_of_the_client_runs_and_the_conversation_goes_on() {
+async fn a_client_tool_runs_and_the_conversation_continues() {
     let stage = Stage::start().await;
     stage.script([
         ScriptedReply::text("Let me see.").and_call("get_current_time", json!({ "timezone": "Asia/Tokyo" })),
@@ -74,7 +74,7 @@ async fn a_tool_of_the_client_runs_and_the_conversation_goes_on() {
 }
 
 #[tokio::test]
-async fn tools_run_side_by_side() {
+async fn tools_run_concurrently() {
     let stage = Stage::start().await;
     stage.script([
         ScriptedReply::call("meet", json!({ "n": 1 }))
@@ -135,7 +135,7 @@ async fn a_tool_of_the_server_alone_takes_one_request() {
 }
 
 #[tokio::test]
-async fn a_tool_that_fails_tells_the_model_why() {
+async fn the_model_gets_the_error_of_a_failed_tool() {
     let stage = Stage::start().await;
     stage.script([ScriptedReply::call("milk", json!({})), ScriptedReply::text("Sorry.")]);
     let client = stage.client();
@@ -154,7 +154,7 @@ async fn a_tool_that_fails_tells_the_model_why() {
 }
 
 #[tokio::test]
-async fn a_tool_that_panics_is_an_error_and_the_others_go_on() {
+async fn a_tool_that_panics_is_an_error_and_the_others_continue() {
     let stage = Stage::start().await;
     stage.script([
         ScriptedReply::call("bad", json!({})).and_call("good", json!({})),
@@ -166,12 +166,12 @@ async fn a_tool_that_panics_is_an_error_and_the_others_go_on() {
     soon(client.ask("both")).await.unwrap();
     assert_eq!(
         stage.results(1),
-        [json!({ "error": "the tool `bad` broke while it ran" }).to_string(), "ran".to_owned()]
+        [json!({ "error": "the tool `bad` panicked" }).to_string(), "ran".to_owned()]
     );
 }
 
 #[tokio::test]
-async fn a_tool_that_takes_too_long_is_an_error_and_hears_of_it() {
+async fn a_tool_that_times_out_is_an_error_and_is_cancelled() {
     let stage = Stage::start().await;
     stage.script([
         ScriptedReply::call("slow", json!({})).and_call("quick", json!({})),
@@ -199,7 +199,7 @@ async fn a_tool_that_takes_too_long_is_an_error_and_hears_of_it() {
 }
 
 #[tokio::test]
-async fn progress_of_a_tool_is_told_before_its_end() {
+async fn progress_of_a_tool_comes_before_its_end() {
     let stage = Stage::start().await;
     stage.script([ScriptedReply::call("steps", json!({})), ScriptedReply::text("Done.")]);
     let client = stage.client();
@@ -224,7 +224,7 @@ async fn progress_of_a_tool_is_told_before_its_end() {
 }
 
 #[tokio::test]
-async fn progress_is_told_while_the_tool_runs() {
+async fn progress_is_reported_while_the_tool_runs() {
     let stage = Stage::start().await;
     stage.script([ScriptedReply::call("long", json!({})), ScriptedReply::text("Done.")]);
     let (client, gate) = (stage.client(), Arc::new(tokio::sync::Notify::new()));
@@ -277,7 +277,7 @@ async fn a_history_can_be_stored_and_sent_again() {
     let next = soon(client.ask([read, vec![Message::user("thanks")]].concat())).await.unwrap();
     assert_eq!((next.text.as_str(), next.history.len()), ("You are welcome.", 4));
     assert_eq!(next.history[..2], answer.history);
-    // The model sees what it said and called, and what all of it came to.
+    // The model sees its own texts and calls, and the results.
     let seen = stage.model.requests();
     let roles: Vec<_> =
         seen[2].body["messages"].as_array().unwrap().iter().map(|m| m["role"].clone()).collect();
@@ -285,7 +285,7 @@ async fn a_history_can_be_stored_and_sent_again() {
 }
 
 #[tokio::test]
-async fn a_tool_that_went_while_it_was_asked_for_runs_as_it_was_offered() {
+async fn a_tool_removed_during_a_request_still_runs_as_it_was_offered() {
     let stage = Stage::start().await;
     stage.script([ScriptedReply::call("mine", json!({})), ScriptedReply::text("Done.")]);
     let (client, (mine, ran)) = (stage.client(), counted("mine"));

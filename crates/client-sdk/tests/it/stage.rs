@@ -54,7 +54,7 @@ impl Stage {
         Self { url, model, stop, _folder: folder }
     }
 
-    /// What the model says to the next questions.
+    /// Scripts the next replies of the model.
     pub(crate) fn script(&self, answers: impl IntoIterator<Item = ScriptedReply>) {
         self.model.queue_replies(answers);
     }
@@ -69,12 +69,12 @@ impl Stage {
         self.builder().build().unwrap()
     }
 
-    /// How often the model was asked.
+    /// How often the model was called.
     pub(crate) fn asked(&self) -> usize {
         self.model.requests().len()
     }
 
-    /// What the model was told that calls came to, the nth time.
+    /// The tool results in the nth request to the model.
     pub(crate) fn results(&self, nth: usize) -> Vec<String> {
         results(&self.model.requests()[nth])
     }

@@ -1,4 +1,4 @@
-//! What is traced, and what is not.
+//! What is logged, and what is not.
 
 use std::{
     io,
@@ -54,7 +54,7 @@ async fn traced(stage: &Stage, client: Client) -> String {
 }
 
 #[tokio::test]
-async fn debug_traces_each_hook_and_call_without_what_was_said() {
+async fn debug_logs_each_hook_and_call_without_values() {
     let stage = Stage::start().await;
     let told = traced(&stage, stage.builder().debug(true).build().unwrap()).await;
     for hook in ["on_register", "before_request", "after_response", "on_unregister"] {
@@ -68,7 +68,7 @@ async fn debug_traces_each_hook_and_call_without_what_was_said() {
 }
 
 #[tokio::test]
-async fn without_debug_nothing_is_traced_that_went_well() {
+async fn without_debug_successes_are_not_logged() {
     let stage = Stage::start().await;
     assert_eq!(traced(&stage, stage.client()).await, "");
 }

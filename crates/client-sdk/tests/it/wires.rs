@@ -1,4 +1,4 @@
-//! Over a wire of the program's own: what our server would not send, and what goes out.
+//! Over a custom wire: responses that our server would not send, and the requests.
 
 use std::{
     collections::VecDeque,
@@ -38,7 +38,7 @@ pub(crate) enum Says {
     Nothing,
 }
 
-/// A wire that says what a test tells it to, and writes down what was asked.
+/// A wire with scripted responses that records its requests.
 #[derive(Default)]
 pub(crate) struct Scripted {
     answers: Mutex<VecDeque<Says>>,
@@ -120,7 +120,7 @@ async fn failed(says: Says) -> ChatError {
 }
 
 #[tokio::test]
-async fn a_stream_in_the_wrong_order_is_an_error_that_says_so() {
+async fn a_stream_in_the_wrong_order_is_an_error() {
     let late = Says::Chunks(vec![finish("stop"), start()]);
     assert_eq!(
         failed(late).await.to_string(),
@@ -135,7 +135,7 @@ async fn a_stream_in_the_wrong_order_is_an_error_that_says_so() {
 }
 
 #[tokio::test]
-async fn an_answer_without_an_end_was_cut_and_what_was_told_is_there() {
+async fn a_truncated_answer_is_an_error_and_the_partial_answer_is_kept() {
     let chunks = || [vec![start()], text("Half")].concat();
     let mut stream = Scripted::new([Says::Chunks(chunks())]).client().chat("hi");
     let mut last = None;
@@ -149,7 +149,7 @@ async fn an_answer_without_an_end_was_cut_and_what_was_told_is_there() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_is_not_waited_for_for_ever() {
+async fn a_silent_server_times_out() {
     let begun = tokio::time::Instant::now();
     let told = Scripted::new([Says::ThenSilence(vec![start()])]).client().ask("hi").await.unwrap_err();
     assert_eq!((told, begun.elapsed()), (ChatError::IdleTimeout { wait: IDLE_TIMEOUT }, IDLE_TIMEOUT));
@@ -158,7 +158,7 @@ async fn silence_is_not_waited_for_for_ever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_the_end_nobody_waits_long_for_the_connection_to_close() {
+async fn a_connection_that_stays_open_after_the_end_is_dropped() {
     let begun = tokio::time::Instant::now();
     let open = Says::ThenSilence([vec![start()], text("Hi"), vec![finish("stop")]].concat());
     assert_eq!(Scripted::new([open]).client().ask("hi").await.unwrap().text, "Hi");
@@ -168,7 +168,7 @@ async fn after_the_end_nobody_waits_long_for_the_connection_to_close() {
 }
 
 #[tokio::test]
-async fn the_word_of_a_server_that_says_no_is_passed_on() {
+async fn a_refusal_of_the_server_is_passed_on() {
     let body = r#"{"error":{"code":"INVALID_REQUEST","message":"messages: at most 2000","problems":[{"path":"messages","message":"at most 2000"}]}}"#;
     let ChatError::Refused(refusal) = failed(Says::Other(400, "application/json", body.to_owned())).await
     else {
@@ -188,7 +188,7 @@ async fn an_error_in_the_stream_ends_it() {
 }
 
 #[tokio::test]
-async fn an_answer_that_the_server_ends_is_told_as_such() {
+async fn an_aborted_answer_ends_with_a_notice() {
     let told =
         events(Scripted::new([Says::Chunks(vec![start(), json!({ "type": "abort" })])]).client().chat("hi"))
             .await;
@@ -242,7 +242,7 @@ async fn a_tool_that_this_client_does_not_have_is_an_error_for_the_model() {
 }
 
 #[tokio::test]
-async fn calls_are_run_only_where_the_answer_waits_for_them() {
+async fn calls_run_only_if_the_answer_waits_for_them() {
     for reason in ["stop", "length", "other"] {
         let step = Says::Chunks(vec![start(), call("c", "mine"), finish(reason)]);
         let (wire, (mine, ran)) = (Scripted::new([step]), counted("mine"));
@@ -309,7 +309,7 @@ async fn ids_that_come_again_in_a_later_round_are_calls_of_their_own() {
 }
 
 #[tokio::test]
-async fn what_answers_cost_is_added_up() {
+async fn token_usage_is_summed_over_rounds() {
     let costs = |reason: &str| json!({ "type": "finish", "finishReason": reason, "messageMetadata": { "usage": { "inputTokens": 10, "outputTokens": 2 } } });
     let wire = Scripted::new([
         Says::Chunks(vec![start(), call("c", "mine"), costs("tool-calls")]),
@@ -353,7 +353,7 @@ async fn no_more_than_sixteen_tools_run_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_says_no_at_length_is_not_heard_to_the_end() {
+async fn a_long_refusal_is_not_read_to_the_end() {
     let said = |error: ChatError| match error {
         ChatError::Refused(refusal) => refusal,
         other => panic!("{other}"),

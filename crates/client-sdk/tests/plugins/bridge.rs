@@ -114,7 +114,7 @@ async fn a_cancelled_call_is_cancelled_at_the_server() {
 }
 
 #[tokio::test]
-async fn a_server_that_fails_does_not_lose_the_others() {
+async fn a_server_that_fails_does_not_affect_the_others() {
     let good = upstream(UpstreamEra::Both).await;
     let (silent, broken) = (upstream(UpstreamEra::Both).await, upstream(UpstreamEra::Both).await);
     for method in ["server/discover", "initialize"] {
@@ -146,7 +146,7 @@ async fn a_server_that_fails_does_not_lose_the_others() {
 }
 
 #[tokio::test]
-async fn where_all_servers_fail_the_plugin_is_refused_and_nothing_is_left() {
+async fn if_all_servers_fail_the_plugin_is_refused_and_nothing_runs() {
     let bad = McpServer::command("bad", "/nowhere/program", [""; 0]);
     let bridge = McpBridge::new([bad.clone(), McpServer { name: "worse".to_owned(), ..bad }], mcp_options());
     let own = PluginTools::detached("mcp");
@@ -159,14 +159,14 @@ async fn where_all_servers_fail_the_plugin_is_refused_and_nothing_is_left() {
 }
 
 #[tokio::test]
-async fn a_bridge_to_nobody_offers_nothing() {
+async fn a_bridge_without_servers_offers_nothing() {
     let bridge = McpBridge::new([], mcp_options());
     assert!(registered(&bridge).await.get().is_empty());
     assert_eq!(plugins::mcp([], mcp_options()).name(), "mcp");
 }
 
 #[tokio::test]
-async fn there_are_so_many_servers() {
+async fn the_number_of_servers_is_limited() {
     let upstream = upstream(UpstreamEra::Modern).await;
     let server = |n: usize| McpServer::url(format!("s{n}"), upstream.url());
     let options = McpOptions { limits: ClientToolLimits { tools: 1, ..Default::default() }, ..mcp_options() };
@@ -177,7 +177,7 @@ async fn there_are_so_many_servers() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_set_aside_with_a_reason() {
+async fn tools_that_do_not_fit_are_set_aside_with_a_reason() {
     let upstream = upstream(UpstreamEra::Modern).await;
     let with = |name: &str, schema: Value| json!({ "name": name, "inputSchema": schema });
     upstream.set_list(
@@ -204,7 +204,7 @@ async fn what_does_not_fit_is_set_aside_with_a_reason() {
     let aside: Vec<_> = bridge.set_aside().into_iter().map(|aside| (aside.tool, aside.reason)).collect();
     for (tool, words) in [
         ("tree", "refers to itself"),
-        ("tools[4]", "no definition of a tool"),
+        ("tools[4]", "not a valid tool definition"),
         ("mcp_up_twice", "a tool of that name already"),
     ] {
         assert!(aside.iter().any(|(of, why)| of == tool && why.contains(words)), "{tool}: {aside:?}");
@@ -227,7 +227,7 @@ async fn calls_have_a_time_limit_and_results_a_size() {
 }
 
 #[tokio::test]
-async fn a_question_back_is_an_error_that_says_so() {
+async fn an_elicitation_is_an_error() {
     let options = UpstreamOptions {
         era: UpstreamEra::Modern,
         fixtures: FixtureSet::Conformance,
@@ -255,7 +255,7 @@ async fn a_server_behind_a_url_may_go_and_come_back() {
 }
 
 #[tokio::test]
-async fn headers_go_with_every_request_and_a_refusal_is_told() {
+async fn headers_are_sent_with_every_request_and_a_refusal_is_an_error() {
     let options = UpstreamOptions { bearer: Some("sesame".to_owned()), ..UpstreamOptions::default() };
     let upstream = FakeUpstream::start_with(options).await;
     let server = McpServer::url("up", upstream.url());
@@ -267,11 +267,11 @@ async fn headers_go_with_every_request_and_a_refusal_is_told() {
     assert_eq!(call(&tools, "mcp_up_echo", json!({ "text": "in" })).await.unwrap(), "in");
     upstream.change_options(|options| options.bearer = Some("other".to_owned()));
     let error = call(&tools, "mcp_up_echo", json!({ "text": "in" })).await.unwrap_err();
-    assert!(error.contains("wants to know who is calling"), "{error}");
+    assert!(error.contains("requires authorization"), "{error}");
 }
 
 #[tokio::test]
-async fn after_its_end_a_tool_says_so_and_the_plugin_can_come_again() {
+async fn tools_of_a_removed_plugin_fail_and_it_can_be_registered_again() {
     let upstream = upstream(UpstreamEra::Legacy).await;
     let bridge = bridge_to(&upstream);
     let tools = registered(&bridge).await.get();

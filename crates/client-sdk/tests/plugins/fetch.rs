@@ -37,7 +37,7 @@ async fn a_page_comes_as_text() {
 }
 
 #[tokio::test]
-async fn private_addresses_are_refused_unless_somebody_allows_them() {
+async fn private_addresses_are_refused_unless_allowed() {
     let tools = [fetch_tool(FetchOptions::default())];
     for url in ["http://127.0.0.1:1/", "http://169.254.169.254/latest", "http://[::1]/", "file:///etc/passwd"]
     {
@@ -47,7 +47,7 @@ async fn private_addresses_are_refused_unless_somebody_allows_them() {
 }
 
 #[tokio::test]
-async fn a_page_that_does_not_come_is_given_up() {
+async fn a_page_that_does_not_load_times_out() {
     let url = site(None).await;
     let tools = [fetch_tool(FetchOptions { guard: Guard::dev(), limit: Duration::from_millis(50) })];
     let error = call(&tools, "fetch_page", json!({ "url": url })).await.unwrap_err();

@@ -10,7 +10,7 @@ use crate::world::{call, check_rules, names};
 struct Folders(TempDir);
 
 impl Folders {
-    /// `notes` can be written, `library` only read; beside them lies a file that nobody may reach.
+    /// `notes` can be written, `library` only read; next to them is a file that must not be reached.
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         for name in ["notes", "library"] {

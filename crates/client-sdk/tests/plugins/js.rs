@@ -1,4 +1,4 @@
-//! Plugins in JavaScript: who may run, with what, and what a call comes to.
+//! Plugins in JavaScript: which may run, with which permissions, and the results of calls.
 
 use std::{sync::Arc, time::Duration};
 
@@ -159,7 +159,7 @@ async fn the_older_form_runs_unchanged_with_the_clock_and_no_other_permission() 
     let trust = JsTrust { keys: KeyList::from_local_keys([curator]), ..JsTrust::empty(now()) };
     let loaded = JsPlugin::load(RS256.as_bytes(), &trust).unwrap();
     assert!(loaded.permissions().is_empty(), "the signature covers the tools only");
-    // Not even where somebody agreed to everything.
+    // Not even if the user agreed to everything.
     let all: PluginPermissions = serde_json::from_value(json!({ "clock": true, "storage": true })).unwrap();
     let plugin = loaded.plugin(&host(), &all).unwrap();
     assert_eq!(call(&using(plugin).await, "get_current_time", json!({})).await.unwrap(), 1);
@@ -171,7 +171,7 @@ async fn the_older_form_runs_unchanged_with_the_clock_and_no_other_permission() 
 }
 
 #[test]
-fn what_nobody_vouches_for_does_not_run() {
+fn untrusted_plugins_do_not_run() {
     let unsigned = manifest(json!({}), "return 1");
     let bytes = signed(&unsigned);
     assert_eq!(status(unsigned.to_string().as_bytes(), &trust()), TrustStatus::Unsigned);
@@ -194,7 +194,7 @@ fn what_nobody_vouches_for_does_not_run() {
 }
 
 #[test]
-fn an_unsigned_plugin_runs_only_where_exactly_this_content_was_allowed() {
+fn an_unsigned_plugin_runs_only_if_exactly_this_content_was_allowed() {
     let mut unsigned = manifest(json!({ "clock": true }), "return 1");
     let trust = allowing(unsigned.to_string().as_bytes());
     let loaded = JsPlugin::load(unsigned.to_string().as_bytes(), &trust).unwrap();
@@ -210,7 +210,7 @@ fn an_unsigned_plugin_runs_only_where_exactly_this_content_was_allowed() {
 }
 
 #[test]
-fn what_cannot_be_loaded_says_why() {
+fn invalid_manifests_are_explained() {
     let error = JsPlugin::load(b"{", &trust()).unwrap_err();
     assert!(matches!(error, JsPluginError::Manifest(_)), "{error}");
     let mut newer = manifest(json!({}), "return 1");
@@ -218,7 +218,7 @@ fn what_cannot_be_loaded_says_why() {
     let error = JsPlugin::load(&signed(&newer), &trust()).unwrap_err();
     assert!(matches!(&error, JsPluginError::HostTooOld { needs, .. } if needs == "99.0.0"), "{error}");
     let error = JsPlugin::load(newer.to_string().as_bytes(), &trust()).unwrap_err();
-    assert_eq!(error.to_string(), "the plugin `com.example.test` may not run: nobody has signed it");
+    assert_eq!(error.to_string(), "the plugin `com.example.test` may not run: it is not signed");
 }
 
 #[tokio::test]
@@ -235,7 +235,7 @@ async fn errors_say_where_and_results_are_json() {
 }
 
 #[tokio::test]
-async fn only_declared_hosts_are_called_and_the_guard_has_the_last_word() {
+async fn only_declared_hosts_are_called_and_the_guard_decides() {
     let code =
         |host: &str| format!("try {{ await fetch('https://{host}/') }} catch (e) {{ return e.message }}");
     let network = json!({ "network": ["127.0.0.1", "*.example.com"] });
@@ -249,7 +249,7 @@ async fn only_declared_hosts_are_called_and_the_guard_has_the_last_word() {
 }
 
 #[tokio::test]
-async fn less_than_it_asks_for_may_be_agreed_to() {
+async fn the_user_may_grant_less_than_requested() {
     let code = "const at = Date.now(); await storage.set('at', at); return at";
     let bytes = signed(&manifest(json!({ "clock": true, "storage": true }), code));
     let loaded = JsPlugin::load(&bytes, &trust()).unwrap();
@@ -269,7 +269,7 @@ async fn less_than_it_asks_for_may_be_agreed_to() {
 const COUNT: &str = "const n = (await storage.get('n') || 0) + 1; await storage.set('n', n); return n";
 
 #[tokio::test]
-async fn data_is_kept_for_a_plugin_and_whoever_signed_it() {
+async fn data_is_stored_by_plugin_and_signer() {
     let folder = TempDir::new().unwrap();
     let storage = json!({ "storage": true });
     for place in [StoragePlace::Memory, StoragePlace::Folder(folder.path().join("data"))] {
@@ -277,7 +277,7 @@ async fn data_is_kept_for_a_plugin_and_whoever_signed_it() {
         for n in 1..=2 {
             assert_eq!(run_with(storage.clone(), COUNT, &host).await.unwrap(), n);
         }
-        // The same id, signed by somebody else, or by nobody.
+        // The same id, with another signer or none.
         let believed = [key(1), key(2)].map(|key| KeyEntry::new(key.public_key(), "x"));
         let trust = JsTrust { keys: KeyList::from_local_keys(believed), ..JsTrust::empty(now()) };
         let other = manifest(storage.clone(), COUNT);
@@ -286,7 +286,7 @@ async fn data_is_kept_for_a_plugin_and_whoever_signed_it() {
         let unsigned = other.to_string().into_bytes();
         let plugin = plugins::js(&unsigned, &allowing(&unsigned), &host).unwrap();
         assert_eq!(call(&using(plugin).await, "go", json!({})).await.unwrap(), 1);
-        // What nobody signed goes by its id: whoever writes it changes it all the time.
+        // Storage of an unsigned plugin is named by its id: its content changes during development.
         let changed = manifest(storage.clone(), &format!("{COUNT} // better")).to_string().into_bytes();
         let plugin = plugins::js(&changed, &allowing(&changed), &host).unwrap();
         assert_eq!(call(&using(plugin).await, "go", json!({})).await.unwrap(), 2);
@@ -326,7 +326,7 @@ async fn limits_hold_and_the_largest_code_runs() {
 }
 
 #[tokio::test]
-async fn a_call_that_nobody_waits_for_ends() {
+async fn a_cancelled_call_ends() {
     let plugin = plugins::js(&signed(&manifest(json!({}), "for (;;) await 0")), &trust(), &host()).unwrap();
     let client = using(plugin).await;
     let cx = ToolContext::detached("c", "go");
@@ -335,7 +335,7 @@ async fn a_call_that_nobody_waits_for_ends() {
 }
 
 #[tokio::test]
-async fn what_got_stuck_stays_off_for_the_rest_of_the_process() {
+async fn a_stuck_plugin_stays_disabled() {
     // Steps that take long inside the engine, which looks at the clock between many of them. It ends by itself, later.
     let code = "if (args.n) { const b = (1n << 500000n) - 1n; for (let i = 0; i < 12; i++) b * b } return 1";
     let limits = SandboxLimits {
@@ -347,9 +347,9 @@ async fn what_got_stuck_stays_off_for_the_rest_of_the_process() {
     let bytes = signed(&manifest(json!({}), code));
     let client = using(plugins::js(&bytes, &trust(), &host).unwrap()).await;
     let error = call(&client, "go", json!({ "n": 20 })).await.unwrap_err();
-    assert!(error.contains("did not finish within 100ms") && error.contains("stays off"), "{error}");
+    assert!(error.contains("did not finish within 100ms") && error.contains("stays disabled"), "{error}");
     let error = call(&client, "go", json!({ "n": 0 })).await.unwrap_err();
-    assert!(error.contains("stays off until this program starts anew"), "{error}");
+    assert!(error.contains("stays disabled until this program restarts"), "{error}");
     let error = plugins::js(&bytes, &trust(), &host).unwrap_err();
     assert!(matches!(error, JsPluginError::Stuck { .. }), "{error}");
     // Others are not concerned.

@@ -67,7 +67,7 @@ async fn a_declared_host_is_called_over_https() {
 }
 
 #[tokio::test]
-async fn a_certificate_that_is_not_believed_ends_it() {
+async fn an_untrusted_certificate_is_an_error() {
     let (server, other) = (TlsServer::start(HOST, "{}").await, TlsServer::start(HOST, "{}").await);
     let told = go(&client(Guard::dev(), &server, other.root.clone()).await, "https://api.example.com/").await;
     let told = told.unwrap_err();
@@ -76,7 +76,7 @@ async fn a_certificate_that_is_not_believed_ends_it() {
 }
 
 #[tokio::test]
-async fn the_guard_judges_also_where_a_declared_host_is() {
+async fn the_guard_also_checks_the_address_of_a_declared_host() {
     let server = TlsServer::start(HOST, "{}").await;
     let told =
         go(&client(Guard::strict(), &server, server.root.clone()).await, "https://api.example.com/").await;

@@ -1,4 +1,4 @@
-//! The plugins that ship, used as a client uses them: their tools are called with arguments, and their hooks run.
+//! The built-in plugins, used as a client uses them: their tools are called with arguments, and their hooks run.
 //! The bridge meets servers that other people wrote: `scripts/setup-tests.sh tests/mcp-servers` installs them.
 #![cfg(test)]
 

@@ -1,4 +1,4 @@
-//! Processes of the bridge: they end with it, and are started anew when they die.
+//! Processes of the bridge: they end with it, and are restarted when they die.
 
 use std::{path::Path, time::Duration};
 
@@ -72,7 +72,7 @@ async fn a_process_is_gone_when_the_plugin_is() {
 }
 
 #[tokio::test]
-async fn a_process_that_will_not_go_is_killed() {
+async fn a_process_that_does_not_exit_is_killed() {
     let shell = Shell::new();
     let bridge = McpBridge::new([shell.server(WORKS, "while :; do sleep 1000; done")], mcp_options());
     registered(&bridge).await;
@@ -96,7 +96,7 @@ async fn a_process_is_gone_when_the_bridge_is_dropped() {
 }
 
 #[tokio::test]
-async fn a_server_that_died_is_started_anew_by_the_next_call() {
+async fn a_server_that_died_is_restarted_by_the_next_call() {
     let shell = Shell::new();
     let bridge = McpBridge::new([shell.server(WORKS, "")], mcp_options());
     let own = registered(&bridge).await;
@@ -111,7 +111,7 @@ async fn a_server_that_died_is_started_anew_by_the_next_call() {
 }
 
 #[tokio::test]
-async fn a_server_that_keeps_dying_is_left_alone_after_a_while() {
+async fn a_server_that_keeps_dying_is_not_restarted_too_often() {
     let shell = Shell::new();
     let bridge = McpBridge::new([shell.server("exit 3", "")], mcp_options());
     let tools = registered(&bridge).await.get();
@@ -130,7 +130,7 @@ async fn a_server_that_keeps_dying_is_left_alone_after_a_while() {
 }
 
 #[tokio::test]
-async fn a_server_that_never_answers_is_given_up_and_killed() {
+async fn a_server_that_never_answers_times_out_and_is_killed() {
     let shell = Shell::new();
     let pids = shell.0.path().join("pids");
     let silent = McpServer::command(

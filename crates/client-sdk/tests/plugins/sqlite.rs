@@ -139,7 +139,7 @@ async fn values_are_passed_beside_the_statement() {
 }
 
 #[tokio::test]
-async fn what_is_not_reading_is_refused_and_the_file_stays_as_it_is() {
+async fn statements_that_write_are_refused_and_the_file_is_unchanged() {
     let shop = Shop::new();
     let before = shop.bytes();
     let other = shop.folder.path().join("other.db");
@@ -205,7 +205,7 @@ async fn a_view_cannot_do_what_a_query_may_not() {
 }
 
 #[tokio::test]
-async fn faults_of_a_statement_are_told_in_words() {
+async fn errors_of_a_statement_are_explained() {
     let shop = Shop::new();
     for (sql, words) in [
         ("SELECT * FROM nowhere", "no such table: nowhere"),
@@ -220,7 +220,7 @@ async fn faults_of_a_statement_are_told_in_words() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_no_database_is_told_at_once() {
+async fn a_file_that_is_not_a_database_fails_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.db");
     let missing = sqlite(&path, SqliteOptions::default()).unwrap_err();
@@ -245,7 +245,7 @@ async fn each_database_can_have_its_own_name() {
 }
 
 #[tokio::test]
-async fn a_database_that_somebody_writes_to_can_be_read() {
+async fn a_database_can_be_read_during_writes() {
     let shop = Shop::new();
     let writer = Connection::open(shop.path()).unwrap();
     writer.pragma_update(None, "journal_mode", "wal").unwrap();

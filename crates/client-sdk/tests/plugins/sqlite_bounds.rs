@@ -1,4 +1,4 @@
-//! Every bound of a query is met.
+//! Every limit of a query is enforced.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ async fn a_query_without_an_end_is_stopped() {
 }
 
 #[tokio::test]
-async fn rows_are_bounded_and_the_answer_says_so() {
+async fn rows_are_limited_and_the_result_says_so() {
     let shop = Shop::new();
     let endless = format!("{COUNT} i FROM n");
     let rows = |answer: &Value| answer["rows"].as_array().unwrap().len();
@@ -66,7 +66,7 @@ async fn long_texts_are_cut() {
 }
 
 #[tokio::test]
-async fn the_whole_answer_is_bounded() {
+async fn the_whole_result_is_limited() {
     let shop = Shop::new();
     let options = SqliteOptions { max_output_bytes: 10_000, ..SqliteOptions::default() };
     let sql = format!("{COUNT} hex(zeroblob(450)) FROM n LIMIT 50");

@@ -36,7 +36,7 @@ pub(crate) fn check_rules(tools: &[Tool]) {
         .unwrap();
 }
 
-/// Waits for something that no event tells.
+/// Waits for a condition that has no event, by polling.
 pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let waiting = async {
         while !is_so() {

@@ -1,5 +1,5 @@
-//! A package with everything it brings, loaded once per revision: an app with its tools, an upstream with what it
-//! offered last, or a plugin of one user's.
+//! A package with everything it brings, loaded once per revision: an app with its tools, an upstream with its last
+//! offer, or a user's plugin.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -31,18 +31,18 @@ use crate::{
     },
 };
 
-/// Which entry: most are the same for all users; an upstream that knows who asks has one for each, and
-/// a plugin is one user's.
+/// The key of a catalog entry. Most entries are shared by all users. An upstream with per-user authorization has one
+/// entry for each user, and a plugin belongs to one user.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct EntryKey {
     pub(crate) package: PackageName,
     pub(crate) user: Option<UserId>,
 }
 
-/// A package and what it brings, in the order of its definition.
+/// A package and its definitions, in the order in which they were published.
 #[derive(Debug)]
 pub struct AppEntry {
-    /// What all of it shares.
+    /// The part that all tools and items of the package share.
     pub head: Arc<AppHead>,
     /// The tools.
     pub tools: Vec<Arc<Tool>>,
@@ -52,15 +52,15 @@ pub struct AppEntry {
     pub resources: Vec<Arc<CatalogItem>>,
     /// The resource templates.
     pub templates: Vec<Arc<CatalogItem>>,
-    /// What cannot be used, and why.
+    /// Definitions that cannot be used, and why.
     pub set_aside: Vec<UpstreamIssue>,
-    /// What can be used, but not as it came, and why.
+    /// Definitions that were changed before use, and why.
     pub warnings: Vec<UpstreamIssue>,
-    /// When an upstream's lists were read.
+    /// When an upstream's lists were last read.
     pub listed_at: Option<Timestamp>,
-    /// Whether it completes arguments.
+    /// Whether it supports argument completion.
     pub completes: bool,
-    /// Whether it tells when a resource changes.
+    /// Whether it sends notifications when a resource changes.
     pub subscribes: bool,
     pub(crate) key: EntryKey,
 }
@@ -82,7 +82,7 @@ impl AppEntry {
         }
     }
 
-    /// An app with its stored tools, prompts and resources.
+    /// Builds the entry of an app from its stored tools, prompts and resources.
     pub(crate) fn from_app(
         record: AppRecord,
         revision: u64,
@@ -92,7 +92,8 @@ impl AppEntry {
         let has_resources = set.is_some_and(|set| set.items.has_resources());
         let mut entry = Self::new(Arc::new(AppHead { record, revision, gauge, has_resources }), None);
         let Some(set) = set else { return entry };
-        // Stored sets were checked; one that an older version let through loses that tool, not the whole app.
+        // Stored sets were validated on publish. If an older version accepted a bad tool, drop that tool and keep the
+        // app.
         for (index, raw) in set.tools.iter().enumerate() {
             match ToolDefinition::parse(raw, &format!("tools[{index}]")) {
                 Ok(definition) => entry.add_tool(Tool::new(&entry.head, definition)),
@@ -105,7 +106,7 @@ impl AppEntry {
         entry
     }
 
-    /// An upstream with what it offered last. One bad tool is set aside; the rest stays.
+    /// Builds the entry of an upstream from its last offer. Invalid tools are set aside; the others stay.
     pub(crate) fn from_upstream(
         record: AppRecord,
         revision: u64,
@@ -131,10 +132,7 @@ impl AppEntry {
                     );
                 }
                 Ok(tool) if !names.insert(tool.name.clone()) => {
-                    entry.reject(
-                        tool.name.local_name().to_owned(),
-                        "a tool of that name came before".to_owned(),
-                    );
+                    entry.reject(tool.name.local_name().to_owned(), "duplicate tool name".to_owned());
                 }
                 Ok(tool) => entry.add_if_usable(tool),
                 Err(why) => entry.reject(display_name(raw, index, McpListKind::Tools), why),
@@ -148,7 +146,7 @@ impl AppEntry {
         entry
     }
 
-    /// A plugin of one user's.
+    /// Builds the entry of a user's plugin.
     pub(crate) fn from_plugin(
         plugin: UserPlugin,
         revision: u64,
@@ -179,7 +177,7 @@ impl AppEntry {
         entry
     }
 
-    /// Fills one list of items. One that cannot be used is set aside; the rest stays.
+    /// Adds one list of items. Invalid items are set aside; the others stay.
     fn add_items(
         &mut self,
         kind: McpListKind,
@@ -195,7 +193,7 @@ impl AppEntry {
                     self.reject(display_name(raw, index, kind), format!("more than {MAX_TOOLS}"));
                 }
                 Ok(item) if names.insert(item.name.clone()) => taken.push(Arc::new(item)),
-                Ok(item) => self.reject(item.remote.to_string(), "one of that name came before".to_owned()),
+                Ok(item) => self.reject(item.remote.to_string(), "duplicate name".to_owned()),
                 Err(why) => self.reject(display_name(raw, index, kind), why),
             }
         }
@@ -206,7 +204,7 @@ impl AppEntry {
         }
     }
 
-    /// Takes a tool that nobody checked when it came. One whose schemas are known to be of no use could not be called.
+    /// Adds a tool that was not validated on publish. A tool whose schemas are known to be unusable is rejected.
     fn add_if_usable(&mut self, tool: Tool) {
         match tool.known_fault() {
             Some(problem) => self.reject(tool.name.local_name().to_owned(), unusable_reason(&problem)),
@@ -217,7 +215,7 @@ impl AppEntry {
     fn add_tool(&mut self, tool: Tool) {
         let removed = tool.definition.invisible_chars;
         if removed > 0 {
-            let reason = format!("{removed} invisible characters were taken out of its texts");
+            let reason = format!("{removed} invisible characters were removed from its texts");
             tracing::warn!(tool = %tool.name, removed, "invisible characters removed");
             self.warnings.push(UpstreamIssue { name: tool.name.local_name().to_owned(), reason });
         }
@@ -225,7 +223,7 @@ impl AppEntry {
     }
 
     fn reject(&mut self, name: String, reason: String) {
-        tracing::warn!(app = %self.head.package(), name, reason, "set aside");
+        tracing::warn!(package = %self.head.package(), name, reason, "definition set aside");
         self.set_aside.push(UpstreamIssue { name, reason });
     }
 }
@@ -235,8 +233,8 @@ pub(super) fn unusable_reason(problem: &Problem) -> String {
     format!("it cannot be called: {problem}")
 }
 
-/// Finds out which schemas of definitions that nobody checked when they came are of no use, on the pool. Where the pool has
-/// no room the definitions are shown, and the first call finds out.
+/// Precompiles, on the pool, the schemas of definitions that were not validated on publish. If the pool is busy the
+/// tools are shown, and the first call reports a bad schema.
 pub(super) async fn precheck_schemas(package: &PackageName, tools: &[Box<RawValue>]) {
     let tools: Vec<Box<RawValue>> = tools.iter().take(MAX_TOOLS).cloned().collect();
     let is_small = tools.iter().map(|raw| raw.get().len()).sum::<usize>() <= MAX_INLINE_LOAD_BYTES;
@@ -252,11 +250,11 @@ pub(super) async fn precheck_schemas(package: &PackageName, tools: &[Box<RawValu
     };
     let owner = WorkOwner::for_package(package);
     if let Err(error) = WorkPool::global().run_within(&owner, SET_TIMEOUT, judge).await {
-        tracing::warn!(app = %package, %error, "schemas not checked when loaded");
+        tracing::warn!(%package, %error, "schema precheck failed");
     }
 }
 
-/// The schemas of a definition that can be read, each with its place.
+/// The schemas of a definition, each with its path.
 fn schemas_in(raw: &RawValue) -> impl Iterator<Item = (&'static str, Value)> {
     let definition = ToolDefinition::parse(raw, "tool").ok();
     let output = definition.as_ref().and_then(ToolDefinition::output_schema);
@@ -290,7 +288,7 @@ fn read_item(app: &Arc<AppHead>, kind: McpListKind, raw: &RawValue) -> Result<Ca
     }
 }
 
-/// What something that cannot be used is called: its name where it has one that can be shown, else its place.
+/// The name to report for an unusable definition: its own name if valid, otherwise its index.
 fn display_name(raw: &RawValue, index: usize, kind: McpListKind) -> String {
     let fields: RawFields = serde_json::from_str(raw.get()).unwrap_or_default();
     let name = fields.parse_field::<String>("name").and_then(Result::ok);
@@ -302,12 +300,12 @@ fn join_problems(problems: &[Problem]) -> String {
     problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// The URI under which a package's page of a user interface is listed.
+/// The listed URI of a package's UI resource.
 pub(super) fn ui_uri(app: &AppHead, found: &str) -> Option<String> {
     app.has_resources.then(|| uri::map_uri(app.package(), found)).flatten()
 }
 
-/// Which tools of a set cannot have their alias, because another one had it first.
+/// Reports the tools of a set whose alias already belongs to another tool.
 pub fn alias_clashes(
     package: &PackageName,
     definitions: &[ToolDefinition],
@@ -324,7 +322,7 @@ pub fn alias_clashes(
     clashes.collect()
 }
 
-/// [`validate_tool_set`] on the pool: a set is as large as its sender likes.
+/// [`validate_tool_set`] on the pool, because the sender decides how large a set is.
 pub async fn validate_tool_set_on_pool(
     package: &PackageName,
     tools: &[Box<RawValue>],
@@ -337,7 +335,7 @@ pub async fn validate_tool_set_on_pool(
     checked.unwrap_or_else(|error| Err(vec![Problem::new("tools", format!("cannot be checked: {error}"))]))
 }
 
-/// Reads a set and compiles its schemas: every problem at once, or the definitions.
+/// Parses a tool set and compiles its schemas. Returns all problems at once, or the definitions.
 pub fn validate_tool_set(
     tools: &[Box<RawValue>],
     items: &AppItems,
@@ -384,7 +382,7 @@ mod tests {
         assert!(problems[0].message.contains("belongs to com.victim-b:pay"), "{problems:?}");
     }
 
-    /// What definitions take in memory: `cargo test -p toolyard-core --lib memory -- --ignored --nocapture`.
+    /// Measures the memory that definitions take: `cargo test -p toolyard-core --lib memory -- --ignored --nocapture`.
     #[test]
     #[ignore = "prints what it measured"]
     fn memory_of_definitions() {

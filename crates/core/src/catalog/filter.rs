@@ -1,8 +1,8 @@
-//! What of an upstream's lists is taken, and under which names: the operator's filters.
+//! The operator's filters: which entries of an upstream's lists are used.
 
 use toolyard_protocol::{upstream::UpstreamDetails, wildcard::matches_pattern};
 
-/// Why something is not taken.
+/// Why an entry is filtered out, if it is.
 pub(crate) fn exclusion_reason(details: &UpstreamDetails, name: &str) -> Option<&'static str> {
     let any = |patterns: &[String]| patterns.iter().any(|pattern| matches_pattern(pattern, name));
     if !details.include.is_empty() && !any(&details.include) {
@@ -11,8 +11,8 @@ pub(crate) fn exclusion_reason(details: &UpstreamDetails, name: &str) -> Option<
     any(&details.exclude).then_some("the operator excludes it")
 }
 
-/// Whether a resource may be read that no list names: templates, links and pages of user interfaces lead to many of
-/// them. Pages belong to tools, so tools that are included bring theirs.
+/// Whether a resource that is not listed may be read. Templates, links and UI pages refer to such resources. UI pages
+/// belong to tools, so they are readable if their tools are included.
 pub(crate) fn is_readable(details: &UpstreamDetails, uri: &str) -> bool {
     let any = |patterns: &[String]| patterns.iter().any(|pattern| matches_pattern(pattern, uri));
     let included = details.include.is_empty() || uri.starts_with("ui://") || any(&details.include);

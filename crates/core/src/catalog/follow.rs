@@ -1,4 +1,4 @@
-//! How the catalog follows changes: stale packages and views are dropped, and built again when they are asked for.
+//! How the catalog reacts to changes: stale packages and views are dropped and rebuilt on the next request.
 
 use std::sync::atomic::Ordering;
 
@@ -30,8 +30,8 @@ impl ChangeSubscriber for Catalog {
 }
 
 impl Catalog {
-    /// Drops packages that are stale. The epoch is raised before, so that what was loaded before the change is not kept; and
-    /// after, so that a view which was checked in between, and found current, is checked again.
+    /// Drops stale packages. The epoch is raised before the removal, so that an entry loaded before the change is not
+    /// cached, and again after it, so that a view which was checked in between is checked once more.
     fn drop_entries(&self, is_stale: impl Fn(&EntryKey) -> bool) {
         self.epoch.fetch_add(1, Ordering::AcqRel);
         self.apps.retain(|key, _| !is_stale(key));
@@ -41,7 +41,7 @@ impl Catalog {
     fn drop_view(&self, user: &UserId) {
         if let Some(slot) = self.users.get(user) {
             slot.generation.fetch_add(1, Ordering::AcqRel);
-            // Nobody may use it any more, and it is large: the user may just have left for good.
+            // The view is large and can never be used again; free it now because the user may not come back.
             slot.cached.store(None);
         }
     }

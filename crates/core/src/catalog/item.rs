@@ -1,4 +1,4 @@
-//! Prompts, resources and resource templates: what a package brings beside tools.
+//! Prompts, resources and resource templates: what a package offers besides tools.
 
 use std::sync::Arc;
 
@@ -47,20 +47,20 @@ impl McpListKind {
 /// One prompt, resource or template.
 #[derive(Debug)]
 pub struct CatalogItem {
-    /// As it is listed: an alias, or a mapped URI.
+    /// The listed name: an alias, or a mapped URI.
     pub name: Arc<str>,
     /// A prompt's canonical name.
     pub canonical: Option<ToolName>,
-    /// As its source knows it.
+    /// The name or URI that the source uses.
     pub remote: Arc<str>,
-    /// Whose it is.
+    /// The package it belongs to.
     pub app: Arc<AppHead>,
-    /// The definition as it is listed.
+    /// The listed definition.
     pub listed: Bytes,
 }
 
 impl CatalogItem {
-    /// Reads a prompt, or says why it cannot be used.
+    /// Parses a prompt, or returns why it cannot be used.
     pub(crate) fn parse_prompt(app: &Arc<AppHead>, raw: &RawValue) -> Result<Self, String> {
         let (mut fields, remote) = read_fields(raw, "name")?;
         let local: LocalName = remote.parse().map_err(|error| format!("{error}"))?;
@@ -73,12 +73,12 @@ impl CatalogItem {
         Ok(Self::new(app, alias.as_str(), Some(canonical), remote, &fields))
     }
 
-    /// Reads a resource, or says why it cannot be used.
+    /// Parses a resource, or returns why it cannot be used.
     pub(crate) fn parse_resource(app: &Arc<AppHead>, raw: &RawValue) -> Result<Self, String> {
         Self::parse_with_uri(app, raw, "uri")
     }
 
-    /// Reads a template, or says why it cannot be used.
+    /// Parses a template, or returns why it cannot be used.
     pub(crate) fn parse_template(app: &Arc<AppHead>, raw: &RawValue) -> Result<Self, String> {
         Self::parse_with_uri(app, raw, "uriTemplate")
     }
@@ -112,7 +112,7 @@ fn read_fields(raw: &RawValue, member: &str) -> Result<(RawFields, String), Stri
     let name = named(&fields).filter(|name| !name.is_empty());
     let name = name.ok_or_else(|| format!("`{member}`: expected a text"))?;
     if count_invisible(&name) > 0 {
-        // It could look like another one, and its source knows it by every character.
+        // Invisible characters can imitate another name, and removing them would change the name for the source.
         return Err(format!("`{member}` has invisible characters"));
     }
     let found = strip_invisible_json(raw);

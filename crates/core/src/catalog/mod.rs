@@ -1,15 +1,15 @@
 //! Who sees which tools.
 //!
-//! [`Catalog::view`] answers from a cache; a view is made anew when one of its apps, the user's installs or settings, or
-//! the device changed. How a stale view is noticed without a look at the store:
+//! [`Catalog::view`] returns a cached view. A view is rebuilt when one of its apps, the user's installs or settings, or
+//! the device changed. Stale views are detected without a store access:
 //! - each user has a slot with a generation, which every change of that user's view raises;
-//! - one epoch for all apps, which every change of an app raises; a view of an older epoch looks whether its own apps
-//!   changed, and is kept where they did not;
-//! - a plugin is a user's own, so it hangs on that user's generation alone;
-//! - one number for schemas that turned out to be of no use, whose tools are then hidden;
-//! - one number for everybody, which is raised when what all users have without installing it changes.
+//! - one epoch covers all apps, and every app change raises it; a view of an older epoch checks whether its own apps
+//!   changed, and stays valid if they did not;
+//! - a plugin belongs to one user, so it depends on that user's generation only;
+//! - one generation counts schemas that proved unusable; tools with such schemas are hidden;
+//! - one generation counts changes of the tools that all users share.
 //!
-//! Generation and epoch are read before loading, so a change during the load makes the result stale, never unnoticed.
+//! Generation and epoch are read before loading, so a change during the load always makes the result stale.
 
 mod app;
 mod filter;
@@ -35,6 +35,7 @@ use serde_json::value::RawValue;
 use tokio::time::{Duration, Instant};
 use toolyard_protocol::{
     PackageName, ToolName, UserId,
+    api::HiddenKind,
     app::AppDetails,
     device,
     items::AppItems,
@@ -64,24 +65,24 @@ use crate::{
     },
 };
 
-/// Most bytes of definitions that are read where they are asked for: some milliseconds.
+/// Largest definitions, in bytes, that are parsed inline: a few milliseconds of work.
 pub(crate) const MAX_INLINE_LOAD_BYTES: usize = 256 * 1024;
-/// A view that nobody asked for in this time is dropped.
+/// Views that are unused for this long are evicted.
 const VIEW_IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// What the catalog reads from.
+/// The ports that the catalog reads from.
 pub struct CatalogPorts {
-    /// Apps, their tools, who installed what, what is switched off, what upstreams offer.
+    /// Apps, tools, installs, switched-off tools and upstream offers.
     pub stores: Stores,
     /// Devices.
     pub presence: Arc<dyn UserPresence>,
-    /// The plugins of users, where the operator allows them.
+    /// Users' plugins, if the operator allows them.
     pub plugins: Option<Arc<dyn PluginProvider>>,
-    /// What everybody has without installing anything.
+    /// Tools that all users have without installing them.
     pub builtin: Option<BuiltinPackage>,
 }
 
-/// The tools of this program itself: they change with it, so no store knows them.
+/// The built-in tools of this server. They change with the binary, so they are not stored.
 #[derive(Debug, Clone)]
 pub struct BuiltinPackage {
     record: AppRecord,
@@ -89,7 +90,7 @@ pub struct BuiltinPackage {
 }
 
 impl BuiltinPackage {
-    /// These tools, under a reserved name.
+    /// Built-in tools under a reserved package name.
     pub fn new(package: PackageName, details: AppDetails, tools: Vec<Box<RawValue>>) -> Self {
         let set =
             StoredToolSet { items: AppItems::default(), hash: String::new(), by: package.to_string(), tools };
@@ -121,20 +122,20 @@ pub struct Catalog {
     started: Instant,
 }
 
-/// What outlives a revision of an app.
+/// The state of an app that outlives its revisions.
 #[derive(Default)]
 struct AppSlot {
     gauge: Arc<CallGauge>,
-    /// One load at a time: after a change everybody asks at once, and a large app is large in every copy.
+    /// One load at a time: after a change many requests arrive at once, and each copy of a large app is large.
     loading: tokio::sync::Mutex<()>,
 }
 
 struct UserSlot {
     generation: AtomicU64,
-    /// One build at a time; whoever waited finds it done.
+    /// One build at a time; requests that waited use its result.
     building: tokio::sync::Mutex<()>,
     gauge: Arc<CallGauge>,
-    /// Calls under way to each of the user's plugins; outlives the view, which is made anew often.
+    /// Calls in flight to each of the user's plugins. Outlives the view, which is rebuilt often.
     plugin_gauges: parking_lot::Mutex<HashMap<PackageName, Arc<CallGauge>>>,
     cached: ArcSwapOption<CachedView>,
 }
@@ -142,7 +143,7 @@ struct UserSlot {
 struct CachedView {
     generation: u64,
     shared_generation: u64,
-    /// Schemas that turned out to be of no use: tools with them are hidden.
+    /// The fault generation of the view: tools with schemas that proved unusable are hidden.
     faults: u64,
     epoch: AtomicU64,
     last_used: AtomicU64,
@@ -150,7 +151,7 @@ struct CachedView {
 }
 
 impl Catalog {
-    /// A catalog that follows the changes of these stores.
+    /// Creates a catalog that subscribes to the changes of these stores.
     pub fn new(ports: CatalogPorts, limits: ViewLimits) -> Arc<Self> {
         let catalog = Arc::new(Self {
             ports,
@@ -168,7 +169,7 @@ impl Catalog {
         catalog
     }
 
-    /// What the user can see, restricted to a scope.
+    /// The tools that the user can see, restricted to a scope.
     pub async fn view(&self, user: &UserId, scope: ViewScope) -> Result<CatalogView, StoreError> {
         let slot = self.user_slot(user);
         if let Some(view) = self.cached_view(&slot) {
@@ -180,12 +181,12 @@ impl Catalog {
         }
         let (generation, epoch) =
             (slot.generation.load(Ordering::Acquire), self.epoch.load(Ordering::Acquire));
-        let everybody = self.shared_generation.load(Ordering::Acquire);
+        let shared_generation = self.shared_generation.load(Ordering::Acquire);
         let faults = shared::fault_generation();
         let view = Arc::new(self.build_view(user, &slot).await?);
         let cached = CachedView {
             generation,
-            shared_generation: everybody,
+            shared_generation,
             faults,
             epoch: AtomicU64::new(epoch),
             last_used: AtomicU64::new(self.now_s()),
@@ -195,12 +196,12 @@ impl Catalog {
         Ok(CatalogView::new(view, scope))
     }
 
-    /// One package, from the cache or the store, as it is for everybody.
+    /// One package, from the cache or the store, as all users share it.
     pub async fn find_app(&self, package: &PackageName) -> Result<Option<Arc<AppEntry>>, StoreError> {
         self.find_entry(EntryKey { package: package.clone(), user: None }).await
     }
 
-    /// One package as it is for this user: an upstream may offer each user something else.
+    /// One package for this user: an upstream may have a separate offer for each user.
     pub async fn find_app_for(
         &self,
         package: &PackageName,
@@ -234,13 +235,13 @@ impl Catalog {
             None => self.ports.stores.apps.find_app(&key.package).await?,
         };
         let Some(record) = found else {
-            // Names that somebody only tried leave nothing behind.
+            // Unknown names must leave nothing behind.
             self.slots.remove(&key.package);
             return Ok(None);
         };
         let entry = Arc::new(self.load_entry(&key, record, slot.gauge.clone()).await?);
-        // Loaded while some app changed: good for this answer, too doubtful to keep. Looked at under the lock of the entry,
-        // so that a change either is seen here or removes what is put here.
+        // Some app changed during the load: use the entry for this request but do not cache it. The epoch is compared
+        // under the lock of the entry, so a change is either seen here or removes the inserted entry.
         let place = self.apps.entry(key);
         if self.epoch.load(Ordering::Acquire) == epoch {
             place.insert(entry.clone());
@@ -272,7 +273,7 @@ impl Catalog {
             SourceKind::Upstream => {
                 let mut stored = self.ports.stores.offers.last_offer(&key.package, key.user.as_ref()).await?;
                 if stored.is_none() && key.user.is_some() {
-                    // Not authorized yet: what it tells to strangers.
+                    // The user has not authorized the upstream yet: use its public offer.
                     stored = self.ports.stores.offers.last_offer(&key.package, None).await?;
                 }
                 let bytes = stored.as_ref().map_or(0, |stored| {
@@ -291,12 +292,12 @@ impl Catalog {
                 })
                 .await
             }
-            // No store of packages has them: they come with the view of their user.
+            // Plugins are not stored as packages; they are added to the view of their user.
             SourceKind::Plugin => Ok(AppEntry::from_app(record, revision, gauge, None)),
         }
     }
 
-    /// Drops views that nobody asked for lately. Called now and then, so that memory stays bounded.
+    /// Evicts idle views. Called periodically, so that memory stays bounded.
     pub fn evict_idle(&self) {
         let idle_before = self.now_s().saturating_sub(VIEW_IDLE_TIMEOUT.as_secs());
         self.users.retain(|_, slot| {
@@ -307,25 +308,25 @@ impl Catalog {
                 .is_some_and(|c| c.last_used.load(Ordering::Relaxed) >= idle_before);
             used || slot.gauge.in_flight() > 0
         });
-        // A package that no view and no call holds is loaded again when somebody asks for it. Without this, every user of an
-        // upstream that knows its users would leave their own copy of it behind.
+        // Packages that no view and no call uses are reloaded on demand. Without this, every user of an upstream with
+        // per-user offers would leave a copy behind.
         self.apps.retain(|_, entry| Arc::strong_count(entry) > 1);
         self.slots.retain(|_, slot| Arc::strong_count(slot) > 1 || Arc::strong_count(&slot.gauge) > 1);
         self.apps.shrink_to_fit();
         self.users.shrink_to_fit();
     }
 
-    /// How many packages are cached, those of single users included.
+    /// The number of cached packages, including those of single users.
     pub fn cached_apps(&self) -> usize {
         self.apps.len()
     }
 
-    /// How many views are cached.
+    /// The number of cached views.
     pub fn cached_views(&self) -> usize {
         self.users.len()
     }
 
-    /// Seconds since the start: what idleness is measured in.
+    /// Seconds since the start, to measure idle time.
     fn now_s(&self) -> u64 {
         self.started.elapsed().as_secs()
     }
@@ -369,7 +370,8 @@ impl Catalog {
     }
 
     async fn build_view(&self, user: &UserId, slot: &UserSlot) -> Result<UserView, StoreError> {
-        let capabilities = self.ports.presence.session_view(user).and_then(|session| session.capabilities);
+        let session = self.ports.presence.session_view(user).await;
+        let capabilities = session.and_then(|session| session.capabilities);
         let off: HashSet<ToolName> =
             self.ports.stores.settings.list_switched_off(user).await?.into_iter().collect();
         let mut view = ViewBuilder::new(user.clone(), slot.gauge.clone(), self.limits);
@@ -397,13 +399,13 @@ impl Catalog {
             let Some(app) = self.find_app_for(&package, user).await? else { continue };
             let requirements = &app.head.record.details.hardware_requirements;
             let missing = device::check_hardware(requirements, capabilities.as_deref());
-            let misfit =
-                missing.reason(capabilities.as_ref().map_or("the device", |c| c.model_name.as_str()));
-            let misfit = misfit.or_else(|| disabled_reason(&app));
+            let device_name = capabilities.as_ref().map_or("the device", |c| c.model_name.as_str());
+            let misfit = missing.reason(device_name).map(|reason| (HiddenKind::Hardware, reason));
+            let misfit = misfit.or_else(|| Some((HiddenKind::PackageDisabled, disabled_reason(&app)?)));
             view.depends_on(&app, misfit.is_none());
             prepare_faults(&app).await;
             for tool in &app.tools {
-                show_or_hide(&mut view, tool, misfit.as_deref(), &off);
+                show_or_hide(&mut view, tool, misfit.as_ref(), &off);
             }
             for lost in &app.set_aside {
                 if let Ok(name) = format!("{package}:{}", lost.name).parse() {
@@ -414,7 +416,7 @@ impl Catalog {
                 view.show_items(&app);
             }
         }
-        // Last, so that a plugin never takes an alias from anything else.
+        // Plugins come last, so that they never take an alias from another tool.
         if let Some(plugins) = &self.ports.plugins {
             let plugins = plugins.list_plugins(user).await?;
             for plugin in &plugins {
@@ -439,11 +441,11 @@ impl Catalog {
         for plugin in plugins {
             let gauge = gauges.entry(plugin.package.clone()).or_default().clone();
             let revision = self.revision.fetch_add(1, Ordering::Relaxed) + 1;
-            let hidden = plugin.hidden.clone();
+            let hidden = plugin.hidden.clone().map(|reason| (HiddenKind::PackageDisabled, reason));
             let app = Arc::new(AppEntry::from_plugin(plugin, revision, gauge, view.user().clone()));
             view.depends_on(&app, hidden.is_none());
             for tool in &app.tools {
-                show_or_hide(view, tool, hidden.as_deref(), off);
+                show_or_hide(view, tool, hidden.as_ref(), off);
             }
             for lost in &app.set_aside {
                 if let Ok(name) = format!("{}:{}", app.head.package(), lost.name).parse() {
@@ -454,7 +456,7 @@ impl Catalog {
     }
 }
 
-/// Looking for faults reads the definitions once. Where they are large that is done on the pool.
+/// Finding faults parses the definitions once. Large ones are parsed on the pool.
 async fn prepare_faults(app: &Arc<AppEntry>) {
     if shared::fault_generation() == 0 || app.tools.iter().all(|tool| tool.is_identified()) {
         return;
@@ -467,19 +469,19 @@ async fn prepare_faults(app: &Arc<AppEntry>) {
     let _ = WorkPool::global().run_within(&owner, SET_TIMEOUT, read).await;
 }
 
-/// Shows a tool, unless its whole package is hidden, its user does not want it, or it cannot be called.
+/// Shows a tool, unless its package is hidden, the user switched it off, or it cannot be called.
 fn show_or_hide(
     view: &mut ViewBuilder,
     tool: &Arc<Tool>,
-    package_hidden: Option<&str>,
+    package_hidden: Option<&(HiddenKind, String)>,
     off: &HashSet<ToolName>,
 ) {
-    if let Some(reason) = package_hidden {
-        view.hide_tool(tool, reason);
+    if let Some((kind, reason)) = package_hidden {
+        view.hide_tool(tool, *kind, reason);
     } else if off.contains(&tool.name) {
-        view.hide_tool(tool, "switched off by the user");
+        view.hide_tool(tool, HiddenKind::SwitchedOff, "switched off by the user");
     } else if let Some(problem) = tool.fault() {
-        view.hide_tool(tool, unusable_reason(&problem));
+        view.hide_tool(tool, HiddenKind::InvalidDefinition, unusable_reason(&problem));
     } else {
         view.show_tool(tool);
     }
@@ -489,7 +491,7 @@ fn total_size(definitions: &[Box<RawValue>]) -> usize {
     definitions.iter().map(|raw| raw.get().len()).sum()
 }
 
-/// Reads definitions of that size, on the pool where that takes long.
+/// Parses definitions of this size, on the pool if that takes long.
 async fn run_off_worker(
     package: &PackageName,
     bytes: usize,
@@ -503,12 +505,12 @@ async fn run_off_worker(
     read.map_err(|error| StoreError::Failed(format!("definitions of {bytes} bytes cannot be read: {error}")))
 }
 
-/// Why nothing of a package is shown, whatever the device.
+/// Why the whole package is hidden, independent of the device.
 fn disabled_reason(app: &AppEntry) -> Option<String> {
     let upstream = app.head.record.upstream().filter(|upstream| upstream.disabled)?;
     let name = match upstream.details.name.as_str() {
         "" => upstream_id(app.head.package()),
         name => name,
     };
-    Some(format!("the upstream {name} is not in the server's configuration any more"))
+    Some(format!("the upstream {name} is no longer in the server's configuration"))
 }

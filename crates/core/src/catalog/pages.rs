@@ -1,4 +1,4 @@
-//! Lists of the MCP door, page by page. A page is the bytes of a whole result, prepared once for each view.
+//! MCP lists, page by page. A page is the serialized result, built once for each view.
 
 use std::{
     hash::{DefaultHasher, Hasher as _},
@@ -11,28 +11,28 @@ use toolyard_protocol::raw::to_raw;
 
 use super::item::McpListKind;
 
-/// How long a client may keep a page without asking again, in milliseconds. Changes are told earlier.
+/// How long a client may cache a page, in milliseconds. Changes are notified earlier.
 pub const LIST_TTL_MS: u64 = 60_000;
-/// Longest cursor that is read.
+/// Longest accepted cursor.
 const MAX_CURSOR_CHARS: usize = 4_096;
 
-/// A cursor that is none of ours.
+/// A cursor that this list did not issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a cursor of this list; begin again without one")]
+#[error("not a cursor of this list; start again without a cursor")]
 pub struct BadCursor;
 
-/// The prepared pages of one list.
+/// The cached pages of one list.
 #[derive(Debug, Default)]
 pub(crate) struct ListPages {
     pages: OnceLock<Vec<OnceLock<Bytes>>>,
     fingerprint: OnceLock<u64>,
 }
 
-/// One thing of a list: its name and its bytes.
+/// An entry of a list: its name and its serialized definition.
 pub(crate) type ListedItem<'a> = (&'a str, &'a Bytes);
 
 impl ListPages {
-    /// The page that begins at `start`, prepared where it is one of the regular ones.
+    /// The page that begins at `start`, cached if `start` is a page boundary.
     pub(crate) fn get_or_build(
         &self,
         kind: McpListKind,
@@ -52,12 +52,12 @@ impl ListPages {
         }
     }
 
-    /// The first page, where it is prepared: what nearly everybody asks for.
+    /// The first page if it is cached; nearly all requests are for it.
     pub(crate) fn first_page(&self) -> Option<Bytes> {
         self.pages.get()?.first()?.get().cloned()
     }
 
-    /// Another number whenever the list is another.
+    /// Changes whenever the list changes.
     pub(crate) fn fingerprint<'a>(&self, all: impl Iterator<Item = ListedItem<'a>>) -> u64 {
         *self.fingerprint.get_or_init(|| list_fingerprint(all))
     }
@@ -72,7 +72,7 @@ pub(crate) fn list_fingerprint<'a>(all: impl Iterator<Item = ListedItem<'a>>) ->
     hasher.finish()
 }
 
-/// The whole result of one page, for clients of both eras.
+/// The serialized result of one page, for all protocol revisions.
 pub(crate) fn build_page(kind: McpListKind, all: &[ListedItem<'_>], start: usize, size: usize) -> Bytes {
     let end = start.saturating_add(size).min(all.len());
     let items = all.get(start..end).unwrap_or_default();
@@ -95,13 +95,13 @@ pub(crate) fn build_page(kind: McpListKind, all: &[ListedItem<'_>], start: usize
     body.into()
 }
 
-/// Where the next page begins: after this name, or, where it is gone, at this place. So a list may change while
-/// somebody pages through it.
+/// Encodes where the next page begins: after this name, or at this index if the name is gone. So a list may change
+/// while a client pages through it.
 fn encode_cursor(place: usize, name: &str) -> String {
     URL_SAFE_NO_PAD.encode(format!("{place}:{name}"))
 }
 
-/// The place that a cursor means in the list as it is now.
+/// The index that a cursor refers to in the current list.
 pub(crate) fn decode_cursor(cursor: &str, all: &[ListedItem<'_>]) -> Result<usize, BadCursor> {
     if cursor.len() > MAX_CURSOR_CHARS {
         return Err(BadCursor);
@@ -154,13 +154,13 @@ mod tests {
         assert_eq!(place(&after_b, &["a", "b", "c"]), Ok(2));
         assert_eq!(place(&after_b, &["x", "a", "b", "c"]), Ok(3));
         assert_eq!(place(&after_b, &["b", "c"]), Ok(1));
-        // Gone: whoever stands at its place now was not told of.
+        // The entry is gone: the one that took its index was not listed yet.
         assert_eq!(place(&after_b, &["a", "c"]), Ok(1));
         assert_eq!(place(&after_b, &[]), Ok(0));
     }
 
     #[test]
-    fn what_is_no_cursor_is_refused() {
+    fn invalid_cursors_are_refused() {
         let long = "a".repeat(MAX_CURSOR_CHARS + 1);
         for bad in ["", "%", "YQ", &URL_SAFE_NO_PAD.encode("x:y"), &long] {
             assert_eq!(place(bad, &["a"]), Err(BadCursor), "{bad}");

@@ -1,12 +1,12 @@
-//! Whether a URI is one that a URI template (RFC 6570) can have made. Somewhat generous: it decides whom to ask, and
-//! whoever is asked knows its own resources.
+//! Whether a URI matches a URI template (RFC 6570). The match is generous: it only selects the package to ask, and the
+//! package knows its own resources.
 
-/// Longest URI that is compared, in bytes.
+/// Longest URI that is matched, in bytes.
 const MAX_URI_BYTES: usize = 2_048;
 /// Most parts of a template.
 const MAX_PARTS: usize = 64;
 
-/// How much comparing one request may cost, over all templates: templates are other people's text.
+/// The matching work that one request may cause over all templates, because templates are untrusted.
 #[derive(Debug)]
 pub(super) struct MatchBudget(usize);
 
@@ -27,22 +27,22 @@ impl MatchBudget {
 /// A part of a template.
 #[derive(Debug, PartialEq, Eq)]
 enum TemplatePart<'a> {
-    /// This text.
+    /// A fixed text.
     Literal(&'a str),
-    /// `{name}`: something, up to the next delimiter.
+    /// `{name}`: a value, up to the next delimiter.
     Value,
     /// `{+name}`: anything.
     Anything,
-    /// `{/name}`, `{?name}` and the like: nothing, or this character and anything.
+    /// `{/name}`, `{?name}` and similar: nothing, or this character followed by anything.
     Optional(u8),
 }
 
-/// Whether the template can have made the URI. False also where finding out would cost too much.
+/// Whether the template matches the URI. Also false if matching would exceed the budget.
 pub(super) fn matches_template(template: &str, uri: &str, budget: &mut MatchBudget) -> bool {
     if uri.len() > MAX_URI_BYTES {
         return false;
     }
-    // Most templates differ in their first characters, and need not be read for it.
+    // Most templates differ in their literal prefix, which is cheap to compare.
     let start = template.split('{').next().unwrap_or_default();
     if !uri.starts_with(start) {
         budget.spend(1);
@@ -53,7 +53,7 @@ pub(super) fn matches_template(template: &str, uri: &str, budget: &mut MatchBudg
         return false;
     }
     let uri = uri.as_bytes();
-    // Where the parts so far can end.
+    // Positions where the parts so far can end.
     let mut ends = vec![false; uri.len() + 1];
     ends[0] = true;
     for part in &parts {
@@ -63,7 +63,7 @@ pub(super) fn matches_template(template: &str, uri: &str, budget: &mut MatchBudg
 }
 
 impl TemplatePart<'_> {
-    /// Where this part can end, given where it can begin.
+    /// Positions where this part can end, given where it can begin.
     fn reachable_ends(&self, uri: &[u8], begins: &[bool]) -> Vec<bool> {
         let mut ends = vec![false; begins.len()];
         match self {
@@ -100,7 +100,7 @@ impl TemplatePart<'_> {
     }
 }
 
-/// The parts of a template; none where it has too many, or is none.
+/// The parts of a template; None if it is malformed or has too many.
 fn parse_parts(template: &str) -> Option<Vec<TemplatePart<'_>>> {
     let (mut parts, mut rest) = (Vec::new(), template);
     while let Some((before, after)) = rest.split_once('{') {
@@ -111,7 +111,7 @@ fn parse_parts(template: &str) -> Option<Vec<TemplatePart<'_>>> {
         parts.push(match expression.bytes().next()? {
             b'+' => TemplatePart::Anything,
             first @ (b'/' | b'?' | b'#' | b'&' | b'.' | b';') => TemplatePart::Optional(first),
-            // `{a,b}` is written with a comma between, which a value may have; `{a*}` may be a list.
+            // `{a,b}` expands with a comma, which a value may contain; `{a*}` may expand to a list.
             _ => TemplatePart::Value,
         });
         rest = after;
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn comparing_has_a_bound() {
+    fn matching_is_bounded() {
         let hostile = "{+a}x".repeat(MAX_PARTS / 2 - 1);
         let uri = "x".repeat(MAX_URI_BYTES);
         assert!(fits(&hostile, &uri));

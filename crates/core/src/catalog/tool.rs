@@ -1,4 +1,4 @@
-//! A tool as the platform knows it: definition, compiled schemas, which app and which source. Not an executable.
+//! A tool as the platform knows it: definition, compiled schemas, app and source. It cannot run by itself.
 
 use std::{
     sync::{
@@ -30,23 +30,23 @@ use crate::{
     },
 };
 
-/// How many things are under way, with a cap.
+/// Counts calls in flight, up to a limit.
 #[derive(Debug, Default)]
 pub struct CallGauge(AtomicUsize);
 
-/// One thing under way; gone when dropped.
+/// A counted call; released on drop.
 #[derive(Debug)]
 pub struct CallPermit(Arc<CallGauge>);
 
 impl CallGauge {
-    /// Takes a place, if there is one below `cap`.
+    /// Acquires a permit if fewer than `cap` are in use.
     pub fn try_acquire(self: &Arc<Self>, cap: usize) -> Option<CallPermit> {
         let place = |now: usize| (now < cap).then_some(now + 1);
         self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, place).ok()?;
         Some(CallPermit(self.clone()))
     }
 
-    /// How many are under way.
+    /// The number of calls in flight.
     pub fn in_flight(&self) -> usize {
         self.0.load(Ordering::Acquire)
     }
@@ -58,16 +58,16 @@ impl Drop for CallPermit {
     }
 }
 
-/// What all tools of an app share.
+/// The part that all tools of an app share.
 #[derive(Debug)]
 pub struct AppHead {
     /// The app as it is stored.
     pub record: AppRecord,
-    /// Another number whenever the app or its tools changed; caches hang on it.
+    /// Changes whenever the app or its tools change; caches use it as their key.
     pub revision: u64,
-    /// Calls under way to this package.
+    /// Calls in flight to this package.
     pub gauge: Arc<CallGauge>,
-    /// Whether it can be asked for resources: then the URIs that it names are its own.
+    /// Whether it serves resources. If so, the URIs in its definitions are its own.
     pub has_resources: bool,
 }
 
@@ -85,23 +85,23 @@ pub struct Tool {
     pub name: ToolName,
     /// As models and MCP clients see it.
     pub alias: ToolAlias,
-    /// What it says of itself.
+    /// The definition as its app describes it.
     pub definition: ToolDefinition,
     /// Its app.
     pub app: Arc<AppHead>,
     /// Where it runs.
     pub source: SourceKind,
-    /// Its name as its source knows it.
+    /// The name that its source uses.
     pub remote: Arc<str>,
-    /// The definition under its canonical name, as listings send it.
+    /// The definition under its canonical name, as listings contain it.
     pub listed: Bytes,
     for_mcp: OnceLock<Bytes>,
     mirrored: OnceLock<Vec<MirroredParameter>>,
     input: OnceLock<Result<Arc<CompiledSchema>, Problem>>,
     output: OnceLock<Result<Arc<CompiledSchema>, Problem>>,
-    /// Of both schemas, made when first needed.
+    /// Digests of both schemas, computed on first use.
     digests: OnceLock<Vec<SchemaDigest>>,
-    /// What somebody else makes of this tool.
+    /// A value that another component derived from this tool.
     memo: MemoCell,
 }
 
@@ -111,7 +111,7 @@ impl Tool {
         Self::with_remote_name(app, definition, &remote)
     }
 
-    /// A tool that its source knows by another name.
+    /// A tool that its source knows under another name.
     pub(crate) fn with_remote_name(app: &Arc<AppHead>, definition: ToolDefinition, remote: &str) -> Self {
         let name = ToolName::new(app.package(), &definition.name);
         let listed = to_bytes(definition.listed_as(&name));
@@ -132,37 +132,37 @@ impl Tool {
         }
     }
 
-    /// The definition as MCP clients see it: under its alias.
+    /// The definition under its alias, as MCP clients see it.
     pub fn for_mcp(&self) -> &Bytes {
         self.for_mcp.get_or_init(|| {
             to_bytes(self.definition.listed_for_mcp(&self.name, |uri| ui_uri(&self.app, uri)))
         })
     }
 
-    /// Something that one party makes of this tool, made once and shared by all views that show it.
+    /// A value that a caller derives from this tool: computed once and shared by all views that show the tool.
     pub fn memoize<T: Send + Sync + 'static>(&self, make: impl Fn(&Self) -> T) -> Arc<T> {
         self.memo.get_or_make(|| make(self))
     }
 
-    /// The parameters that travel in headers as well. Void annotations were refused when the tool came.
+    /// The parameters that are also sent as headers. Invalid annotations were refused on publish.
     pub fn mirrored_parameters(&self) -> &[MirroredParameter] {
         self.mirrored.get_or_init(|| {
             mirrored::mirrored_parameters(&self.definition.input_schema()).unwrap_or_default()
         })
     }
 
-    /// Why it cannot be called, if a call or a check of it found out.
+    /// Why it cannot be called, if a call or a check reported a fault.
     pub(crate) fn fault(&self) -> Option<Problem> {
-        // Nothing to look for, which is nearly always so.
+        // Usually there are no faults at all.
         if shared::fault_generation() == 0 { None } else { self.known_fault() }
     }
 
-    /// Whether its schemas were read to look them up.
+    /// Whether the digests of its schemas are known.
     pub(crate) fn is_identified(&self) -> bool {
         self.digests.get().is_some()
     }
 
-    /// Why one of its schemas is known to be of no use, so that it cannot be called.
+    /// Why one of its schemas is known to be unusable.
     pub(crate) fn known_fault(&self) -> Option<Problem> {
         let digests = self.digests.get_or_init(|| {
             let schemas = [Some(self.definition.input_schema()), self.definition.output_schema()];
@@ -171,7 +171,7 @@ impl Tool {
         digests.iter().find_map(|digest| shared::known_verdict(digest)?.err())
     }
 
-    /// Checks the arguments of a call. `limit` bounds the time of a check on the pool.
+    /// Validates the arguments of a call. `limit` bounds a validation that runs on the pool.
     pub async fn validate_arguments(
         &self,
         arguments: Option<&RawValue>,
@@ -212,7 +212,7 @@ impl Tool {
         })
     }
 
-    /// Checks what came back against the output schema, where there is one.
+    /// Validates the result against the output schema, if there is one.
     pub async fn check_output(&self, reply: CallReply, limit: Duration) -> Result<CallReply, ToolError> {
         let CallReply::Done(result) = &reply else { return Ok(reply) };
         if !self.definition.has_output_schema {
@@ -246,7 +246,7 @@ impl Tool {
         }
     }
 
-    /// One of the schemas. Compiled when it is first needed, on the pool where that could take long.
+    /// One of the schemas, compiled on first use, on the pool if that could take long.
     async fn compiled_schema<'a>(
         &'a self,
         place: &'a OnceLock<Result<Arc<CompiledSchema>, Problem>>,
@@ -269,7 +269,7 @@ impl Tool {
         compiled.as_ref().map_err(|problem| self.broken_schema_error(problem))
     }
 
-    /// Its checks count for its package.
+    /// Validation work is accounted to the package.
     fn work_owner(&self) -> WorkOwner {
         WorkOwner::for_package(self.app.package())
     }
@@ -302,10 +302,10 @@ impl Tool {
         ToolError::new(ErrorCode::InvalidResponse, text)
     }
 
-    /// Schemas are compiled when tools are registered, so this is a definition that got past an older check.
+    /// Schemas are compiled on publish, so this definition got past an older check.
     fn broken_schema_error(&self, problem: &Problem) -> ToolError {
         let text =
-            format!("The definition of {} has a broken schema; its developer has to mend it.", self.name);
+            format!("The definition of {} has a broken schema; its developer has to fix it.", self.name);
         ToolError::new(ErrorCode::AppNotAvailable, text).with_cause(problem)
     }
 
@@ -319,7 +319,7 @@ impl Tool {
     }
 }
 
-/// Tools with this schema are not listed any more.
+/// Hides all tools with this schema.
 fn report_overrun(schema: &CompiledSchema, path: &str) {
     if let Some(digest) = schema.digest() {
         shared::report_fault(digest, Problem::new(path, "checks against it take too long; simplify it"));
@@ -334,7 +334,7 @@ fn join_problems(problems: &[Problem]) -> String {
     problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// How large a result is, for the ledger.
+/// The size of a result, for the ledger.
 pub(crate) fn result_size(result: &ToolResult) -> u64 {
     result.mcp.raw().get().len() as u64
 }

@@ -9,7 +9,10 @@ use std::{
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use toolyard_protocol::{
-    ErrorCode, PackageName, ToolAlias, ToolName, ToolRef, UserId, api::HiddenTool, mcp::uri, raw::to_raw,
+    ErrorCode, PackageName, ToolAlias, ToolName, ToolRef, UserId,
+    api::{HiddenKind, HiddenTool},
+    mcp::uri,
+    raw::to_raw,
     tool::Category,
 };
 
@@ -23,12 +26,12 @@ use super::{
 };
 use crate::error::ToolError;
 
-/// A listing as it goes over the wire, prepared once.
+/// A serialized listing, built once.
 #[derive(Debug, Clone)]
 pub struct ToolListing {
     /// The JSON body.
     pub body: Bytes,
-    /// A strong entity tag of it, quoted.
+    /// Its strong entity tag, quoted.
     pub etag: Arc<str>,
 }
 
@@ -39,12 +42,12 @@ impl ToolListing {
     }
 }
 
-/// Everything that one user can see, whoever asks for that user. Shared and immutable.
+/// Everything that one user can see, for every caller. Shared and immutable.
 #[derive(Debug)]
 pub(crate) struct UserView {
     pub(crate) user: UserId,
     pub(crate) apps: Vec<Arc<AppEntry>>,
-    /// Which of them are not hidden as a whole.
+    /// For each app, whether it is visible.
     shown: Vec<bool>,
     pub(crate) gauge: Arc<CallGauge>,
     tools: Vec<Arc<Tool>>,
@@ -53,20 +56,20 @@ pub(crate) struct UserView {
     items: [Vec<Arc<CatalogItem>>; ITEM_KINDS],
     hidden: Vec<HiddenTool>,
     page_size: usize,
-    /// One listing a category, and one of all.
+    /// One listing for each category, and one of all tools.
     listings: [OnceLock<ToolListing>; Category::ALL.len() + 1],
-    /// The lists of the MCP door.
+    /// The MCP lists.
     pages: [ListPages; McpListKind::ALL.len()],
-    /// What somebody else makes of this view.
+    /// A value that another component derived from this view.
     memo: MemoCell,
 }
 
-/// A place for one value of any type.
+/// A cell for one value of any type.
 #[derive(Default)]
 pub(super) struct MemoCell(OnceLock<Arc<dyn Any + Send + Sync>>);
 
 impl MemoCell {
-    /// The value, made where there is none. Made for the asker alone where there is one of another type.
+    /// Returns the value, or computes it. If the cell holds a value of another type, the result is not cached.
     pub(super) fn get_or_make<T: Send + Sync + 'static>(&self, make: impl Fn() -> T) -> Arc<T> {
         let made = self.0.get_or_init(|| Arc::new(make())).clone();
         made.downcast().unwrap_or_else(|_other| Arc::new(make()))
@@ -75,14 +78,14 @@ impl MemoCell {
 
 impl std::fmt::Debug for MemoCell {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if self.0.get().is_some() { "made" } else { "not made" })
+        f.write_str(if self.0.get().is_some() { "set" } else { "empty" })
     }
 }
 
 /// Prompts, resources, templates.
 const ITEM_KINDS: usize = McpListKind::ALL.len() - 1;
 
-/// Where a kind of item stands; tools have a place of their own.
+/// The index of an item list; tools have their own list.
 fn item_index(kind: McpListKind) -> Option<usize> {
     match kind {
         McpListKind::Tools => None,
@@ -92,23 +95,23 @@ fn item_index(kind: McpListKind) -> Option<usize> {
     }
 }
 
-/// Collects a view, tool by tool, in the order in which they will be listed.
+/// Builds a view, tool by tool, in listing order.
 pub(crate) struct ViewBuilder {
     view: UserView,
     limits: ViewLimits,
-    /// Of all definitions that are shown.
+    /// Total size of all visible definitions.
     bytes: usize,
     item_names: HashSet<Arc<str>>,
 }
 
-/// Bounds of a view.
+/// Limits of a view.
 #[derive(Debug, Clone, Copy)]
 pub struct ViewLimits {
-    /// Things in one page of a list of the MCP door.
+    /// Entries in one page of an MCP list.
     pub page_size: usize,
-    /// Most tools, and as many prompts, resources and templates each.
+    /// Most tools; the same limit applies to prompts, resources and templates.
     pub tools: usize,
-    /// Most bytes of all their definitions together.
+    /// Total size of all definitions, in bytes.
     pub bytes: usize,
 }
 
@@ -138,34 +141,41 @@ impl ViewBuilder {
         Self { view, limits, bytes: 0, item_names: HashSet::new() }
     }
 
-    /// Whose view it is.
+    /// The user whose view it is.
     pub(crate) fn user(&self) -> &UserId {
         &self.view.user
     }
 
-    /// The view depends on this app, shown or not.
+    /// Adds an app that the view depends on, visible or not.
     pub(crate) fn depends_on(&mut self, app: &Arc<AppEntry>, shown: bool) {
         self.view.apps.push(app.clone());
         self.view.shown.push(shown);
     }
 
-    /// Hides a tool, and says which one it is: people switch it on again by its title.
-    pub(crate) fn hide_tool(&mut self, tool: &Tool, reason: impl Into<String>) {
+    /// Hides a tool. Its title stays visible, so that the user can find it and switch it on again.
+    pub(crate) fn hide_tool(&mut self, tool: &Tool, kind: HiddenKind, reason: impl Into<String>) {
         self.view.hidden.push(HiddenTool {
             name: tool.name.clone(),
             title: tool.definition.title.clone(),
             description: Some(tool.definition.description.clone()),
+            kind,
             reason: reason.into(),
         });
     }
 
-    /// Names something that is no tool, because its definition cannot be used.
+    /// Reports a definition that cannot be used.
     pub(crate) fn set_aside(&mut self, name: &ToolName, reason: impl Into<String>) {
         let (name, reason) = (name.clone(), reason.into());
-        self.view.hidden.push(HiddenTool { name, title: None, description: None, reason });
+        self.view.hidden.push(HiddenTool {
+            name,
+            title: None,
+            description: None,
+            kind: HiddenKind::InvalidDefinition,
+            reason,
+        });
     }
 
-    /// Shows the prompts, resources and templates of a package: those that are not too many, and whose name is not taken.
+    /// Shows the prompts, resources and templates of a package, within the limits and if their names are free.
     pub(crate) fn show_items(&mut self, app: &AppEntry) {
         for (place, items) in [&app.prompts, &app.resources, &app.templates].into_iter().enumerate() {
             for item in items {
@@ -178,23 +188,23 @@ impl ViewBuilder {
                     None => "its name is taken".to_owned(),
                     Some(why) => why,
                 };
-                tracing::warn!(user = %self.view.user, app = %app.head.package(), name = %item.name, why, "hidden");
+                tracing::warn!(user = %self.view.user, package = %app.head.package(), name = %item.name, reason = why, "item hidden");
             }
         }
     }
 
-    /// Shows a tool, unless an earlier one has its alias (what is advertised under a name is what runs under it) or there is
-    /// no room for it. Tools come in a fixed order, so the same ones are shown each time.
+    /// Shows a tool, unless an earlier tool has its alias or the view is full. What is advertised under a name must be
+    /// what runs under it. Tools are added in a fixed order, so the selection is stable.
     pub(crate) fn show_tool(&mut self, tool: &Arc<Tool>) {
         if let Some(&earlier) = self.view.by_alias.get(&tool.alias) {
             let reason = format!(
                 "its alias {} belongs to {}, installed earlier",
                 tool.alias, self.view.tools[earlier].name
             );
-            return self.hide_tool(tool, reason);
+            return self.hide_tool(tool, HiddenKind::AliasTaken, reason);
         }
         if let Some(why) = self.limit_reason(self.view.tools.len(), tool.listed.len()) {
-            return self.hide_tool(tool, why);
+            return self.hide_tool(tool, HiddenKind::ViewFull, why);
         }
         self.bytes += tool.listed.len();
         self.view.by_name.insert(tool.name.clone(), self.view.tools.len());
@@ -202,7 +212,7 @@ impl ViewBuilder {
         self.view.tools.push(tool.clone());
     }
 
-    /// Why one more definition is too much, if so.
+    /// Why the view cannot take another definition, if so.
     fn limit_reason(&self, shown: usize, bytes: usize) -> Option<String> {
         let limits = &self.limits;
         if shown >= limits.tools {
@@ -218,12 +228,12 @@ impl ViewBuilder {
     }
 }
 
-/// Which part of a user's tools a caller sees.
+/// The part of a user's tools that a caller sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ViewScope {
     /// All of them.
     Everything,
-    /// Those of one app: what an app without the assistant grant sees.
+    /// The tools of one app: for apps without the assistant grant.
     Package(PackageName),
 }
 
@@ -232,7 +242,7 @@ pub enum ViewScope {
 pub struct CatalogView {
     pub(crate) all: Arc<UserView>,
     scope: ViewScope,
-    /// Which of the tools, where the caller wants some only.
+    /// The tools the view is restricted to, if any.
     chosen: Option<Arc<HashSet<ToolName>>>,
 }
 
@@ -241,27 +251,27 @@ impl CatalogView {
         Self { all, scope, chosen: None }
     }
 
-    /// The same view with no other tools than these. For whoever looks through it, the others do not exist.
+    /// The same view restricted to these tools. Other tools do not exist for its caller.
     pub fn restrict_to(&self, tools: HashSet<ToolName>) -> Self {
         Self { chosen: Some(Arc::new(tools)), ..self.clone() }
     }
 
-    /// The view before tools were chosen from it.
+    /// The view before [`CatalogView::restrict_to`].
     pub fn without_restriction(&self) -> Self {
         Self { chosen: None, ..self.clone() }
     }
 
-    /// Whether this is all that the user can see, for which some things are prepared.
+    /// Whether this is the user's whole view, for which results are cached.
     fn is_everything(&self) -> bool {
         self.scope == ViewScope::Everything && self.chosen.is_none()
     }
 
-    /// Whose view it is.
+    /// The user whose view it is.
     pub fn user(&self) -> &UserId {
         &self.all.user
     }
 
-    /// The tool with that name. Hidden, foreign and missing are the same.
+    /// The tool with that name. Hidden, foreign and missing tools all give the same error.
     pub fn find_tool(&self, name: &ToolRef) -> Result<&Arc<Tool>, ToolError> {
         let index = match name {
             ToolRef::Canonical(name) => self.all.by_name.get(name),
@@ -273,7 +283,7 @@ impl CatalogView {
         })
     }
 
-    /// Bytes of all definitions of tools of this user.
+    /// Total size of the user's tool definitions, in bytes.
     pub fn definition_bytes(&self) -> usize {
         self.all.tools.iter().map(|tool| tool.listed.len()).sum()
     }
@@ -283,8 +293,8 @@ impl CatalogView {
         self.all.tools.iter().filter(|tool| self.can_see(&tool.name))
     }
 
-    /// Something that one party makes of this view, made once and gone with it: another form of the list, an index to
-    /// search it. For a part of the view it is made each time.
+    /// A value that a caller derives from this view, such as a search index: computed once and dropped with the view.
+    /// For a restricted view it is computed each time.
     pub fn memoize<T: Send + Sync + 'static>(&self, make: impl Fn(&Self) -> T) -> Arc<T> {
         match self.is_everything() {
             true => self.all.memo.get_or_make(|| make(self)),
@@ -310,7 +320,7 @@ impl CatalogView {
         }
     }
 
-    /// The body of a listing with the hidden tools: `{"tools":[…],"hidden":[…]}`. Rare, so made each time.
+    /// The body of a listing with the hidden tools: `{"tools":[…],"hidden":[…]}`. Rarely used, so not cached.
     pub fn listing_with_hidden(&self, category: Option<Category>) -> ToolListing {
         let tools = self.tools().filter(|tool| category.is_none_or(|c| tool.definition.category() == c));
         let mut body = tools_json(tools);
@@ -319,7 +329,7 @@ impl CatalogView {
         ToolListing::new(close_object(body))
     }
 
-    /// The result of one page of a list of the MCP door.
+    /// The result of one page of an MCP list.
     pub fn list_page(&self, kind: McpListKind, cursor: Option<&str>) -> Result<Bytes, BadCursor> {
         let (size, prepared) = (self.all.page_size, &self.all.pages[kind as usize]);
         if let (None, true, Some(first)) = (cursor, self.is_everything(), prepared.first_page()) {
@@ -333,7 +343,7 @@ impl CatalogView {
         })
     }
 
-    /// Another number whenever the list is another.
+    /// Changes whenever the list changes.
     pub fn list_fingerprint(&self, kind: McpListKind) -> u64 {
         match self.is_everything() {
             true => self.all.pages[kind as usize].fingerprint(self.listed_items(kind)),
@@ -349,13 +359,13 @@ impl CatalogView {
         self.items(McpListKind::Prompts).find(named)
     }
 
-    /// Whose resource a URI means, and how its source calls it. The mapped form names the package; the source's own form
-    /// is taken where one package alone lists it, or lists a template that makes it.
+    /// The package that owns a URI, and the source's own URI. A mapped URI names its package. A source's own URI is
+    /// accepted if exactly one package lists it, or lists a template that matches it.
     pub fn find_resource(&self, wanted: &str) -> Option<(&Arc<AppEntry>, String)> {
         if let Some((package, remote)) = uri::unmap_uri(wanted)
             && let Some(app) = self.packages().find(|app| *app.head.package() == package)
         {
-            // What the operator leaves out is not there, whoever knows its name.
+            // What the operator excludes cannot be read, even by its exact URI.
             let taken = app.head.record.upstream().is_none_or(|up| filter::is_readable(&up.details, &remote));
             return taken.then_some((app, remote));
         }
@@ -382,7 +392,7 @@ impl CatalogView {
         taken.then(|| (app, wanted.to_owned()))
     }
 
-    /// The packages that are seen, the earliest install first. One whose tools are all hidden is not.
+    /// The visible packages, the earliest install first.
     pub fn packages(&self) -> impl Iterator<Item = &Arc<AppEntry>> {
         let shown = self.all.apps.iter().zip(&self.all.shown).filter(|(_, shown)| **shown);
         shown.map(|(app, _)| app).filter(|app| self.can_see_package(app.head.package()))
@@ -402,7 +412,7 @@ impl CatalogView {
         tools.chain(items.into_iter().flatten().map(|item| (&*item.name, &item.listed)))
     }
 
-    /// Whether a tool of this user is seen through this view.
+    /// Whether a tool of this user is visible in this view.
     pub fn can_see(&self, tool: &ToolName) -> bool {
         self.can_see_package(tool.package())
             && self.chosen.as_ref().is_none_or(|chosen| chosen.contains(tool))
@@ -416,7 +426,7 @@ impl CatalogView {
     }
 }
 
-/// Who has something.
+/// The packages that own a resource.
 enum ResourceOwner<'a> {
     None,
     One(&'a PackageName),

@@ -1,4 +1,4 @@
-//! What travels with a call: built at the door, passed by reference, asked by everybody below.
+//! The context of a call: built at the door, then passed by reference.
 
 use std::{
     fmt,
@@ -25,11 +25,11 @@ use crate::{
 pub enum Door {
     /// `POST /api/tools/execute`
     Rest,
-    /// The endpoint of the first generation.
+    /// The legacy endpoint.
     Legacy,
     /// MCP, over HTTP, WebSocket or stdio.
     Mcp,
-    /// The turn of a chat.
+    /// A tool call of a chat turn.
     Chat,
 }
 
@@ -37,7 +37,7 @@ impl Door {
     /// Every door.
     pub const ALL: [Self; 4] = [Self::Rest, Self::Legacy, Self::Mcp, Self::Chat];
 
-    /// As the ledger writes it.
+    /// The name in the ledger.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Rest => "rest",
@@ -48,24 +48,24 @@ impl Door {
     }
 }
 
-/// Who makes the call, for the user.
+/// Who makes the call on behalf of the user.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Caller {
     /// The user, or a client that holds the user's token.
     User,
     /// An app, with its key.
     App(PackageName),
-    /// Somebody else who may act for the user, with a token of their own: an operator.
+    /// Another person who acts for the user with their own token: an operator.
     Person(Arc<str>),
 }
 
-/// To whom a result belongs: a user, and whoever asked for that user. What one caller started is no other caller's to
-/// read, even where both act for the same user.
+/// Who owns a result: a user together with the caller. A caller cannot read what another caller started, even if both
+/// act for the same user.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CallOwner {
-    /// For whom.
+    /// The user.
     pub user: UserId,
-    /// By whom.
+    /// The caller.
     pub caller: Caller,
 }
 
@@ -91,21 +91,21 @@ impl std::str::FromStr for Caller {
     }
 }
 
-/// Where a call stands in a trace.
+/// The position of a call in a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceContext {
-    /// The trace, the caller's or a new one.
+    /// The trace id: the caller's, or a new one.
     pub trace_id: u128,
     /// The caller's span.
     pub parent: Option<u64>,
-    /// The span of this call; what the app is called under.
+    /// The span of this call, which the app receives as its parent.
     pub span_id: u64,
     /// Whether the trace is recorded.
     pub sampled: bool,
 }
 
 impl TraceContext {
-    /// Goes on with the caller's trace, or begins one.
+    /// Continues the caller's trace, or starts a new one.
     pub fn new(parent: Option<TraceParent>, new_trace: impl FnOnce() -> u128, span_id: u64) -> Self {
         match parent {
             Some(p) => Self { trace_id: p.trace_id, parent: Some(p.span_id), span_id, sampled: p.sampled },
@@ -113,75 +113,75 @@ impl TraceContext {
         }
     }
 
-    /// The header that goes on to the app.
+    /// The header that is sent to the app.
     pub fn to_header(self) -> TraceParent {
         TraceParent { trace_id: self.trace_id, span_id: self.span_id, sampled: self.sampled }
     }
 }
 
-/// Everything about a call but what is called.
+/// Everything about a call except the tool and its arguments.
 #[derive(Debug, Clone)]
 pub struct CallContext {
     /// The call's id.
     pub id: CallId,
-    /// For whom.
+    /// The user the call is for.
     pub user: UserId,
-    /// By whom.
+    /// Who makes the call.
     pub caller: Caller,
-    /// Through which door.
+    /// The door it came through.
     pub door: Door,
-    /// What the caller can see.
+    /// The tools that the caller can see.
     pub view: CatalogView,
-    /// Fires when the caller went away.
+    /// Fires when the caller disconnects.
     pub cancel: CancellationToken,
-    /// Where progress and log lines go.
+    /// Receives progress and log lines.
     pub notices: NoticeSink,
-    /// What the caller can do for a source while the call runs.
+    /// What the caller can do for a source during the call.
     pub abilities: CallerAbilities,
-    /// What the caller brings where it was sent away to find out more.
+    /// The caller's answers, if it resumes a call that awaited input.
     pub input: Option<CallerInput>,
-    /// Where the call stands in a trace.
+    /// The position in a trace.
     pub trace: TraceContext,
-    /// More of the trace, as it came: `tracestate`, `baggage`.
+    /// Other trace headers, unchanged: `tracestate`, `baggage`.
     pub baggage: Vec<(&'static str, Arc<str>)>,
-    /// The caller's key, if the call is to be made once.
+    /// The caller's idempotency key, if any.
     pub key: Option<Arc<str>>,
-    /// When the time is up. Set by the executor.
+    /// The deadline. Set by the executor.
     pub deadline: tokio::time::Instant,
-    /// Whether the request has left, where the source knows.
+    /// Whether the request was sent, if the source reports it.
     pub delivery: DeliveryMark,
 }
 
-/// Whether a call has left for its tool. A source that has to connect first says so, and a deadline that ends the wait for
-/// the connection is then known to have ended nothing else. Without a word from the source, an invoked call counts as sent.
+/// Whether a call was sent to its tool. A source that has to connect first marks the call as pending. If the deadline
+/// passes while it is pending, the tool surely did not run. Without a mark, an invoked call counts as sent.
 #[derive(Debug, Clone, Default)]
 pub struct DeliveryMark(Arc<AtomicBool>);
 
 impl DeliveryMark {
-    /// Nothing has been sent yet.
+    /// Marks the call as not sent yet.
     pub fn set_pending(&self) {
         self.0.store(true, Ordering::Release);
     }
 
-    /// From here on the tool may run.
+    /// Marks the call as sent: the tool may run from now on.
     pub fn set_sent(&self) {
         self.0.store(false, Ordering::Release);
     }
 
-    /// Whether the source waits, and the tool surely did not run.
+    /// Whether the call is still pending, so the tool surely did not run.
     pub fn is_pending(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
 }
 
 impl CallContext {
-    /// To whom the outcome belongs.
+    /// Who owns the outcome.
     pub fn owner(&self) -> CallOwner {
         CallOwner { user: self.user.clone(), caller: self.caller.clone() }
     }
 
-    /// The error of a call whose connection broke after it was sent. Under a key it is an outcome that is kept and not run
-    /// again, so it says that nobody knows what came of it.
+    /// The error of a call whose connection broke after it was sent. Under an idempotency key this outcome is stored
+    /// and the call never runs again, so the error says that the outcome is unknown.
     pub fn connection_lost(&self, text: String) -> ToolError {
         match self.key {
             None => ToolError::new(ErrorCode::InvalidResponse, text),
@@ -193,38 +193,38 @@ impl CallContext {
     }
 }
 
-/// What is called.
+/// The tool to call and its arguments.
 #[derive(Debug, Clone)]
 pub struct ToolCall {
     /// Canonical name or alias.
     pub name: ToolRef,
-    /// The arguments, raw; missing is the same as empty.
+    /// The raw arguments; missing is the same as empty.
     pub arguments: Option<Box<RawValue>>,
 }
 
-/// What a call comes to, if it does not fail. Waiting is a reply, not an error.
+/// The reply of a call that did not fail. Waiting for input is a reply, not an error.
 #[derive(Debug, Clone)]
 pub enum CallReply {
     /// The tool ran.
     Done(ToolResult),
-    /// The tool wants to know more first.
+    /// The tool needs input first.
     AwaitingInput(AwaitedInput),
 }
 
-/// What a source wants to know before it can go on.
+/// The input that a source needs before it can continue.
 #[derive(Debug, Clone)]
 pub struct AwaitedInput {
-    /// What is asked: MCP's `inputRequests`, raw. Missing where the caller only has to come back.
+    /// MCP's `inputRequests`, raw. Missing if the caller only has to come back.
     pub requests: Option<Arc<RawValue>>,
-    /// What the source needs to go on. The door seals it for the caller, and brings it back.
+    /// What the source needs to continue. The door seals it for the caller, who returns it.
     pub state: Option<Arc<str>>,
 }
 
-/// The answers of a caller that was sent away to find out more.
+/// The answers of a caller that resumes a call.
 #[derive(Debug, Clone)]
 pub struct CallerInput {
     /// MCP's `inputResponses`, raw.
     pub responses: Option<Arc<RawValue>>,
-    /// The state that the source gave.
+    /// The state that the source returned with its request for input.
     pub state: Option<Arc<str>>,
 }

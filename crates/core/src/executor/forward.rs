@@ -1,4 +1,4 @@
-//! Requests about prompts and resources: the same bounds as calls, and no record, because nothing is done.
+//! Requests about prompts and resources: the same limits as calls, but no record, because nothing is executed.
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Executor {
-    /// Passes a request on to the source of a package, within the bounds of calls.
+    /// Forwards a request to the source of a package, within the limits of calls.
     pub async fn forward_request(
         &self,
         mut cx: CallContext,
@@ -23,7 +23,7 @@ impl Executor {
     ) -> Result<ForwardedReply, ToolError> {
         cx.deadline = Instant::now() + self.limits.call_timeout_for(app.record.details.call_timeout_ms);
         let name = rate_limit_name(app, request)?;
-        self.limiter.check_call(&cx.user, &name).map_err(rate_limited_error)?;
+        self.limiter.check_call(&cx.user, &name).await.map_err(rate_limited_error)?;
         let limits = &self.limits;
         let _places = [
             self.node
@@ -59,7 +59,7 @@ impl Executor {
     }
 }
 
-/// All requests of one kind to one package count together.
+/// The rate limit name of a request: all requests of one method to one package count together.
 fn rate_limit_name(app: &AppHead, request: &ForwardedRequest) -> Result<ToolName, ToolError> {
     let kind: LocalName = request
         .method

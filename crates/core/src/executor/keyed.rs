@@ -1,10 +1,10 @@
-//! A call under a caller's key is made once.
+//! Calls with an idempotency key run once.
 //!
-//! The key is durable before the tool runs, and belongs to the user and the caller together. Whoever comes with the same
-//! key while it runs waits for the same outcome; whoever comes later gets the recorded one. The call runs on its own task
-//! and to its end, also when nobody waits any more: who lost the connection comes back under the key. Only its deadline and
-//! the end of a stop end it early. A key that was found open, and whose server is gone, was cut off: what came of it is
-//! unknown, and it is never run again.
+//! The key is durable before the tool runs, and belongs to the user and the caller together. A request with the same
+//! key waits for the same outcome while the call runs, and gets the recorded outcome later. The call runs on its own
+//! task to completion even if its client disconnects, because the client can retry with the key. Only its deadline or a
+//! server stop ends it early. A key that is still open although its server is gone was interrupted: its outcome is
+//! unknown, and it never runs again.
 
 use std::{sync::Arc, time::Duration};
 
@@ -25,14 +25,14 @@ use crate::{
     ports::{ClaimOutcome, KeyClaim, KeyEnd, KeyQuota, call_digest},
 };
 
-/// When it is worth asking again for a call that runs in another process.
+/// When to retry a call that runs in another process.
 const RETRY_RUNNING: Duration = Duration::from_secs(1);
-/// When it is worth asking again for a key where there are too many: they go one by one.
+/// When to retry if the user has too many keys; they expire one by one.
 const RETRY_FULL: Duration = Duration::from_secs(60);
 
 type OwnedKey = (CallOwner, Arc<str>);
 
-/// Calls under a key that run on this node.
+/// Calls with a key that run on this node.
 #[derive(Default)]
 pub(super) struct KeyTable(DashMap<OwnedKey, Arc<RunningCall>>);
 
@@ -51,7 +51,8 @@ struct RunningCall {
 impl Executor {
     pub(super) async fn call_keyed(self: &Arc<Self>, cx: CallContext, call: ToolCall) -> CallOutcome {
         let Some(key) = cx.key.clone() else { return self.call_now(cx, call).await };
-        // Before anything is said of the key: what this caller may not call now, it may not read either.
+        // Checked before anything about the key is revealed: a caller cannot read an outcome of a tool it may not call
+        // now.
         let Some(tool) =
             cx.view.find_tool(&call.name).ok().filter(|tool| self.check_policy(tool).is_ok()).cloned()
         else {
@@ -59,7 +60,7 @@ impl Executor {
         };
         let arguments = call.arguments.as_deref().map(RawValue::get).unwrap_or("{}");
         let arguments: Value = serde_json::from_str(arguments).unwrap_or(Value::Null);
-        // Either name of a tool is the same call.
+        // Both names of a tool mean the same call.
         let digest = call_digest(tool.name.as_str(), &arguments);
         let place = (cx.owner(), key.clone());
         let (running, replayed) = match self.keys.0.entry(place.clone()) {
@@ -79,7 +80,7 @@ impl Executor {
         let outcome = tokio::select! {
             biased;
             () = self.caller_left(&cx) => {
-                let text = "The caller went away; the call goes on, and its outcome is found under its key.";
+                let text = "The caller disconnected; the call continues, and its outcome is available under its key.";
                 return Err(ToolError::new(ErrorCode::Cancelled, text));
             }
             ended = outcome.wait_for(Option::is_some) => match ended.map(|outcome| outcome.clone()) {
@@ -90,7 +91,8 @@ impl Executor {
         if replayed { self.record_replay(&cx, &call, outcome).await } else { outcome }
     }
 
-    /// Returns when the caller went away. A stop that cuts calls off does not count: the call itself ends then, and says so.
+    /// Returns when the caller disconnects. A server stop that cuts calls off does not count: then the call itself ends
+    /// with an error.
     async fn caller_left(&self, cx: &CallContext) {
         cx.cancel.cancelled().await;
         if self.cut_off.is_cancelled() {
@@ -98,7 +100,7 @@ impl Executor {
         }
     }
 
-    /// Runs the call on a task of its own, so that it outlives the request that began it.
+    /// Runs the call on its own task, so that it outlives the request that started it.
     fn spawn_keyed(
         self: &Arc<Self>,
         cx: &CallContext,
@@ -110,13 +112,14 @@ impl Executor {
         cx.cancel = self.cut_off.child_token();
         self.tasks.spawn(async move {
             let outcome = executor.run_claimed(cx, call, running.digest, &place.1).await;
-            // Removed from the table first: a retry from now on asks the ledger, which has the outcome or keeps it until it can be written.
+            // Removed from the table first: from now on a retry asks the ledger, which has the outcome or keeps it
+            // until it can be written.
             executor.keys.0.remove(&place);
             running.outcome.send_replace(Some(outcome));
         });
     }
 
-    /// Claims the key and makes the call.
+    /// Claims the key and runs the call.
     async fn run_claimed(
         self: &Arc<Self>,
         cx: CallContext,
@@ -153,25 +156,25 @@ impl Executor {
         let cut_off = cx.cancel.clone();
         let (outcome, record) = self.run_measured(cx, &call).await;
         if cut_off.is_cancelled() && outcome.as_ref().is_err_and(|error| error.code == ErrorCode::Cancelled) {
-            // The key stays open: the next process says that nobody knows what came of it.
+            // The key stays open: the next process reports the outcome as unknown.
             self.ledger.record_call(record).await;
             return outcome;
         }
         let end = match &outcome {
             Err(error) if error.retryable || did_not_run(error.code) => KeyEnd::Release,
-            // The caller comes back with more, under the same key.
+            // The caller will come back with input under the same key.
             Ok(CallReply::AwaitingInput(_)) => KeyEnd::Release,
             outcome => KeyEnd::Keep(
                 encode_outcome(outcome).filter(|text| text.len() <= self.limits.key_outcome_bytes),
             ),
         };
         if let Err(error) = self.ledger.end_key(&claim, end, record).await {
-            tracing::error!(%error, call = %claim.call, "the outcome under a key could not be stored yet");
+            tracing::error!(%error, call = %claim.call, "key outcome not stored yet");
         }
         outcome
     }
 
-    /// An outcome that was found, not made: recorded and logged like any other.
+    /// Records and logs an outcome that was replayed, not produced by this call.
     async fn record_replay(&self, cx: &CallContext, call: &ToolCall, outcome: CallOutcome) -> CallOutcome {
         let mut record = record::build_record(
             cx,
@@ -190,7 +193,7 @@ impl Executor {
     }
 }
 
-/// Whether a code says that the tool surely did not run, so that the key may be used again.
+/// Whether an error code means that the tool surely did not run, so that the key can be reused.
 fn did_not_run(code: ErrorCode) -> bool {
     match code {
         ErrorCode::InvalidRequest
@@ -242,7 +245,7 @@ fn outcome_unknown_error(why: &str) -> ToolError {
     ToolError::new(ErrorCode::OutcomeUnknown, text)
 }
 
-/// An outcome as the ledger keeps it.
+/// An outcome as the ledger stores it.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum RecordedOutcome {
@@ -251,14 +254,14 @@ enum RecordedOutcome {
 }
 
 fn encode_outcome(outcome: &CallOutcome) -> Option<String> {
-    let kept = match outcome {
+    let recorded = match outcome {
         Ok(CallReply::Done(result)) => {
             RecordedOutcome::Done { mcp: result.mcp.raw().to_owned(), extensions: result.extensions.clone() }
         }
         Err(error) => RecordedOutcome::Failed(error.to_wire()),
         Ok(CallReply::AwaitingInput(_)) => return None,
     };
-    serde_json::to_string(&kept).ok()
+    serde_json::to_string(&recorded).ok()
 }
 
 fn decode_outcome(stored: Option<String>) -> CallOutcome {

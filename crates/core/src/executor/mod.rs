@@ -1,7 +1,7 @@
 //! The one way to run a tool. REST, MCP, sockets and the agent all end in [`Executor::call`].
 //!
-//! `run` is the life of a call, top to bottom, and may return early at will; `call` around it keeps the time, hears the
-//! caller leave, honours the caller's key, and leaves one record and one log line whatever happened.
+//! `run` is the life of a call, top to bottom, and may return early. `call` wraps it: it enforces the deadline, notices
+//! when the caller disconnects, honours the idempotency key, and always leaves one record and one log line.
 
 mod context;
 mod forward;
@@ -33,33 +33,33 @@ use crate::{
     schema::ValidArguments,
 };
 
-/// How many finished calls a slow watcher may lag behind before it misses some.
+/// How many finished calls a slow subscriber may lag behind before it misses some.
 const FEED_DEPTH: usize = 1_024;
 
 /// The message of a cancelled call.
 pub(crate) const CANCELLED_TEXT: &str =
     "The call was cancelled before the tool answered: the caller left, or the server stopped.";
 
-/// What a call comes to.
+/// The outcome of a call.
 pub type CallOutcome = Result<CallReply, ToolError>;
 
 /// Everything the executor needs.
 pub struct ExecutorParts {
-    /// What runs the tools of each kind.
+    /// The source of each kind.
     pub sources: Vec<(SourceKind, Arc<dyn ToolSource>)>,
-    /// What the operator does not allow.
+    /// Tools that the operator denies.
     pub policy: ToolPolicy,
     /// Rate limits.
     pub limiter: Arc<dyn CallRateLimiter>,
     /// Where calls are recorded.
     pub ledger: Arc<dyn Ledger>,
-    /// The time of day.
+    /// The wall clock.
     pub clock: Arc<dyn Clock>,
-    /// Every bound.
+    /// Limits of calls.
     pub limits: CallLimits,
-    /// Calls under a key outlive the request that began them; a stop waits for them here.
+    /// Calls with a key outlive the request that started them; a server stop waits for these tasks.
     pub tasks: TaskTracker,
-    /// Fires when a stop waits no longer. Calls under a key end with it; others have it in their context.
+    /// Fires when a server stop waits no longer. It ends calls with a key; other calls have it in their context.
     pub cut_off: CancellationToken,
 }
 
@@ -79,7 +79,7 @@ pub struct Executor {
 }
 
 impl Executor {
-    /// An executor of these parts.
+    /// Creates an executor from these parts.
     pub fn new(parts: ExecutorParts) -> Arc<Self> {
         Arc::new(Self {
             sources: SourceTable::new(parts.sources),
@@ -96,25 +96,25 @@ impl Executor {
         })
     }
 
-    /// Every call that ends from now on.
+    /// Subscribes to the records of calls that end from now on.
     pub fn subscribe(&self) -> broadcast::Receiver<Arc<CallRecord>> {
         self.feed.subscribe()
     }
 
-    /// How many calls are under way.
+    /// The number of calls in flight.
     pub fn in_flight(&self) -> usize {
         self.node.in_flight()
     }
 
-    /// How many keys have a call under way here.
+    /// The number of keys with a call in flight on this node.
     pub fn keys_in_flight(&self) -> usize {
         self.keys.len()
     }
 
-    /// The single door. Doors run it on a tracked task: when their client leaves they fire `cx.cancel`, and the call is
-    /// still recorded.
+    /// The single entry point. Doors run it on a tracked task: when their client disconnects they fire `cx.cancel`, and
+    /// the call is still recorded.
     pub async fn call(self: &Arc<Self>, cx: CallContext, call: ToolCall) -> CallOutcome {
-        // The rare way is boxed, so that the common one is not as large as both together.
+        // The rare path is boxed to keep the common future small.
         if cx.key.is_some() {
             Box::pin(self.call_keyed(cx, call)).await
         } else {
@@ -128,7 +128,7 @@ impl Executor {
         outcome
     }
 
-    /// Runs a call with its deadline and its caller in mind, and says what happened.
+    /// Runs a call with its deadline and cancellation, and returns the outcome with its record.
     async fn run_measured(&self, mut cx: CallContext, call: &ToolCall) -> (CallOutcome, Arc<CallRecord>) {
         let (started_at, mut steps) = (self.clock.now(), StepTimer::start());
         cx.deadline = self.call_deadline(&cx, call);
@@ -162,7 +162,7 @@ impl Executor {
         steps.enter(CallStep::Validate);
         let arguments = tool.validate_arguments(call.arguments.as_deref(), self.limits.check_timeout).await?;
         steps.enter(CallStep::Authorize);
-        let _places = self.authorize(cx, tool, &arguments)?;
+        let _places = self.authorize(cx, tool, &arguments).await?;
         let source = self.source_of(tool)?;
         steps.enter(CallStep::Ready);
         let ready = source.make_ready(cx, tool).await?;
@@ -172,15 +172,15 @@ impl Executor {
         tool.check_output(reply, self.limits.check_timeout).await
     }
 
-    /// Policy, rates, and a place among the calls under way.
-    fn authorize(
+    /// Checks policy and rate limits, and acquires the in-flight permits.
+    async fn authorize(
         &self,
         cx: &CallContext,
         tool: &Tool,
         _arguments: &ValidArguments,
     ) -> Result<[CallPermit; 3], ToolError> {
         self.check_policy(tool)?;
-        self.limiter.check_call(&cx.user, &tool.name).map_err(rate_limited_error)?;
+        self.limiter.check_call(&cx.user, &tool.name).await.map_err(rate_limited_error)?;
         let limits = &self.limits;
         Ok([
             self.node
@@ -198,7 +198,7 @@ impl Executor {
         ])
     }
 
-    /// What the operator allows.
+    /// Checks the operator's policy.
     fn check_policy(&self, tool: &Tool) -> Result<(), ToolError> {
         match self.policy.decide(&tool.name) {
             PolicyDecision::Allow => Ok(()),
@@ -215,14 +215,14 @@ impl Executor {
         })
     }
 
-    /// One budget over wake and call, as the app asks for it within the bounds.
+    /// One deadline for wake and call: the app's own timeout, within the limits.
     fn call_deadline(&self, cx: &CallContext, call: &ToolCall) -> Instant {
         let wish =
             cx.view.find_tool(&call.name).ok().and_then(|tool| tool.app.record.details.call_timeout_ms);
         Instant::now() + self.limits.call_timeout_for(wish)
     }
 
-    /// The one log line of a call, and the news for whoever watches.
+    /// Logs the call, and sends its record to all subscribers.
     fn publish_record(&self, record: &Arc<CallRecord>, outcome: &CallOutcome) {
         record::log_call(record, outcome.as_ref().err());
         let _ = self.feed.send(record.clone());
@@ -238,8 +238,8 @@ fn rate_limited_error(wait: std::time::Duration) -> ToolError {
     .retry_after(wait)
 }
 
-fn overloaded_error(whose: &str, tool: &ToolName) -> ToolError {
-    let text = format!("Too many calls are under way for {whose}, so {tool} did not run; try again shortly.");
+fn overloaded_error(owner: &str, tool: &ToolName) -> ToolError {
+    let text = format!("Too many calls are under way for {owner}, so {tool} did not run; try again shortly.");
     ToolError::new(ErrorCode::Overloaded, text)
 }
 

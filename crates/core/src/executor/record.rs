@@ -36,7 +36,7 @@ pub(super) fn build_record(
         door: cx.door,
         caller: cx.caller.clone(),
         error: error_code(outcome),
-        // What was said in a chat is not stored, and an error may quote it.
+        // Chat content is not stored, and an error message may quote it.
         error_message: match cx.door {
             Door::Chat => None,
             Door::Rest | Door::Legacy | Door::Mcp => error_message(outcome, max_message_bytes),
@@ -54,7 +54,7 @@ pub(super) fn build_record(
     })
 }
 
-/// The code of an outcome: a result that says it is an error counts as one.
+/// The error code of an outcome. A result that is marked as an error counts as one.
 fn error_code(outcome: &CallOutcome) -> Option<ErrorCode> {
     match outcome {
         Ok(CallReply::Done(result)) if result.mcp.is_error() => Some(ErrorCode::ExecutionError),
@@ -63,8 +63,8 @@ fn error_code(outcome: &CallOutcome) -> Option<ErrorCode> {
     }
 }
 
-/// What the caller was told of a failure, truncated to the bound. Messages about arguments quote them, and arguments are
-/// not recorded.
+/// The error message that the caller received, truncated. Messages about invalid arguments quote them, and arguments
+/// are not recorded.
 fn error_message(outcome: &CallOutcome, max_bytes: usize) -> Option<Arc<str>> {
     if max_bytes == 0 {
         return None;
@@ -81,7 +81,7 @@ fn error_message(outcome: &CallOutcome, max_bytes: usize) -> Option<Arc<str>> {
     (!message.is_empty()).then(|| truncate_text(message, max_bytes).into())
 }
 
-/// At most so many bytes, cut between characters; an ellipsis says that there was more.
+/// Truncates to this many bytes at a character boundary, with an ellipsis.
 fn truncate_text(text: &str, max_bytes: usize) -> Cow<'_, str> {
     const ELLIPSIS: &str = "…";
     if text.len() <= max_bytes {
@@ -92,16 +92,16 @@ fn truncate_text(text: &str, max_bytes: usize) -> Cow<'_, str> {
 }
 
 pub(super) fn log_call(record: &CallRecord, error: Option<&ToolError>) {
-    let (outcome, word) = (outcome_text(record.error), if record.replayed { " (replayed)" } else { "" });
-    let cause = error.and_then(|error| error.cause.as_deref());
     tracing::info!(
         target: "toolyard::call",
         id = record.id.as_str(),
         user = record.user.as_str(),
-        us = record.duration_us,
-        cause,
-        "{} {outcome}{word}",
-        record.tool,
+        tool = &*record.tool,
+        outcome = outcome_text(record.error),
+        replayed = record.replayed,
+        duration_ms = record.duration_us as f64 / 1_000.0,
+        cause = error.and_then(|error| error.cause.as_deref()),
+        "call ended",
     );
 }
 

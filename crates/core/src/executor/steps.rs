@@ -3,7 +3,7 @@
 use tokio::time::Instant;
 use toolyard_protocol::api::StepTimes;
 
-/// The steps of a call, in their order.
+/// The steps of a call, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CallStep {
     Find,
@@ -14,7 +14,7 @@ pub(crate) enum CallStep {
     Check,
 }
 
-/// A watch that is told which step begins.
+/// Measures how long each step takes.
 #[derive(Debug)]
 pub(crate) struct StepTimer {
     times: StepTimes,
@@ -29,7 +29,7 @@ impl StepTimer {
         Self { times: StepTimes::default(), current: CallStep::Find, since: now, began: now }
     }
 
-    /// The step before ends, this one begins.
+    /// Ends the previous step and begins this one.
     pub(crate) fn enter(&mut self, step: CallStep) {
         let now = Instant::now();
         self.add_elapsed(now);
@@ -42,7 +42,7 @@ impl StepTimer {
         self.current >= CallStep::Invoke
     }
 
-    /// All times, and the whole.
+    /// The times of all steps, and the total in microseconds.
     pub(crate) fn finish(&mut self) -> (StepTimes, u64) {
         let now = Instant::now();
         self.add_elapsed(now);

@@ -1,4 +1,4 @@
-//! Ports towards what must last: apps, their tools, who installed what, settings, devices.
+//! Ports for apps, tool definitions, installs, settings and devices.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -12,20 +12,20 @@ use toolyard_protocol::{
 
 use super::{SourceKind, StoreError, UpstreamRecord};
 
-/// An app as it is stored.
+/// A stored app.
 #[derive(Debug, Clone)]
 pub struct AppRecord {
-    /// Its name.
+    /// Its package name.
     pub package: PackageName,
-    /// What its developer says of it.
+    /// The details that its developer registered.
     pub details: AppDetails,
     /// Who registered it.
     pub owner: String,
-    /// What it is: an app with keys of its own, or an MCP server in the world.
+    /// What kind of package it is.
     pub origin: PackageOrigin,
-    /// Whether the operator lets it call the tools of other apps.
+    /// Whether the operator allows it to call the tools of other apps.
     pub assistant: bool,
-    /// Current version of its tools; 0 is none yet.
+    /// Current version of its tools; 0 if none were published yet.
     pub tools_version: u64,
     /// How many tools that version has.
     pub tool_count: u64,
@@ -35,30 +35,30 @@ pub struct AppRecord {
     pub updated_at: Timestamp,
 }
 
-/// What brings tools under a package name.
+/// Where the tools of a package come from.
 #[derive(Debug, Clone)]
 pub enum PackageOrigin {
-    /// An app of a developer.
+    /// A developer's app.
     App(AppKeys),
-    /// An MCP server in the world.
+    /// An external MCP server.
     Upstream(Box<UpstreamRecord>),
-    /// This program itself.
+    /// Built into this server.
     Builtin,
-    /// A plugin of one user's.
+    /// A user's plugin.
     Plugin(ContentHash),
 }
 
-/// How an app and the platform know each other.
+/// The credentials that an app shares with the platform.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppKeys {
     /// SHA-256 of its API key.
     pub key_hash: [u8; 32],
-    /// Its signing secrets, sealed, the current one first; two during a rotation.
+    /// Its sealed signing secrets, the current one first; two during a rotation.
     pub signing: Vec<Vec<u8>>,
 }
 
 impl AppRecord {
-    /// Its keys, where it is an app of a developer.
+    /// Its keys, if it is a developer's app.
     pub fn keys(&self) -> Option<&AppKeys> {
         match &self.origin {
             PackageOrigin::App(keys) => Some(keys),
@@ -66,7 +66,7 @@ impl AppRecord {
         }
     }
 
-    /// What is known of it, where it is an upstream.
+    /// Its upstream record, if it is an upstream.
     pub fn upstream(&self) -> Option<&UpstreamRecord> {
         match &self.origin {
             PackageOrigin::App(_) | PackageOrigin::Builtin | PackageOrigin::Plugin(_) => None,
@@ -74,7 +74,7 @@ impl AppRecord {
         }
     }
 
-    /// Which content of a plugin this is, where it is one.
+    /// Its content hash, if it is a plugin.
     pub fn plugin(&self) -> Option<&ContentHash> {
         match &self.origin {
             PackageOrigin::App(_) | PackageOrigin::Upstream(_) | PackageOrigin::Builtin => None,
@@ -93,76 +93,76 @@ impl AppRecord {
     }
 }
 
-/// An app to be stored.
+/// A new app to store.
 #[derive(Debug, Clone)]
 pub struct NewAppRecord {
-    /// Its name.
+    /// Its package name.
     pub package: PackageName,
-    /// What its developer says of it.
+    /// The details that its developer registered.
     pub details: AppDetails,
-    /// Who registers it.
+    /// Who registered it.
     pub owner: String,
     /// SHA-256 of its API key.
     pub key_hash: [u8; 32],
-    /// Its signing secret, sealed.
+    /// Its sealed signing secret.
     pub signing: Vec<u8>,
-    /// When.
+    /// When it was registered.
     pub at: Timestamp,
-    /// Its first set of tools, stored in the same act.
+    /// Its first tool set, stored in the same transaction.
     pub tools: Option<StoredToolSet>,
 }
 
-/// A change of an app.
+/// A change of a stored app.
 #[derive(Debug, Clone)]
 pub enum AppChange {
-    /// Other details.
+    /// New details.
     Details(Box<AppDetails>),
-    /// A new key; the old one is void.
+    /// The hash of a new API key; the old key becomes invalid.
     Key([u8; 32]),
-    /// New signing secrets, sealed, the current one first.
+    /// New sealed signing secrets, the current one first.
     Signing(Vec<Vec<u8>>),
     /// The operator's grant to call the tools of other apps.
     Assistant(bool),
 }
 
-/// Apps.
+/// Stores apps.
 #[async_trait]
 pub trait AppStore: Send + Sync {
-    /// One app.
+    /// Finds a package.
     async fn find_app(&self, package: &PackageName) -> Result<Option<AppRecord>, StoreError>;
-    /// The apps of an owner, or of everybody, by name; upstreams are not among them.
+    /// The apps of one owner, or all apps, by name. Does not include upstreams.
     async fn list_apps(&self, owner: Option<&str>) -> Result<Vec<AppRecord>, StoreError>;
-    /// What users can install and whose name, description or package has these words, by package, after one: apps, and
-    /// upstreams that are neither off nor everybody's already.
+    /// Packages that users can install and whose name, description or package matches the words, by package, after
+    /// `after`. Excludes upstreams that are disabled or shared with all users.
     async fn search_installable(
         &self,
         words: &str,
         after: Option<&PackageName>,
         limit: u32,
     ) -> Result<Vec<AppRecord>, StoreError>;
-    /// Stores a new app with its first tools, whole or not at all. False where the name is taken.
+    /// Stores a new app with its first tools, in one transaction. False if the package name is taken.
     async fn create_app(&self, app: NewAppRecord) -> Result<bool, StoreError>;
-    /// Changes an app. False where there is none.
+    /// Changes an app. False if it does not exist.
     async fn change_app(
         &self,
         package: &PackageName,
         change: AppChange,
         at: Timestamp,
     ) -> Result<bool, StoreError>;
-    /// Removes an app with everything that hangs on it. False where there is none.
+    /// Removes an app with everything that belongs to it. False if it does not exist.
     async fn remove_app(&self, package: &PackageName) -> Result<bool, StoreError>;
 }
 
-/// A set of tools with the prompts and resources beside them, immutable.
+/// An immutable set of tools, prompts and resources.
 #[derive(Debug, Clone)]
 pub struct StoredToolSet {
-    /// The definitions as they came.
+    /// The raw tool definitions.
     pub tools: Vec<Box<RawValue>>,
-    /// Prompts, resources and templates as they came.
+    /// The raw prompts, resources and templates.
     pub items: AppItems,
     /// SHA-256 of the set, in hex.
     pub hash: String,
-    /// By whom.
+    /// Who published it.
     pub by: String,
 }
 
@@ -173,9 +173,9 @@ pub struct ToolSetRecord {
     pub version: u64,
     /// SHA-256 of the set, in hex.
     pub hash: String,
-    /// By whom.
+    /// Who published it.
     pub by: String,
-    /// When.
+    /// When it was published.
     pub at: Timestamp,
     /// How many tools.
     pub tool_count: u64,
@@ -184,8 +184,8 @@ pub struct ToolSetRecord {
 /// Tool definitions: immutable versions and a pointer to the current one.
 #[async_trait]
 pub trait DefinitionStore: Send + Sync {
-    /// Adds a version and makes it the current one, in one act. None where there is no such app; the version that is
-    /// current already where the set is the same.
+    /// Adds a version and makes it current, in one transaction. None if the app does not exist. If the set is
+    /// unchanged, returns the current version.
     async fn publish_tools(
         &self,
         package: &PackageName,
@@ -200,46 +200,45 @@ pub trait DefinitionStore: Send + Sync {
     ) -> Result<Option<StoredToolSet>, StoreError>;
     /// The versions, newest first.
     async fn list_tool_sets(&self, package: &PackageName) -> Result<Vec<ToolSetRecord>, StoreError>;
-    /// Makes an older version the current one. False where there is none.
+    /// Makes an older version the current one. False if it does not exist.
     async fn activate_version(
         &self,
         package: &PackageName,
         version: u64,
         at: Timestamp,
     ) -> Result<bool, StoreError>;
-    /// Which tools had these hashed aliases first. Publishing takes those that nobody has; they are free again when their
-    /// app is removed.
+    /// Which tools own these hashed aliases. Publishing claims those that are free; removing the app releases them.
     async fn alias_owners(&self, aliases: &[ToolAlias]) -> Result<HashMap<ToolAlias, ToolName>, StoreError>;
 }
 
 /// One installed app.
 #[derive(Debug, Clone)]
 pub struct InstalledApp {
-    /// Which.
+    /// The package.
     pub package: PackageName,
-    /// Since when.
+    /// When it was installed.
     pub at: Timestamp,
-    /// Whether the user lets it call the tools of other apps.
+    /// Whether the user allows it to call the tools of other apps.
     pub assistant: bool,
 }
 
-/// Who installed what.
+/// Stores which user installed which app.
 #[async_trait]
 pub trait InstallStore: Send + Sync {
     /// The user's apps, the earliest install first.
     async fn list_installs(&self, user: &UserId) -> Result<Vec<InstalledApp>, StoreError>;
-    /// Installs an app; installing it again changes nothing. False where there is no such app.
+    /// Installs an app. Installing it again changes nothing. False if the app does not exist.
     async fn install_app(
         &self,
         user: &UserId,
         package: &PackageName,
         at: Timestamp,
     ) -> Result<bool, StoreError>;
-    /// Removes an install, its grants and the app's data of this user. False where there is none.
+    /// Removes an install with its grants and the app's data for this user. False if it is not installed.
     async fn uninstall_app(&self, user: &UserId, package: &PackageName) -> Result<bool, StoreError>;
-    /// Users whose id has these characters and who installed something, with how many, by id.
+    /// Users with at least one install whose id contains this text, with their number of installs, by id.
     async fn search_users(&self, part: &str, limit: u32) -> Result<Vec<(UserId, u64)>, StoreError>;
-    /// Lets the app call the tools of other apps for this user, or takes that back. False where it is not installed.
+    /// Sets whether the app may call the tools of other apps for this user. False if it is not installed.
     async fn set_assistant_grant(
         &self,
         user: &UserId,
@@ -248,21 +247,21 @@ pub trait InstallStore: Send + Sync {
     ) -> Result<bool, StoreError>;
 }
 
-/// What a user has switched off.
+/// Stores the tools that users switched off.
 #[async_trait]
 pub trait ToolSwitchStore: Send + Sync {
-    /// The tools that are off.
+    /// The user's switched-off tools.
     async fn list_switched_off(&self, user: &UserId) -> Result<Vec<ToolName>, StoreError>;
     /// Switches a tool on or off.
     async fn switch_tool(&self, user: &UserId, tool: &ToolName, on: bool) -> Result<(), StoreError>;
 }
 
-/// Settings of users that belong to no app.
+/// Stores user settings that do not belong to an app.
 #[async_trait]
 pub trait PreferenceStore: Send + Sync {
-    /// The user's, or the defaults.
+    /// The user's settings, or the defaults.
     async fn platform_settings(&self, user: &UserId) -> Result<PlatformSettings, StoreError>;
-    /// Replaces them.
+    /// Replaces the user's settings.
     async fn set_platform_settings(
         &self,
         user: &UserId,
@@ -270,34 +269,34 @@ pub trait PreferenceStore: Send + Sync {
     ) -> Result<(), StoreError>;
 }
 
-/// The device that a user had last.
+/// The last device of a user.
 #[derive(Debug, Clone)]
 pub struct StoredDevice {
-    /// What it can do.
+    /// Its capabilities.
     pub capabilities: Arc<Capabilities>,
-    /// Since when.
+    /// When it was last seen.
     pub at: Timestamp,
 }
 
-/// Devices.
+/// Stores the last device of each user.
 #[async_trait]
 pub trait DeviceStore: Send + Sync {
-    /// The device that the user had last.
+    /// The user's last device.
     async fn last_device(&self, user: &UserId) -> Result<Option<StoredDevice>, StoreError>;
-    /// Remembers it.
+    /// Saves the user's device.
     async fn save_device(&self, user: &UserId, device: StoredDevice) -> Result<(), StoreError>;
 }
 
-/// What an app keeps for a user: its own key-value storage, and the user's values of its settings.
+/// Stores what an app keeps for a user: its key-value entries, and the user's values of its settings.
 #[async_trait]
 pub trait AppDataStore: Send + Sync {
-    /// Everything stored.
+    /// All entries.
     async fn read_entries(
         &self,
         user: &UserId,
         package: &PackageName,
     ) -> Result<Map<String, Value>, StoreError>;
-    /// Adds or replaces entries. False where the total would pass `max_bytes`; nothing is stored then.
+    /// Adds or replaces entries. If the total would exceed `max_bytes`, stores nothing and returns false.
     async fn write_entries(
         &self,
         user: &UserId,
@@ -305,7 +304,7 @@ pub trait AppDataStore: Send + Sync {
         entries: Map<String, Value>,
         max_bytes: usize,
     ) -> Result<bool, StoreError>;
-    /// Removes one entry, or all. How many there were.
+    /// Removes one entry, or all. Returns how many were removed.
     async fn remove_entries(
         &self,
         user: &UserId,

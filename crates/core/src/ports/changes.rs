@@ -15,64 +15,64 @@ use super::StoreError;
 /// Something changed that a cache or a live part may depend on.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Change {
-    /// An app was registered, changed, or given other tools.
+    /// An app was registered or changed, or its tools changed.
     AppChanged(PackageName),
     /// An app was removed.
     AppRemoved(PackageName),
     /// A user uninstalled an app.
     AppUninstalled {
-        /// Who.
+        /// The user.
         user: UserId,
-        /// Which app.
+        /// The app.
         package: PackageName,
     },
-    /// A user has other values for the settings of an app.
+    /// A user's values for the settings of an app changed.
     AppSettingsChanged {
-        /// Who.
+        /// The user.
         user: UserId,
-        /// Which app.
+        /// The app.
         package: PackageName,
     },
     /// An upstream was added, or its configuration changed.
     UpstreamChanged(PackageName),
     /// An upstream was removed.
     UpstreamRemoved(PackageName),
-    /// An upstream offers other tools, prompts or resources.
+    /// The offer of an upstream changed.
     UpstreamOfferChanged(PackageName),
     /// A user authorized an upstream, or withdrew the authorization.
     AuthorizationChanged {
-        /// Who.
+        /// The user.
         user: UserId,
-        /// Which upstream.
+        /// The upstream.
         package: PackageName,
     },
-    /// An upstream went up or down, or needs an authorization. Not stored.
+    /// An upstream connected or disconnected, or needs an authorization. Not stored.
     UpstreamStatusChanged,
-    /// A resource of a package has other content. Not stored.
+    /// The content of a resource changed. Not stored.
     ResourceUpdated {
-        /// Which package.
+        /// The package.
         package: PackageName,
-        /// For one user; for all if None.
+        /// The user, if the change concerns one user only.
         user: Option<UserId>,
         /// Its URI, as the package knows it.
         uri: Arc<str>,
     },
-    /// What one user can see and call changed.
+    /// A user's view changed.
     ViewChanged(UserId),
-    /// What all users have without installing it changed.
+    /// The tools that all users share changed.
     SharedToolsChanged,
-    /// A user's settings that belong to no app changed.
+    /// A user's settings that do not belong to an app changed.
     PlatformSettingsChanged(UserId),
     /// A token was issued.
     TokenIssued {
-        /// Whose.
+        /// The subject of the token.
         subject: Arc<str>,
     },
     /// A token was revoked.
     TokenRevoked {
-        /// Which one.
+        /// Its id.
         id: TokenId,
-        /// Whose.
+        /// The subject of the token.
         subject: Arc<str>,
         /// When it would have expired.
         expires_at: Timestamp,
@@ -85,23 +85,23 @@ pub enum Change {
     Everything,
 }
 
-/// Whose views a change makes stale.
+/// Which views a change makes stale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AffectedViews<'a> {
-    /// Nobody's.
+    /// None.
     None,
-    /// One user's.
+    /// One user's view.
     User(&'a UserId),
-    /// One user's, and what is cached of a package for that user alone.
+    /// One user's view, and the cached entry of a package for that user.
     UserPackage(&'a UserId, &'a PackageName),
-    /// Those of everyone who has this package.
+    /// The views of all users who have this package.
     Package(&'a PackageName),
-    /// Everybody's.
+    /// All views.
     All,
 }
 
 impl Change {
-    /// Whose views it makes stale.
+    /// Which views it makes stale.
     pub fn affected_views(&self) -> AffectedViews<'_> {
         match self {
             Self::AppChanged(package)
@@ -128,7 +128,7 @@ impl Change {
 /// A stored change with its version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Announcement {
-    /// The store had this version when the change was announced; it may have newer ones.
+    /// The version of the store when the change was announced; newer versions may exist already.
     pub version: u64,
     /// What changed.
     pub change: Change,
@@ -137,12 +137,12 @@ pub struct Announcement {
 /// Reacts to changes. The same change may be announced twice.
 #[async_trait]
 pub trait ChangeSubscriber: Send + Sync {
-    /// Drops what the change makes stale. Runs where the change is announced, so it must be quick.
+    /// Drops what the change makes stale. Runs inline where the change is announced, so it must be quick.
     fn invalidate(&self, change: &Change) {
         let _ = change;
     }
 
-    /// Makes a live part follow a stored change. The verb that announced it waits for this, so it must have a bound.
+    /// Applies a stored change to a live component. The verb that announced it waits for this, so it must be bounded.
     async fn follow(&self, announcement: &Announcement) {
         let _ = announcement;
     }
@@ -151,16 +151,16 @@ pub trait ChangeSubscriber: Send + Sync {
 /// Announces changes to all subscribers.
 #[async_trait]
 pub trait Announcements: Send + Sync {
-    /// Announces a change that was stored. Subscribers of this node have reacted when it returns, so the caller reads the new
-    /// state.
+    /// Announces a stored change. The subscribers of this node have reacted when it returns, so the caller reads the
+    /// new state.
     async fn announce(&self, change: Change);
 
-    /// Announces a change of something live that no store holds: subscribers only drop what is stale.
+    /// Announces a change of live state that is not stored: subscribers only drop what is stale.
     fn notify(&self, change: &Change);
 
-    /// Adds a subscriber, for as long as it lives.
+    /// Adds a subscriber until it is dropped.
     fn subscribe(&self, subscriber: Weak<dyn ChangeSubscriber>);
 
-    /// Announces what the store's log has and this node has not heard of. Returns how many changes that were.
+    /// Announces the changes in the store's log that this node has missed. Returns how many there were.
     async fn catch_up(&self) -> Result<usize, StoreError>;
 }

@@ -1,4 +1,4 @@
-//! The ledger: one record a call, and the keys under which callers make a call once.
+//! The ledger: one record for each call, and the idempotency keys of callers.
 
 use std::sync::Arc;
 
@@ -14,20 +14,20 @@ use toolyard_protocol::{
 use super::{SourceKind, StoreError, UsageFilter};
 use crate::executor::{CallOwner, Caller, Door, TraceContext};
 
-/// What happened with one call. No arguments, no results; of a failure its message, for a limited time.
+/// The record of one call. It has no arguments and no results; the message of a failure is kept for a limited time.
 #[derive(Debug, Clone)]
 pub struct CallRecord {
     /// Its id.
     pub id: CallId,
-    /// For whom.
+    /// The user the call was for.
     pub user: UserId,
-    /// Canonical name, or what the caller wrote where that is no tool.
+    /// Canonical name, or the name that the caller sent if there is no such tool.
     pub tool: Arc<str>,
-    /// Whose tool; none where it is no tool.
+    /// The package of the tool, if the tool exists.
     pub package: Option<PackageName>,
     /// Where it ran.
     pub source: SourceKind,
-    /// Which door it came through.
+    /// The door it came through.
     pub door: Door,
     /// Who made it.
     pub caller: Caller,
@@ -35,9 +35,9 @@ pub struct CallRecord {
     pub error: Option<ErrorCode>,
     /// The error message as the caller got it, truncated, if it failed and messages are recorded.
     pub error_message: Option<Arc<str>>,
-    /// Whether the outcome was found under the caller's key, and nothing ran.
+    /// Whether the outcome was replayed from the caller's key, without running the tool.
     pub replayed: bool,
-    /// When it began.
+    /// When it started.
     pub started_at: Timestamp,
     /// How long it took.
     pub duration_us: u64,
@@ -47,56 +47,56 @@ pub struct CallRecord {
     pub bytes_in: u64,
     /// Bytes of the result.
     pub bytes_out: u64,
-    /// The trace it belongs to.
+    /// Its trace.
     pub trace: TraceContext,
 }
 
-/// A caller's key for one call.
+/// A claim of an idempotency key for one call.
 #[derive(Debug, Clone)]
 pub struct KeyClaim {
-    /// Whose: keys of another user, or of another caller for the same user, are other keys.
+    /// Who owns the key. Another user, or another caller of the same user, has separate keys.
     pub owner: CallOwner,
     /// The key.
     pub key: Arc<str>,
-    /// What is called with what: the same key with another digest is a conflict.
+    /// Digest of tool and arguments. The same key with another digest is a conflict.
     pub digest: [u8; 32],
     /// The call that claims it.
     pub call: CallId,
-    /// When.
+    /// When it was claimed.
     pub at: Timestamp,
-    /// Claims before this time are over.
+    /// Claims before this time are expired.
     pub expired_before: Timestamp,
-    /// How much of this there may be.
+    /// The limits of the owner's keys.
     pub quota: KeyQuota,
 }
 
-/// How much is kept under the keys of one user. A key is never given up before its time, or its call might run twice:
-/// where there are too many, new ones are refused. Outcomes make room for newer ones.
+/// How much is stored under the keys of one user. A key is never dropped before it expires, or its call might run
+/// twice; if there are too many, new keys are refused. Old outcomes are evicted for newer ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyQuota {
-    /// Keys.
+    /// Number of keys.
     pub keys: usize,
-    /// Bytes of all outcomes.
+    /// Total size of the outcomes, in bytes.
     pub bytes: usize,
 }
 
-/// An outcome under a key: JSON, made and read by the executor.
+/// An outcome under a key: JSON, written and read by the executor.
 pub type StoredOutcome = String;
 
-/// What the ledger says to a claim.
+/// The ledger's answer to a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClaimOutcome {
-    /// The key is ours now, and that is durable.
+    /// The key was claimed durably.
     Fresh,
-    /// The key was used with something else.
+    /// The key was used for another call.
     Conflict,
-    /// A call under this key began and never ended: the server died under it.
+    /// A call under this key started and never ended: its server died.
     Open,
-    /// A call under this key began and has not ended, and the process that began it lives.
+    /// A call under this key is still running in a live process.
     Running,
     /// The user has too many keys.
     QuotaReached,
-    /// The call was made; this is its outcome, if it was small enough to keep.
+    /// The call ended; this is its outcome, if it was small enough to store.
     Done(Option<StoredOutcome>),
 }
 
@@ -105,30 +105,30 @@ pub enum ClaimOutcome {
 pub enum KeyEnd {
     /// The tool did not run: the key is free again.
     Release,
-    /// The outcome, if it is small enough to keep.
+    /// The outcome, if it is small enough to store.
     Keep(Option<StoredOutcome>),
 }
 
 /// Writes the ledger.
 #[async_trait]
 pub trait Ledger: Send + Sync {
-    /// Claims a key. Durable when it returns: nothing runs before that.
+    /// Claims a key. Durable when it returns; the tool must not run before that.
     async fn claim_key(&self, claim: &KeyClaim) -> Result<ClaimOutcome, StoreError>;
-    /// Ends a claim and records its call, in one act. Durable when it returns.
+    /// Ends a claim and records its call, in one transaction. Durable when it returns.
     async fn end_key(&self, claim: &KeyClaim, end: KeyEnd, record: Arc<CallRecord>)
     -> Result<(), StoreError>;
-    /// Records a call that has no key. Batched; waits only while the batch is full.
+    /// Records a call without a key. Batched; waits only while the backlog is full.
     async fn record_call(&self, record: Arc<CallRecord>);
 }
 
-/// Which calls.
+/// Selects calls.
 #[derive(Debug, Clone, Default)]
 pub struct CallFilter {
-    /// Of this user.
+    /// For this user.
     pub user: Option<UserId>,
     /// Of this tool.
     pub tool: Option<ToolName>,
-    /// Of this app.
+    /// Of this package.
     pub package: Option<PackageName>,
     /// Of apps of this owner.
     pub owner: Option<String>,
@@ -138,24 +138,24 @@ pub struct CallFilter {
     pub since: Option<Timestamp>,
     /// Before this time.
     pub until: Option<Timestamp>,
-    /// Before this call: ids sort by time.
+    /// Before this call; ids sort by time.
     pub before: Option<CallId>,
-    /// At most so many.
+    /// Maximum number of calls.
     pub limit: u32,
 }
 
 /// Reads the ledger.
 #[async_trait]
 pub trait CallLog: Send + Sync {
-    /// The calls that fit, newest first.
+    /// The matching calls, newest first.
     async fn list_calls(&self, filter: &CallFilter) -> Result<Vec<CallRecord>, StoreError>;
     /// One call.
     async fn find_call(&self, id: &CallId) -> Result<Option<CallRecord>, StoreError>;
-    /// Calls, errors and mean time a tool, most calls first.
+    /// Calls, errors and mean duration for each tool, most calls first.
     async fn tool_usage(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError>;
 }
 
-/// The digest to which a key is bound: tool and arguments, whatever the order of members.
+/// The digest that a key is bound to: tool and arguments, independent of the order of members.
 pub fn call_digest(tool: &str, arguments: &Value) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(tool.as_bytes());
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_digest_does_not_care_for_order_and_cares_for_all_else() {
+    fn the_digest_ignores_only_the_order_of_members() {
         let base = call_digest("a:b", &json!({ "x": 1, "y": { "a": [1, 2], "b": null } }));
         let text = r#"{"y":{"b":null,"a":[1,2]},"x":1}"#;
         assert_eq!(base, call_digest("a:b", &serde_json::from_str(text).unwrap()));

@@ -1,4 +1,4 @@
-//! Ports towards what is live: sessions.
+//! Ports for live sessions.
 
 use std::sync::Arc;
 
@@ -9,24 +9,25 @@ use toolyard_protocol::{AppSessionId, PackageName, UserId, call::AppActivation, 
 use super::StoreError;
 use crate::{catalog::AppHead, error::ToolError};
 
-/// What the catalog needs to know of a live user.
+/// What the catalog needs to know about a live user.
 #[derive(Debug, Clone, Default)]
 pub struct SessionView {
-    /// What the device can do; nothing is filtered where that is not known.
+    /// The capabilities of the device. If unknown, nothing is filtered by them.
     pub capabilities: Option<Arc<Capabilities>>,
 }
 
-/// Who is here.
+/// Knows which users have a session. Async, because the session may live on another node.
+#[async_trait]
 pub trait UserPresence: Send + Sync {
     /// The user's session, if there is one.
-    fn session_view(&self, user: &UserId) -> Option<SessionView>;
+    async fn session_view(&self, user: &UserId) -> Option<SessionView>;
 }
 
 /// Wakes apps.
 #[async_trait]
 pub trait AppWaker: Send + Sync {
-    /// Returns once the app runs for the user and its socket is open, and says whether it was started for this call. Safe
-    /// from many tasks at once: one start for all.
+    /// Returns once the app runs for the user and its socket is open, and whether it was started for this call.
+    /// Concurrent calls share one start.
     async fn ensure_running(
         &self,
         user: &UserId,
@@ -34,30 +35,30 @@ pub trait AppWaker: Send + Sync {
         deadline: Instant,
     ) -> Result<AppActivation, ToolError>;
 
-    /// Whether the app's socket is open now. A reply that claims the display is worth nothing without it.
+    /// Whether the app's socket is open now. A reply that wants the display needs it.
     fn is_connected(&self, user: &UserId, app: &PackageName) -> bool;
 }
 
-/// A run of an app that may outlive this process: apps reconnect by themselves after a restart of the server.
+/// A run of an app that may outlive this process: apps reconnect after a server restart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredRun {
-    /// What the app says when it connects.
+    /// The session id that the app sends when it connects.
     pub session: AppSessionId,
-    /// For whom.
+    /// The user.
     pub user: UserId,
-    /// Which app.
+    /// The app.
     pub package: PackageName,
-    /// Whether the user opened it, or a call woke it.
+    /// Whether the user opened it; otherwise a call woke it.
     pub by_user: bool,
 }
 
-/// The table of app sessions that were handed out and have not ended.
+/// Stores the app sessions that were started and have not ended.
 #[async_trait]
 pub trait AppRunStore: Send + Sync {
-    /// Adds or replaces one.
+    /// Adds or replaces a run.
     async fn save_run(&self, run: &StoredRun) -> Result<(), StoreError>;
-    /// Removes one.
+    /// Removes a run.
     async fn remove_run(&self, session: &AppSessionId) -> Result<(), StoreError>;
-    /// All of them, after a start.
+    /// All runs, to restore them after a start.
     async fn list_runs(&self) -> Result<Vec<StoredRun>, StoreError>;
 }

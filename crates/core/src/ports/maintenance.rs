@@ -1,4 +1,4 @@
-//! What an operator and the process itself do with a store as a whole.
+//! Operations on a store as a whole.
 
 use std::path::Path;
 
@@ -8,54 +8,54 @@ use tokio_util::sync::CancellationToken;
 
 use super::StoreError;
 
-/// What is older than these times is removed.
+/// Rows older than these times are removed.
 #[derive(Debug, Clone, Copy)]
 pub struct PruneBefore {
     /// Records of calls.
     pub calls: Timestamp,
-    /// Error messages in records that stay.
+    /// Error messages of records that stay.
     pub messages: Timestamp,
     /// Idempotency keys.
     pub keys: Timestamp,
 }
 
-/// How the ledger keeps up.
+/// The state of the ledger's backlog.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LedgerBacklog {
     /// Records of calls that are not written yet.
     pub unwritten: usize,
-    /// Records that could not be written, since the start.
+    /// Records that were lost since the start.
     pub lost: u64,
-    /// So many are unwritten, and writing fails, that no call should begin.
+    /// The backlog is full or writing fails: no call should start.
     pub is_full: bool,
 }
 
-/// What a store knows of the root key it was made with.
+/// What a store knows about its root key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KnownKey {
     /// Nothing was sealed or signed yet.
     None,
-    /// The value by which the key is recognised.
+    /// The value that verifies the key.
     Check(Vec<u8>),
-    /// A store of an older version: something that only the right key opens.
+    /// A store of an older version: a sealed value that only the right key opens.
     Sealed(Vec<u8>),
 }
 
-/// Health, upkeep and the end of a store.
+/// Health checks, pruning, backup and shutdown of a store.
 #[async_trait]
 pub trait StoreMaintenance: Send + Sync {
     /// Whether the store can be read and written.
     async fn ping(&self) -> Result<(), StoreError>;
-    /// How the ledger keeps up.
+    /// The state of the ledger's backlog.
     fn backlog(&self) -> LedgerBacklog;
-    /// Removes what is too old, or as much of it as there is time for until `stopping` fires.
+    /// Removes expired rows until done or `stopping` fires.
     async fn prune(&self, before: PruneBefore, stopping: &CancellationToken) -> Result<(), StoreError>;
-    /// Copies the whole store, as it is at one moment, to a file that does not exist yet.
+    /// Writes a consistent copy of the store to a new file.
     async fn backup(&self, to: &Path) -> Result<(), StoreError>;
-    /// The root key that this store was made with.
+    /// What is known about the store's root key.
     async fn known_key(&self) -> Result<KnownKey, StoreError>;
-    /// Remembers by which value the root key is recognised.
+    /// Saves the value that verifies the root key.
     async fn set_key_check(&self, check: &[u8]) -> Result<(), StoreError>;
-    /// Writes what is queued and closes the store. Records that come later are lost, so calls must have ended.
+    /// Writes what is queued and closes the store. Later records are lost, so all calls must have ended.
     async fn close(&self);
 }

@@ -1,5 +1,5 @@
-//! What core needs from the world. Object-safe, few methods each, one in-process implementation now and one for many
-//! nodes later. Nothing else in core is a trait.
+//! The traits that core needs from outside. Object-safe, with few methods each; one in-process implementation now, and
+//! room for one with several nodes. Core has no other traits.
 
 mod apps;
 mod changes;
@@ -50,13 +50,13 @@ pub use usage::{
 };
 pub use world::{CallRateLimiter, Clock, IdGenerator, SecretSealer, SystemClock, SystemIds, UnsealError};
 
-/// Nothing was read or written.
+/// The store could not do what was requested. Nothing was written.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
-    /// The store failed. Opaque: nobody but the log can do anything with it.
+    /// The store failed. Opaque: the text is for the log only.
     #[error("the store failed: {0}")]
     Failed(String),
-    /// There is no room for it; the text says what to do.
+    /// A quota is reached; the text says what to do.
     #[error(transparent)]
     Quota(#[from] QuotaReached),
 }

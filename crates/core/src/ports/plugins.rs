@@ -1,4 +1,4 @@
-//! Ports towards the plugins that users have, what those keep, and what curators publish.
+//! Ports for users' plugins, the data that plugins store, and the catalogue of signed plugins.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -11,87 +11,87 @@ use toolyard_protocol::{
 
 use super::StoreError;
 
-/// A plugin of a user, as it was judged just now.
+/// A user's plugin with its current verdict.
 #[derive(Debug, Clone)]
 pub struct UserPlugin {
-    /// The package that its tools belong to.
+    /// The package of its tools.
     pub package: PackageName,
-    /// What it says of itself.
+    /// The details from its manifest.
     pub details: AppDetails,
-    /// Which content it has.
+    /// Its content hash.
     pub hash: ContentHash,
-    /// Its tools in the form of MCP.
+    /// Its tools as MCP definitions.
     pub tools: Vec<Box<RawValue>>,
-    /// Why nothing of it can be called, if so.
+    /// Why its tools are hidden, if so.
     pub hidden: Option<String>,
     /// When it was installed.
     pub at: Timestamp,
 }
 
-/// What runs plugins knows of their runs.
+/// Run statistics of plugins.
 pub trait PluginRuns: Send + Sync {
-    /// Whether this content had to be killed too often for the user since the start of this process.
+    /// Whether this content was killed too often for the user since this process started.
     fn was_killed_too_often(&self, user: &UserId, hash: &ContentHash) -> bool;
 }
 
-/// Plugins as the catalog sees them. Whoever implements it judges each of them anew whenever it is asked.
+/// Provides users' plugins to the catalog. Implementations judge each plugin on every request.
 #[async_trait]
 pub trait PluginProvider: Send + Sync {
-    /// The user's plugins, the earliest first. Those that are not to be run are among them, with the reason.
+    /// The user's plugins, the earliest first. Plugins that must not run are included with the reason.
     async fn list_plugins(&self, user: &UserId) -> Result<Vec<UserPlugin>, StoreError>;
 }
 
-/// A plugin that a user has, as it is stored. Nothing here is believed because it is stored.
+/// A stored plugin of a user. Being stored does not make it trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstalledPlugin {
-    /// Which plugin.
+    /// Its id.
     pub id: PluginId,
     /// Its version.
     pub version: String,
-    /// The manifest, byte for byte as it came.
+    /// The manifest, byte for byte.
     pub manifest: String,
-    /// The content that was installed.
+    /// The hash of the installed content.
     pub hash: ContentHash,
-    /// What it was when it was installed: `signed`, `unsigned`.
+    /// Its status at install time: `signed`, `unsigned`.
     pub status: String,
-    /// What the user agreed to.
+    /// The permissions that the user granted.
     pub granted: PluginPermissions,
-    /// Whether it is to be run.
+    /// Whether it is switched on.
     pub switch: PluginSwitch,
-    /// When it was installed first.
+    /// When it was first installed.
     pub at: Timestamp,
 }
 
-/// Whether a plugin is to be run, as far as the user and the platform said so.
+/// Whether a plugin is switched on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PluginSwitch {
-    /// It is.
+    /// Switched on.
     On,
-    /// The user switched it off.
+    /// Switched off by the user.
     Off,
-    /// The platform did, and says why.
+    /// Stopped by the platform, with the reason.
     Stopped(String),
 }
 
-/// Which plugins users have.
+/// Stores users' plugins.
 #[async_trait]
 pub trait InstalledPluginStore: Send + Sync {
     /// The user's plugins, the earliest first.
     async fn list_installed(&self, user: &UserId) -> Result<Vec<InstalledPlugin>, StoreError>;
-    /// One of them.
+    /// One plugin of the user.
     async fn find_installed(
         &self,
         user: &UserId,
         id: &PluginId,
     ) -> Result<Option<InstalledPlugin>, StoreError>;
-    /// Stores one, new or in place of the one with the same id. False where the user would have more than `most`.
+    /// Stores a plugin, replacing one with the same id. False if the user would have more than `most`.
     async fn put_plugin(
         &self,
         user: &UserId,
         plugin: &InstalledPlugin,
         most: usize,
     ) -> Result<bool, StoreError>;
-    /// Switches one. False where the user has none with this id and content.
+    /// Switches a plugin. False if the user has none with this id and content.
     async fn switch_plugin(
         &self,
         user: &UserId,
@@ -99,41 +99,41 @@ pub trait InstalledPluginStore: Send + Sync {
         hash: &ContentHash,
         switch: &PluginSwitch,
     ) -> Result<bool, StoreError>;
-    /// Removes one with all that it keeps. False where the user has none.
+    /// Removes a plugin with its data. False if the user does not have it.
     async fn remove_plugin(&self, user: &UserId, id: &PluginId) -> Result<bool, StoreError>;
 }
 
-/// How much one plugin may keep for one user.
+/// How much one plugin may store for one user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PluginDataQuota {
-    /// Keys.
+    /// Number of keys.
     pub keys: usize,
-    /// Keys and values together.
+    /// Total size of keys and values, in bytes.
     pub bytes: usize,
 }
 
-/// Where a plugin keeps what it keeps for a user. Whoever signed it belongs to the place: a plugin of somebody else under
-/// the same id has another one.
+/// The namespace of a plugin's data for a user. The signer is part of it: a plugin with the same id from another signer
+/// has its own namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PluginNamespace {
-    /// Whose data.
+    /// The user.
     pub user: UserId,
-    /// Kept by which plugin.
+    /// The plugin.
     pub id: PluginId,
-    /// Signed by whom.
+    /// Its signer.
     pub signer: PluginSigner,
 }
 
-/// Most shelves of one plugin of one user: those of signers before stay, for whoever goes back to them.
+/// Most namespaces of one plugin and user. Those of earlier signers are kept, so that the user can go back to them.
 pub const MAX_PLUGIN_NAMESPACES: usize = 4;
 
-/// What plugins keep for users: JSON by key. It hangs on the install and goes with it.
+/// Stores plugin data: JSON by key. It belongs to the install and is removed with it.
 #[async_trait]
 pub trait PluginDataStore: Send + Sync {
     /// The value under a key.
     async fn read_value(&self, shelf: &PluginNamespace, key: &str) -> Result<Option<String>, StoreError>;
-    /// Stores or replaces. False where the room would not do, or the user does not have the plugin; nothing is stored
-    /// then. Where the plugin has more than [`MAX_SHELVES`], the one that nothing was put on for longest is cleared.
+    /// Stores or replaces a value. If the quota would be exceeded, or the plugin is not installed, stores nothing and
+    /// returns false. Beyond [`MAX_PLUGIN_NAMESPACES`], the least recently written namespace is cleared.
     async fn set_value(
         &self,
         shelf: &PluginNamespace,
@@ -141,49 +141,50 @@ pub trait PluginDataStore: Send + Sync {
         value: &str,
         room: PluginDataQuota,
     ) -> Result<bool, StoreError>;
-    /// Removes. False where there was nothing.
+    /// Removes a value. False if there was none.
     async fn remove_value(&self, shelf: &PluginNamespace, key: &str) -> Result<bool, StoreError>;
     /// All keys in order.
     async fn list_value_keys(&self, shelf: &PluginNamespace) -> Result<Vec<String>, StoreError>;
 }
 
-/// A plugin that a curator signed, as the catalogue has it.
+/// A signed plugin in the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublishedPlugin {
-    /// Which plugin.
+    /// Its id.
     pub id: PluginId,
     /// Its version.
     pub version: String,
-    /// For people.
+    /// Display name.
     pub name: String,
-    /// For people.
+    /// Description for people.
     pub description: String,
-    /// Who makes it, for people.
+    /// Display name of its publisher.
     pub publisher: Option<String>,
-    /// Which content.
+    /// Its content hash.
     pub hash: ContentHash,
     /// The signed manifest, byte for byte.
     pub manifest: String,
     /// Who had it signed.
     pub by: String,
-    /// When.
+    /// When it was published.
     pub at: Timestamp,
 }
 
-/// The catalogue of signed plugins. A version that was published never changes.
+/// Stores the catalogue of signed plugins. A published version never changes.
 #[async_trait]
 pub trait PublishedPluginStore: Send + Sync {
-    /// Adds a version; the same content again is fine. False where that version has other content, or the catalogue has
-    /// `most` versions already.
+    /// Adds a version; publishing the same content again is allowed. False if that version has other content, or the
+    /// catalogue already has `most` versions.
     async fn publish_plugin(&self, plugin: &PublishedPlugin, most: usize) -> Result<bool, StoreError>;
-    /// The newest version of each plugin whose id, name, description or publisher has these words, by id, after `after`.
+    /// The newest version of each plugin whose id, name, description or publisher matches the words, by id, after
+    /// `after`.
     async fn search_published(
         &self,
         words: &str,
         after: Option<&PluginId>,
         limit: usize,
     ) -> Result<Vec<PublishedPlugin>, StoreError>;
-    /// One version, or the one that was published last.
+    /// One version, or the latest published one.
     async fn find_published(
         &self,
         id: &PluginId,
@@ -191,11 +192,11 @@ pub trait PublishedPluginStore: Send + Sync {
     ) -> Result<Option<PublishedPlugin>, StoreError>;
 }
 
-/// Documents about whom to believe, by name, as they were signed or accepted last.
+/// Stores the lists of trusted keys and revoked plugins, by name, as last signed or accepted.
 #[async_trait]
 pub trait PluginListStore: Send + Sync {
-    /// One of them.
+    /// One list.
     async fn plugin_list(&self, name: &str) -> Result<Option<String>, StoreError>;
-    /// Keeps it in place of the one before.
+    /// Replaces a list.
     async fn save_plugin_list(&self, name: &str, text: &str) -> Result<(), StoreError>;
 }

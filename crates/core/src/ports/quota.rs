@@ -1,27 +1,27 @@
-//! How much one person may store. The store counts inside the transaction that writes, so that two requests at once cannot
-//! both find room for the last one.
+//! Quotas: how much one person may store. The store counts inside the transaction that writes, so that two concurrent
+//! requests cannot both take the last place.
 
 use super::StoreError;
 
-/// Something of which there is a largest number for one person.
+/// What a quota limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QuotaKind {
-    /// Apps that one developer has registered.
+    /// Apps registered by one developer.
     AppsPerDeveloper,
-    /// Upstreams that one developer has added.
+    /// Upstreams added by one developer.
     UpstreamsPerDeveloper,
-    /// Apps that one user has installed.
+    /// Apps installed by one user.
     InstallsPerUser,
-    /// Tools that one user has switched off.
+    /// Tools switched off by one user.
     SwitchedOffTools,
-    /// Bytes of one user's values of the settings of all apps.
+    /// Total size of one user's app settings, in bytes.
     SettingsBytesPerUser,
-    /// Versions of plugins that one curator has in the catalogue.
+    /// Plugin versions of one curator in the catalogue.
     CatalogueVersionsPerCurator,
 }
 
 impl QuotaKind {
-    /// The setting of the configuration.
+    /// The configuration key of the limit.
     pub const fn config_key(self) -> &'static str {
         match self {
             Self::AppsPerDeveloper => "quotas.apps_per_developer",
@@ -33,7 +33,7 @@ impl QuotaKind {
         }
     }
 
-    /// What is counted, and how to make room.
+    /// What is counted, and how to free some of it.
     const fn count_and_advice(self) -> (&'static str, &'static str) {
         match self {
             Self::AppsPerDeveloper => ("apps of one developer", "remove an app"),
@@ -52,32 +52,32 @@ impl QuotaKind {
     }
 }
 
-/// A quota that leaves no room.
+/// A quota that is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the limit of {most} {} is reached; {}, or ask the operator to raise `{}`",
     .quota.count_and_advice().0, .quota.count_and_advice().1, .quota.config_key()
 )]
 pub struct QuotaReached {
-    /// Which.
+    /// Which quota.
     pub quota: QuotaKind,
-    /// How many there may be.
+    /// Its limit.
     pub most: u64,
 }
 
 impl QuotaKind {
-    /// An error where `count` is more than `most`.
+    /// Fails if `count` exceeds `most`.
     pub fn check(self, count: u64, most: u64) -> Result<(), StoreError> {
         if count > most { Err(QuotaReached { quota: self, most }.into()) } else { Ok(()) }
     }
 }
 
-/// The numbers, and how much history is kept.
+/// The limits, and how much history is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoreQuotas {
     /// Apps of one developer.
     pub apps_per_developer: u64,
-    /// Upstreams of one developer; those of the configuration file do not count.
+    /// Upstreams of one developer, not counting those in the configuration file.
     pub upstreams_per_developer: u64,
     /// Installed apps of one user.
     pub installs_per_user: u64,
@@ -87,9 +87,9 @@ pub struct StoreQuotas {
     pub settings_bytes_per_user: u64,
     /// Versions of one curator in the catalogue.
     pub catalogue_versions_per_curator: u64,
-    /// Versions of an app's tools that are kept. Older ones go when a new one comes, but never the current one.
+    /// Versions of an app's tools that are kept. Publishing removes older ones, but never the current one.
     pub tool_versions_per_app: u64,
-    /// Last devices of users that are kept; those seen longest ago go first.
+    /// Users' last devices that are kept; the least recently seen are removed first.
     pub remembered_devices: u64,
 }
 

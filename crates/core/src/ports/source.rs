@@ -1,4 +1,4 @@
-//! The port of everything that runs tools.
+//! Ports for everything that runs tools.
 
 use std::sync::Arc;
 
@@ -24,11 +24,11 @@ use crate::{
 pub enum SourceKind {
     /// An app, over HTTP.
     App,
-    /// An MCP server in the world.
+    /// An external MCP server.
     Upstream,
-    /// This program itself.
+    /// Built into this server.
     Builtin,
-    /// A plugin of the user's, in the sandbox.
+    /// A user's plugin, in the sandbox.
     Plugin,
 }
 
@@ -36,7 +36,7 @@ impl SourceKind {
     /// Every kind.
     pub const ALL: [Self; 4] = [Self::App, Self::Upstream, Self::Builtin, Self::Plugin];
 
-    /// As the ledger writes it.
+    /// The name in the ledger.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::App => "app",
@@ -50,14 +50,14 @@ impl SourceKind {
 /// Runs the tools of one kind.
 #[async_trait]
 pub trait ToolSource: Send + Sync {
-    /// Returns once the tool can run: its app is awake, its connection is open. Safe from many tasks at once.
+    /// Returns once the tool can run: its app is awake, its connection is open. Can be called concurrently.
     async fn make_ready<'a>(
         &'a self,
         cx: &'a CallContext,
         tool: &'a Tool,
     ) -> Result<Box<dyn ReadyTool + 'a>, ToolError>;
 
-    /// Answers a request about prompts and resources. Most kinds have none.
+    /// Handles a request about prompts and resources. Most kinds have none.
     async fn forward_request(
         &self,
         _cx: &CallContext,
@@ -69,14 +69,14 @@ pub trait ToolSource: Send + Sync {
     }
 }
 
-/// A tool that can run now, with what its source opened or looked up for it.
+/// A tool that is ready to run, with the resources that its source prepared.
 #[async_trait]
 pub trait ReadyTool: Send + Sync {
-    /// Runs the tool, or says what it waits for. Dropping the future cancels the call.
+    /// Runs the tool, or returns what input it needs. Dropping the future cancels the call.
     async fn invoke(self: Box<Self>, arguments: &ValidArguments) -> Result<CallReply, ToolError>;
 }
 
-/// What can be asked about prompts and resources.
+/// The methods about prompts and resources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForwardedMethod {
     /// The messages of a prompt.
@@ -85,14 +85,14 @@ pub enum ForwardedMethod {
     ReadResource,
     /// Values for an argument of a prompt or a template.
     Complete,
-    /// To be told when a resource changes.
+    /// Subscribe to changes of a resource.
     Subscribe,
-    /// To be told no longer.
+    /// Unsubscribe from changes of a resource.
     Unsubscribe,
 }
 
 impl ForwardedMethod {
-    /// As MCP calls it.
+    /// The MCP method name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::GetPrompt => method::PROMPTS_GET,
@@ -104,10 +104,10 @@ impl ForwardedMethod {
     }
 }
 
-/// A request about prompts and resources, in the names that the source knows.
+/// A request about prompts and resources, with the names that the source uses.
 #[derive(Debug, Clone)]
 pub struct ForwardedRequest {
-    /// What is asked.
+    /// The method.
     pub method: ForwardedMethod,
     /// The prompt or the URI.
     pub name: String,
@@ -115,52 +115,52 @@ pub struct ForwardedRequest {
     pub params: Box<RawValue>,
 }
 
-/// What such a request comes to.
+/// The reply to such a request.
 #[derive(Debug, Clone)]
 pub enum ForwardedReply {
     /// The result, raw.
     Done(Box<RawValue>),
-    /// It wants to know more first.
+    /// The source needs input first.
     AwaitingInput(AwaitedInput),
 }
 
 /// Finds tools by words, among those that a caller can see.
 #[async_trait]
 pub trait ToolSearch: Send + Sync {
-    /// The best ones first, at most so many.
+    /// The best matches first, at most `most`.
     async fn search_tools(&self, view: &CatalogView, words: &str, most: usize) -> Vec<Arc<Tool>>;
 }
 
-/// Something that a source tells while a call runs.
+/// A notice that a source sends during a call.
 #[derive(Debug, Clone)]
 pub enum CallNotice {
-    /// How far it is.
+    /// Progress of the call.
     Progress(CallProgress),
     /// A line for the caller's log: the params of MCP's `notifications/message`, raw.
     Log(Box<RawValue>),
 }
 
-/// Takes news from a source to the caller. Losing some is fine; waiting for a slow caller is not.
+/// Sends notices from a source to the caller. Notices may be dropped; a source never waits for a slow caller.
 #[derive(Debug, Clone, Default)]
 pub struct NoticeSink(Option<mpsc::Sender<CallNotice>>);
 
 impl NoticeSink {
-    /// A sink into a bounded queue.
+    /// A sink that writes to a bounded queue.
     pub fn new(queue: mpsc::Sender<CallNotice>) -> Self {
         Self(Some(queue))
     }
 
-    /// Whether anybody listens.
+    /// Whether the caller still listens.
     pub fn has_listener(&self) -> bool {
         self.0.as_ref().is_some_and(|queue| !queue.is_closed())
     }
 
-    /// Tells the caller how far it is.
+    /// Sends progress to the caller.
     pub fn send_progress(&self, progress: CallProgress) {
         self.send(CallNotice::Progress(progress));
     }
 
-    /// Tells the caller.
+    /// Sends a notice to the caller.
     pub fn send(&self, notice: CallNotice) {
         if let Some(queue) = &self.0 {
             let _ = queue.try_send(notice);
@@ -168,32 +168,32 @@ impl NoticeSink {
     }
 }
 
-/// A question from a source to the caller, in MCP form, and where the answer goes.
+/// A question from a source to the caller, in MCP form, with the channel for the answer.
 #[derive(Debug)]
 pub struct SourceQuestion {
     /// `elicitation/create`, `sampling/createMessage`, `roots/list`.
     pub method: String,
     /// Its params, raw.
     pub params: Option<Box<RawValue>>,
-    /// The answer, raw, or the caller's refusal. Dropped where there is none.
+    /// Receives the raw answer, or the caller's refusal. Dropped if there is no answer.
     pub answer: oneshot::Sender<Result<Box<RawValue>, RpcError>>,
 }
 
-/// What the caller can do for a source while a call runs.
+/// What the caller can do for a source during a call.
 #[derive(Debug, Clone, Default)]
 pub struct CallerAbilities {
-    /// What the caller declared that a source may ask of it, in MCP form: `{"elicitation":{}}`. None is nothing.
+    /// The client capabilities that the caller declared, in MCP form: `{"elicitation":{}}`.
     pub declared: Option<Arc<RawValue>>,
-    /// The way to ask the caller back while the call runs, where the door has one.
+    /// The channel for questions to the caller during the call, if the door has one.
     pub ask: Option<mpsc::Sender<SourceQuestion>>,
-    /// Whether the caller understands the reply that a source awaits input, and comes back with it.
+    /// Whether the caller understands a reply that awaits input, and resumes the call with it.
     pub can_resume: bool,
-    /// From which level on the caller wants log lines, if at all.
+    /// The minimum level of log lines that the caller wants, if any.
     pub log_level: Option<Arc<str>>,
 }
 
 impl CallerAbilities {
-    /// Whether the caller declared this one: `elicitation`, `sampling`, `roots`.
+    /// Whether the caller declared this capability: `elicitation`, `sampling`, `roots`.
     pub fn has_declared(&self, name: &str) -> bool {
         let declared = self.declared.as_deref().map(|raw| serde_json::from_str::<RawFields>(raw.get()));
         matches!(declared, Some(Ok(fields)) if fields.get(name).is_some())

@@ -9,28 +9,28 @@ use super::{
     UpstreamTokenStore, UsageLog,
 };
 
-/// Everything durable, by port. Made by the store, passed as a whole, cheap to clone.
+/// Everything durable, by port. Created by the store, passed as a whole, cheap to clone.
 #[derive(Clone)]
 pub struct Stores {
     /// Apps.
     pub apps: Arc<dyn AppStore>,
-    /// Their tools, in versions.
+    /// Tool definitions, in versions.
     pub definitions: Arc<dyn DefinitionStore>,
     /// Which user installed which app.
     pub installs: Arc<dyn InstallStore>,
     /// Tools that users switched off.
     pub settings: Arc<dyn ToolSwitchStore>,
-    /// Settings of users that belong to no app.
+    /// User settings that do not belong to an app.
     pub preferences: Arc<dyn PreferenceStore>,
     /// Users' last devices.
     pub devices: Arc<dyn DeviceStore>,
-    /// What apps store for users, and users' values of the apps' settings.
+    /// What apps store for users, and users' app settings.
     pub app_data: Arc<dyn AppDataStore>,
-    /// Sessions of apps that outlive a restart.
+    /// App sessions that outlive a restart.
     pub runs: Arc<dyn AppRunStore>,
     /// Upstream MCP servers.
     pub upstreams: Arc<dyn UpstreamStore>,
-    /// What they offered last.
+    /// The last offers of upstreams.
     pub offers: Arc<dyn OfferStore>,
     /// Users' authorizations of upstreams.
     pub upstream_tokens: Arc<dyn UpstreamTokenStore>,
@@ -42,15 +42,15 @@ pub struct Stores {
     pub plugin_lists: Arc<dyn PluginListStore>,
     /// The catalogue of plugins.
     pub published_plugins: Arc<dyn PublishedPluginStore>,
-    /// Idempotency keys and records of calls, to write.
+    /// Idempotency keys and call records, to write.
     pub ledger: Arc<dyn Ledger>,
-    /// Records of calls, to read one by one.
+    /// Call records, to read one by one.
     pub calls: Arc<dyn CallLog>,
-    /// Records of calls, to read in total.
+    /// Call records, to aggregate.
     pub usage: Arc<dyn UsageLog>,
-    /// Tokens that were issued.
+    /// Issued tokens.
     pub tokens: Arc<dyn IssuedTokenStore>,
-    /// Announcements of what changed in all of these.
+    /// Announcements of changes in all of these.
     pub announcements: Arc<dyn Announcements>,
     /// The store as a whole.
     pub maintenance: Arc<dyn StoreMaintenance>,

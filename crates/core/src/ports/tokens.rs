@@ -1,4 +1,4 @@
-//! The list of tokens that were made, by which they are called back. The tokens themselves are kept nowhere.
+//! The list of issued tokens, by which they are revoked. The tokens themselves are not stored.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -6,89 +6,90 @@ use toolyard_protocol::{TokenId, api::Role};
 
 use super::StoreError;
 
-/// A token that was made.
+/// An issued token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssuedToken {
-    /// Which.
+    /// Its id.
     pub id: TokenId,
-    /// What for, in the words of whoever made it.
+    /// Its purpose, in the words of the person who issued it.
     pub name: String,
-    /// Whose.
+    /// Its subject.
     pub subject: String,
-    /// What it allows.
+    /// Its role.
     pub role: Role,
-    /// When it was made.
+    /// When it was issued.
     pub created_at: Timestamp,
-    /// When it ends.
+    /// When it expires.
     pub expires_at: Timestamp,
-    /// By whom it was made.
+    /// Who issued it.
     pub created_by: String,
-    /// With which token, where that one is listed.
+    /// The token it was issued with, if that one is listed.
     pub made_with: Option<TokenId>,
-    /// When it was called back.
+    /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
 }
 
-/// Which tokens somebody may see and call back.
+/// Which tokens a person may see and revoke.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenScope<'a> {
-    /// Only those of this person.
+    /// Only tokens of this subject.
     pub subject: Option<&'a str>,
-    /// Only those that allow this much or less.
+    /// Only tokens with this role or a lower one.
     pub role: Role,
 }
 
-/// A place in the list of tokens, the newest first.
+/// A position in the list of tokens, newest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenCursor {
-    /// When the token was made.
+    /// When the token was issued.
     pub created_at: Timestamp,
-    /// Which of those that were made then.
+    /// Its id, to order tokens with the same time.
     pub id: TokenId,
 }
 
-/// What became of a token that was to be added.
+/// The outcome of adding a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddTokenOutcome {
-    /// It is listed.
+    /// The token was added.
     Listed,
-    /// There is no room.
+    /// A limit is reached.
     QuotaReached,
-    /// The token with which it was made is called back.
+    /// The token it was issued with is revoked.
     Revoked,
 }
 
-/// How many tokens that have not ended there may be; those that were called back count until their end.
+/// How many unexpired tokens there may be; revoked tokens count until they expire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenQuota {
-    /// Of one person.
+    /// For one subject.
     pub of_subject: u32,
-    /// Of all.
+    /// In total.
     pub of_all: u32,
 }
 
-/// Tokens that were made.
+/// Stores issued tokens.
 #[async_trait]
 pub trait IssuedTokenStore: Send + Sync {
-    /// At most so many of these, the newest first, from behind that place on.
+    /// At most `limit` tokens in the scope, newest first, after the cursor.
     async fn list_tokens(
         &self,
         scope: TokenScope<'_>,
         after: Option<&TokenCursor>,
         limit: u32,
     ) -> Result<Vec<IssuedToken>, StoreError>;
-    /// Adds one, if there is room.
+    /// Adds a token if the quota allows it.
     async fn add_token(&self, token: &IssuedToken, room: TokenQuota) -> Result<AddTokenOutcome, StoreError>;
-    /// Calls one of these back, with all that were made with it and with those, and gives them as they are then; again changes
-    /// nothing. None where there is none. Whoever may call back all also reaches what a token made that is not listed itself.
+    /// Revokes a token of the scope and all tokens issued with it, transitively, and returns them. Revoking again
+    /// changes nothing. Empty if there is none. An unlimited scope also reaches tokens that were issued with an
+    /// unlisted token.
     async fn revoke_token(
         &self,
         id: &TokenId,
         scope: TokenScope<'_>,
         at: Timestamp,
     ) -> Result<Vec<IssuedToken>, StoreError>;
-    /// Those that were called back and would not have ended by then, with their ends.
+    /// Revoked tokens that have not expired yet, with their expiry.
     async fn revoked_tokens(&self, now: Timestamp) -> Result<Vec<(TokenId, Timestamp)>, StoreError>;
-    /// Forgets those that have ended by then, unless one that they made is left.
+    /// Removes tokens that expired by then, unless a token issued with them remains.
     async fn remove_expired_tokens(&self, ended: Timestamp) -> Result<(), StoreError>;
 }

@@ -1,4 +1,4 @@
-//! Ports towards what is known of MCP servers in the world: how to reach them, what they offered, and who may.
+//! Ports for upstream MCP servers: how to reach them, their offers, and users' tokens.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -8,59 +8,59 @@ use toolyard_protocol::{PackageName, UserId, upstream::UpstreamDetails};
 
 use super::StoreError;
 
-/// How an upstream is reached, beyond what all packages have.
+/// How to reach an upstream, in addition to what all packages have.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UpstreamRecord {
-    /// What the operator says of it, without the values that are secret.
+    /// The configured details, without the secret values.
     pub details: UpstreamDetails,
-    /// Its headers, variables and client secret with their values, sealed.
+    /// Its sealed headers, variables and client secret.
     pub sealed: Vec<u8>,
-    /// Whether it stands in the configuration file.
+    /// Whether it is defined in the configuration file.
     pub managed: bool,
-    /// Whether it was in the configuration file and left it.
+    /// Whether it was removed from the configuration file.
     pub disabled: bool,
 }
 
-/// An upstream to be stored, or stored anew.
+/// An upstream to add or change.
 #[derive(Debug, Clone)]
 pub struct NewUpstreamRecord {
     /// Its package.
     pub package: PackageName,
-    /// Who adds it.
+    /// Its owner.
     pub owner: String,
-    /// How it is reached.
+    /// How to reach it.
     pub upstream: UpstreamRecord,
-    /// When.
+    /// When it is written.
     pub at: Timestamp,
-    /// What may be there already.
+    /// What it may replace.
     pub write: UpstreamWrite,
-    /// Whether it is somewhere else from now on: tokens of users for the old place are forgotten with it.
+    /// Whether it moves to another origin: users' tokens for the old one are removed.
     pub moved: bool,
 }
 
-/// What an upstream may replace. Decided within the write, so that of two who want a name one gets it.
+/// What an upstream may replace. Decided within the write, so that of two concurrent requests for a name one wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UpstreamWrite {
     /// Nothing: the package is new.
     Add,
-    /// The upstream of the same owner.
+    /// The existing upstream of the same owner.
     Change,
-    /// Whatever upstream is there: the configuration file decides.
+    /// Any existing upstream: the configuration file takes precedence.
     Configure,
 }
 
-/// Upstreams. They are packages like apps: found, installed and removed through those ports.
+/// Stores upstreams. They are packages like apps: found, installed and removed through those ports.
 #[async_trait]
 pub trait UpstreamStore: Send + Sync {
-    /// Stores an upstream, new or changed. False where what is there may not be replaced: see [`UpstreamWrite`].
+    /// Stores an upstream, new or changed. False if it may not replace what exists: see [`UpstreamWrite`].
     async fn put_upstream(&self, upstream: NewUpstreamRecord) -> Result<bool, StoreError>;
-    /// All of them, by package, with their owners.
+    /// All upstreams, by package, with their owners.
     async fn list_upstreams(&self) -> Result<Vec<(PackageName, String, UpstreamRecord)>, StoreError>;
-    /// Those that everybody has, the earliest first.
+    /// The upstreams that all users share, the earliest first.
     async fn list_shared_upstreams(&self) -> Result<Vec<PackageName>, StoreError>;
 }
 
-/// What an upstream offered when it was asked, as it came.
+/// The lists that an upstream returned, unchanged.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct UpstreamOffer {
@@ -72,35 +72,36 @@ pub struct UpstreamOffer {
     pub resources: Vec<Box<RawValue>>,
     /// Resource templates.
     pub templates: Vec<Box<RawValue>>,
-    /// Which lists broke off, and why; what came before is here.
+    /// Which lists are incomplete, and why; the entries received before are included.
     pub incomplete: Vec<String>,
-    /// Whether it completes arguments.
+    /// Whether it supports argument completion.
     pub completes: bool,
-    /// Whether it tells when a resource changes.
+    /// Whether it sends notifications when a resource changes.
     pub subscribes: bool,
 }
 
-/// An offer that was kept.
+/// A stored offer.
 #[derive(Debug, Clone)]
 pub struct StoredOffer {
-    /// What was offered.
+    /// The offer.
     pub offer: UpstreamOffer,
-    /// SHA-256 of it, in hex: whether a later one is another.
+    /// SHA-256 of the offer, in hex, to detect changes.
     pub hash: String,
-    /// When.
+    /// When it was fetched.
     pub at: Timestamp,
 }
 
-/// The last good lists of upstreams. One for all users, and one for each user where the upstream knows who asks.
+/// Stores the last offers of upstreams: one for all users, or one for each user if the upstream has per-user
+/// authorization.
 #[async_trait]
 pub trait OfferStore: Send + Sync {
-    /// What was offered last.
+    /// The last offer.
     async fn last_offer(
         &self,
         package: &PackageName,
         user: Option<&UserId>,
     ) -> Result<Option<StoredOffer>, StoreError>;
-    /// Keeps an offer. False where there is no such package.
+    /// Stores an offer. False if the package does not exist.
     async fn save_offer(
         &self,
         package: &PackageName,
@@ -109,18 +110,18 @@ pub trait OfferStore: Send + Sync {
     ) -> Result<bool, StoreError>;
 }
 
-/// Tokens of users at upstreams, sealed.
+/// Stores users' sealed tokens for upstreams.
 #[async_trait]
 pub trait UpstreamTokenStore: Send + Sync {
     /// The user's token.
     async fn find_token(&self, package: &PackageName, user: &UserId) -> Result<Option<Vec<u8>>, StoreError>;
-    /// Keeps it, or forgets it. False where there is no such package.
+    /// Stores or removes the user's token. False if the package does not exist.
     async fn set_token(
         &self,
         package: &PackageName,
         user: &UserId,
         sealed: Option<Vec<u8>>,
     ) -> Result<bool, StoreError>;
-    /// All of them, to be sealed anew.
+    /// All tokens, to seal them again.
     async fn all_tokens(&self) -> Result<Vec<(PackageName, UserId, Vec<u8>)>, StoreError>;
 }

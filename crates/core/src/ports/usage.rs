@@ -1,4 +1,4 @@
-//! Reading the ledger as a whole: how much over time, and how long it took.
+//! Aggregates over the ledger: calls over time, and durations.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use toolyard_protocol::{PackageName, ToolName, UserId, api::StepTimes};
 
 use super::StoreError;
 
-/// Most series that are told apart; the rest is summed.
+/// Most series that are listed separately; the rest is summed.
 pub const MAX_SERIES: usize = 12;
 
-/// Which calls.
+/// Selects calls.
 #[derive(Debug, Clone, Default)]
 pub struct UsageFilter {
-    /// Of this user.
+    /// For this user.
     pub user: Option<UserId>,
     /// Of apps of this owner.
     pub owner: Option<String>,
-    /// Of this app.
+    /// Of this package.
     pub package: Option<PackageName>,
     /// Of this tool.
     pub tool: Option<ToolName>,
@@ -28,7 +28,7 @@ pub struct UsageFilter {
     pub until: Option<Timestamp>,
 }
 
-/// What makes a series.
+/// What a series stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SeriesBy {
     /// Each app.
@@ -37,23 +37,23 @@ pub enum SeriesBy {
     Tool,
 }
 
-/// A span of time, cut into equal parts.
+/// A time range, divided into equal buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeBuckets {
-    /// Where the first begins.
+    /// The start of the first bucket.
     pub from: Timestamp,
-    /// Where counting ends; at most the end of the last one.
+    /// Where counting ends; at most the end of the last bucket.
     pub until: Timestamp,
-    /// How long each is, in milliseconds; at least 1.
+    /// The length of each bucket in milliseconds; at least 1.
     pub millis: i64,
-    /// How many.
+    /// The number of buckets.
     pub count: usize,
 }
 
 /// Calls of one app or tool over time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CallSeries {
-    /// Which.
+    /// The app or tool.
     pub key: String,
     /// Calls in each bucket.
     pub calls: Vec<u64>,
@@ -64,38 +64,38 @@ pub struct CallSeries {
 /// Calls over time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CallTimeline {
-    /// The largest, most calls first.
+    /// The largest series, most calls first.
     pub series: Vec<CallSeries>,
-    /// All others, and calls of what is no tool.
+    /// The sum of all others, including calls of unknown tools.
     pub rest: Option<CallSeries>,
     /// How calls ended: `OK` or a code, most frequent first.
     pub outcomes: Vec<(String, u64)>,
 }
 
-/// How long one call took.
+/// The duration of one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallTiming {
-    /// In all, in microseconds.
+    /// In total, in microseconds.
     pub duration_us: u64,
     /// Each step.
     pub steps: StepTimes,
 }
 
-/// Reads the ledger as a whole.
+/// Aggregates over the ledger.
 #[async_trait]
 pub trait UsageLog: Send + Sync {
-    /// Calls over time. The times of the filter do not count; those of the buckets do.
+    /// Calls over time. Uses the time range of the buckets, not that of the filter.
     async fn call_timeline(
         &self,
         filter: &UsageFilter,
         buckets: TimeBuckets,
         by: SeriesBy,
     ) -> Result<CallTimeline, StoreError>;
-    /// How long the newest calls took that fit, at most so many.
+    /// The durations of the newest matching calls, at most `limit`.
     async fn list_timings(&self, filter: &UsageFilter, limit: u32) -> Result<Vec<CallTiming>, StoreError>;
 }
 
-/// Makes a [`CallTimeline`] of counts that come key by key, however many keys there are.
+/// Builds a [`CallTimeline`] from counts that arrive key by key, with bounded memory.
 #[derive(Debug)]
 pub struct TimelineBuilder {
     buckets: usize,
@@ -106,12 +106,12 @@ pub struct TimelineBuilder {
 }
 
 impl TimelineBuilder {
-    /// So many buckets.
+    /// Creates a builder with this many buckets.
     pub fn new(buckets: usize) -> Self {
         Self { buckets, current: None, largest: Vec::new(), rest: None, outcomes: BTreeMap::new() }
     }
 
-    /// Some calls with one outcome. All of one key come one after the other; no key is for what is no tool.
+    /// Adds calls with one outcome. All counts of one key must arrive together; None stands for unknown tools.
     pub fn add(&mut self, key: Option<&str>, bucket: usize, error: Option<&str>, count: u64) {
         *self.outcomes.entry(error.unwrap_or("OK").to_owned()).or_default() += count;
         let series = match key {
@@ -131,7 +131,7 @@ impl TimelineBuilder {
         }
     }
 
-    /// Puts the finished series among the largest, and what is smaller than all of these to the rest.
+    /// Inserts the finished series among the largest, and adds the smallest to the rest if there are too many.
     fn finish_series(&mut self) {
         let Some(series) = self.current.take() else { return };
         let place = self.largest.partition_point(|other| {
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_largest_are_told_apart_and_the_rest_is_summed() {
+    fn the_largest_series_are_listed_and_the_rest_is_summed() {
         let mut made = TimelineBuilder::new(2);
         // Twenty keys; key n has n calls, and one error.
         for number in 1..=20_u64 {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_ones_are_in_the_order_of_their_keys_and_nothing_is_nothing() {
+    fn equal_series_are_ordered_by_key_and_empty_ones_stay_empty() {
         assert_eq!(TimelineBuilder::new(3).build(), CallTimeline::default());
         let mut made = TimelineBuilder::new(1);
         for key in ["a", "b", "c"] {

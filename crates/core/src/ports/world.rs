@@ -1,11 +1,12 @@
-//! Time, chance, secrets and limits: passed in, so that a test can move them.
+//! Clock, randomness, secrets and limits: passed in, so that tests can control them.
 
 use std::time::{Duration, SystemTime};
 
+use async_trait::async_trait;
 use jiff::Timestamp;
 use toolyard_protocol::{CallId, ToolName, UserId};
 
-/// The time of day.
+/// The wall clock.
 pub trait Clock: Send + Sync {
     /// Now.
     fn now(&self) -> Timestamp;
@@ -16,18 +17,18 @@ pub trait Clock: Send + Sync {
 pub struct SystemClock;
 
 impl Clock for SystemClock {
-    #[expect(clippy::disallowed_methods, reason = "this is the clock that everybody else asks")]
+    #[expect(clippy::disallowed_methods, reason = "the only place that reads the system clock")]
     fn now(&self) -> Timestamp {
         Timestamp::try_from(SystemTime::now()).unwrap_or(Timestamp::UNIX_EPOCH)
     }
 }
 
-/// Unguessable numbers and the names made of them.
+/// Random bytes, and the ids and secrets made from them.
 pub trait IdGenerator: Send + Sync {
     /// Fills the buffer with random bytes.
     fn fill_random(&self, bytes: &mut [u8]);
 
-    /// A new id for a call: sorts by time.
+    /// A new call id; ids sort by time.
     fn new_call_id(&self, now: Timestamp) -> CallId {
         let mut bytes = [0; 16];
         self.fill_random(&mut bytes[6..]);
@@ -36,7 +37,7 @@ pub trait IdGenerator: Send + Sync {
         CallId::from_bytes(bytes)
     }
 
-    /// A random number that is not 0, as trace and span ids must be.
+    /// A random number other than 0, as trace and span ids require.
     fn random_number(&self) -> u64 {
         let mut bytes = [0; 8];
         self.fill_random(&mut bytes);
@@ -51,7 +52,7 @@ pub trait IdGenerator: Send + Sync {
     }
 }
 
-/// The randomness of the machine.
+/// The random number generator of the machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemIds;
 
@@ -62,23 +63,25 @@ impl IdGenerator for SystemIds {
     }
 }
 
-/// How many calls in a short time are too many.
+/// Rate limits of calls. Async, because the counts may be shared by all nodes.
+#[async_trait]
 pub trait CallRateLimiter: Send + Sync {
-    /// Counts one call, or says after what time it would fit.
-    fn check_call(&self, user: &UserId, tool: &ToolName) -> Result<(), Duration>;
+    /// Counts one call, or returns how long to wait.
+    async fn check_call(&self, user: &UserId, tool: &ToolName) -> Result<(), Duration>;
 }
 
-/// A sealed text that could not be opened: other root key, or damaged.
+/// A sealed text that could not be opened: wrong root key, or damaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a stored secret cannot be opened with this root key")]
 pub struct UnsealError;
 
-/// One root key and what is derived from it. During a rotation two root keys are accepted; new things use the first.
+/// Seals secrets with the root key and derives keys from it. During a rotation two root keys are accepted; new values
+/// use the first.
 pub trait SecretSealer: Send + Sync {
     /// Seals a text for the store.
     fn seal(&self, plain: &str) -> Vec<u8>;
     /// Opens what [`SecretSealer::seal`] made.
     fn unseal(&self, sealed: &[u8]) -> Result<String, UnsealError>;
-    /// Subkeys for a purpose, the one for new things first.
+    /// Subkeys for a purpose, the current one first.
     fn derive_keys(&self, purpose: &str) -> Vec<[u8; 32]>;
 }

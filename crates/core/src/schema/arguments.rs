@@ -1,4 +1,4 @@
-//! Arguments of a call, checked.
+//! Validated arguments of a call.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,7 +6,8 @@ use serde_json::{Value, value::RawValue};
 
 use super::{CheckError, CompiledSchema, pool::WorkOwner};
 
-/// Arguments that fit the tool's schema. Only [`CompiledSchema`] makes them, so no source runs without the check.
+/// Arguments that match the tool's schema. Only [`CompiledSchema`] creates them, so no source runs unvalidated
+/// arguments.
 #[derive(Debug)]
 pub struct ValidArguments {
     raw: Box<RawValue>,
@@ -14,7 +15,7 @@ pub struct ValidArguments {
 }
 
 impl ValidArguments {
-    /// Checks arguments; the errors name the path, what was expected and what came.
+    /// Validates arguments; errors name the path, what was expected and what was received.
     pub async fn validate(
         schema: &Arc<CompiledSchema>,
         owner: &WorkOwner,
@@ -26,12 +27,12 @@ impl ValidArguments {
         Ok(Self { raw: raw.to_owned(), value })
     }
 
-    /// As the caller wrote them.
+    /// As the caller sent them.
     pub fn raw(&self) -> &RawValue {
         &self.raw
     }
 
-    /// As a value.
+    /// As a parsed value.
     pub fn value(&self) -> &Value {
         &self.value
     }

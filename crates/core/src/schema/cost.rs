@@ -1,24 +1,24 @@
-//! How much work a schema can make of a value, counted before anything runs.
+//! The cost of validating a value against a schema, computed before anything runs.
 //!
-//! Each subschema is counted once for each depth of value, whatever the number of ways that lead to it, so the count is
-//! linear in the schema although the number of ways may be astronomic; sums stop at the largest number. A step is about
-//! ten nanoseconds in the worst case.
+//! Each subschema is counted once for each depth of value, however many paths lead to it. So the count is linear in the
+//! schema although the number of paths may be exponential; sums saturate. A step takes about ten nanoseconds in the
+//! worst case.
 
 use super::{
     graph::{Applicator, SchemaGraph, SchemaNode},
     measure::ValueMeasure,
 };
 
-/// Deepest value that is checked: what the JSON reader takes.
+/// Deepest value that is validated: the limit of the JSON parser.
 pub(super) const MAX_VALUE_DEPTH: usize = 128;
-/// Most steps that a schema may need for a value of one member, with every reference written out.
+/// Most steps that a schema may need for a value with one member, with all references expanded.
 pub const MAX_EXPANDED_STEPS: u64 = 100_000;
-/// How deep a value a schema that contains itself is written out for that.
+/// How deep a recursive schema is expanded for that limit.
 const RECURSION_WRITTEN_OUT: usize = 3;
-/// Most subschemas inside each other while one value is checked: each takes some of the thread's stack.
+/// Most nested subschemas during a validation: each takes stack space.
 pub(super) const MAX_NESTED_CHECKS: u64 = 512;
 
-/// Work for each unit of a [`ValueMeasure`].
+/// Steps for each unit of a [`ValueMeasure`].
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct StepWeight {
     steps: u64,
@@ -68,25 +68,25 @@ impl StepWeight {
     }
 }
 
-/// What one subschema costs for values of one depth.
+/// The cost of one subschema for values of one depth.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct NodeCost {
-    /// For the verdict.
+    /// To decide whether the value is valid.
     check: StepWeight,
-    /// For finding out which members were looked at.
+    /// To find which members were evaluated.
     mark: StepWeight,
     /// For the list of errors.
     explain: StepWeight,
-    /// How many subschemas are inside each other.
+    /// How deep subschemas are nested.
     nested: u64,
 }
 
-/// What the whole schema costs, for each depth of value; the last entry holds for all deeper ones as well.
+/// The cost of a schema for each depth of value. The last entry also covers deeper values.
 #[derive(Debug)]
 pub(super) struct CostTable(Vec<NodeCost>);
 
 impl CostTable {
-    /// Counts. Refuses a schema that is too large with all its references written out.
+    /// Computes the costs. Refuses a schema that is too large with all references expanded.
     pub(super) fn new(graph: &SchemaGraph) -> Result<Self, String> {
         let mut table = Vec::new();
         let mut layer = vec![NodeCost::default(); graph.nodes.len()];
@@ -115,12 +115,12 @@ impl CostTable {
         Ok(Self(table))
     }
 
-    /// Steps for the verdict on a value, at most.
+    /// Most steps to decide whether a value is valid.
     pub(super) fn check_steps(&self, value: &ValueMeasure) -> u64 {
         self.cost_at_depth(value).map_or(u64::MAX, |cost| cost.check.steps_for(value))
     }
 
-    /// How many errors of a value can be made, at most. Each takes memory, however short the check was.
+    /// Most errors that a value can produce. Each takes memory, however short the validation was.
     pub(super) fn max_errors(&self, value: &ValueMeasure) -> u64 {
         self.cost_at_depth(value).map_or(u64::MAX, |cost| cost.explain.steps.saturating_mul(value.values))
     }
@@ -131,13 +131,13 @@ impl CostTable {
     }
 }
 
-/// One subschema's cost, from those for the same value and those for its parts.
+/// The cost of one subschema, from the costs for the same value and for its parts.
 fn node_cost(node: &SchemaNode, same: &[NodeCost], parts: Option<&[NodeCost]>) -> NodeCost {
     let own = StepWeight::from_node(node);
     let (mut named, mut every) = (NodeCost::default(), NodeCost::default());
     if let Some(parts) = parts {
         for part in node.named.iter().map(|&part| &parts[part]) {
-            // A member has one name, so only one of them sees it.
+            // A member has one name, so only one of these subschemas applies.
             named.check = named.check.max(part.check);
             named.explain = named.explain.max(part.explain);
             named.nested = named.nested.max(part.nested);

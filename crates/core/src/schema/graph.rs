@@ -1,8 +1,8 @@
-//! A schema as a graph: which subschemas look at the same value, and which look at a part of it.
+//! A schema as a graph: which subschemas apply to the same value, and which to a part of it.
 //!
-//! References are resolved here, in one pass, so that the cost of a schema can be counted before it is compiled. Where it
-//! is not certain which subschema a reference means (nested `$id`, dynamic anchors), all candidates count: the graph may
-//! be larger than what the validator does, never smaller.
+//! References are resolved here in one pass, so that the cost of a schema is known before it is compiled. If the target
+//! of a reference is ambiguous (nested `$id`, dynamic anchors), all candidates count: the graph may be larger than what
+//! the validator does, never smaller.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,36 +10,36 @@ use serde_json::{Map, Value};
 
 use super::{message::truncate_text, pattern::PatternSet};
 
-/// Most subschemas with an `$id` of their own below the root: each is one more place where a reference may lead.
+/// Most subschemas with their own `$id`: each adds a possible target for references.
 const MAX_NESTED_IDS: usize = 32;
-/// Most places where one reference may lead: the root and each of those subschemas can have an anchor of the same name.
+/// Most targets of one reference: the root and each of those subschemas can define the same anchor.
 const MAX_CANDIDATES: usize = MAX_NESTED_IDS + 1;
 /// Bytes of a constant that are compared in about one step.
 const BYTES_A_STEP: u64 = 16;
 
-/// How the validator comes from one subschema to another that looks at the same value.
+/// How validation gets from one subschema to another one for the same value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Applicator {
     /// `$ref` and its like.
     Reference,
     /// `allOf`, `then`, `else`, `dependentSchemas`.
     Branch,
-    /// `anyOf`, `oneOf`, `not`, `if`: checked once for the verdict, and again to explain it.
+    /// `anyOf`, `oneOf`, `not`, `if`: evaluated once to decide, and again to explain.
     Choice,
 }
 
 /// One subschema.
 #[derive(Debug, Default)]
 pub(super) struct SchemaNode {
-    /// Steps of its own keywords, for each value or member that they look at.
+    /// Steps of its own keywords, for each value or member.
     pub(super) steps: u64,
     /// Steps for each byte of text.
     pub(super) text: u64,
-    /// Steps for each byte of text, up to the bound on texts that a backtracking pattern sees.
+    /// Steps for each byte of text, up to the limit for backtracking patterns.
     pub(super) backtracking: u64,
-    /// Lists have to be compared, each item with each.
+    /// `uniqueItems`: each item is compared with each other.
     pub(super) unique: u64,
-    /// `unevaluated…` keywords: each asks all the others what they looked at.
+    /// `unevaluated…` keywords: each depends on what all others evaluated.
     pub(super) unevaluated: u64,
     /// Subschemas for the same value.
     pub(super) same_place: Vec<(Applicator, usize)>,
@@ -49,22 +49,22 @@ pub(super) struct SchemaNode {
     pub(super) every: Vec<usize>,
 }
 
-/// All subschemas that a check can come to. The root is the first.
+/// All subschemas that validation can reach. The root is the first.
 #[derive(Debug)]
 pub(super) struct SchemaGraph {
     pub(super) nodes: Vec<SchemaNode>,
-    /// The nodes, each after all that look at the same value on its behalf.
+    /// Evaluation order: each node after those that apply to the same value on its behalf.
     pub(super) order: Vec<usize>,
 }
 
-/// What is wrong, and at which value.
+/// What is wrong with a schema, and at which value.
 pub(super) struct BadSchema<'a> {
     pub(super) holder: &'a Value,
     pub(super) message: String,
 }
 
 impl SchemaGraph {
-    /// Reads a schema whose size was checked.
+    /// Builds the graph of a schema whose size was checked.
     pub(super) fn new<'a>(root: &'a Value, patterns: &mut PatternSet) -> Result<Self, BadSchema<'a>> {
         let mut reader = GraphReader {
             root,
@@ -95,7 +95,7 @@ impl SchemaGraph {
     }
 }
 
-/// Every reference of a schema, whether a check comes to it or not.
+/// Every reference of a schema, reachable or not.
 pub(super) fn references_in(members: &Map<String, Value>) -> impl Iterator<Item = (&'static str, &str)> {
     let keywords = ["$ref", "$dynamicRef", "$recursiveRef"];
     keywords.into_iter().filter_map(|keyword| Some((keyword, members.get(keyword)?.as_str()?)))
@@ -105,7 +105,7 @@ fn first_reference(schema: &Value) -> &str {
     schema.as_object().and_then(|members| references_in(members).next()).map_or("#", |(_, target)| target)
 }
 
-/// Where references may lead.
+/// The possible targets of references.
 #[derive(Default)]
 struct ReferenceTargets<'a> {
     anchors: HashMap<&'a str, Vec<&'a Value>>,
@@ -133,7 +133,7 @@ impl<'a> ReferenceTargets<'a> {
         }
     }
 
-    /// Without these each of many references could lead to each of many places.
+    /// Without these limits, each of many references could have many targets.
     fn check_bounds(&self) -> Result<(), String> {
         if self.resources.len() > MAX_NESTED_IDS {
             return Err(format!("more than {MAX_NESTED_IDS} subschemas with an `$id`"));
@@ -171,7 +171,7 @@ struct GraphReader<'a, 'p> {
 }
 
 impl<'a> GraphReader<'a, '_> {
-    /// The number of a subschema; it is read later.
+    /// The number of a subschema; its content is read later.
     fn node_id(&mut self, schema: &'a Value) -> usize {
         *self.known.entry(value_address(schema)).or_insert_with(|| {
             self.schemas.push(schema);
@@ -202,7 +202,7 @@ impl<'a> GraphReader<'a, '_> {
         Ok(node)
     }
 
-    /// Keywords of all drafts: a subschema may name an older one.
+    /// Handles keywords of all drafts, because a subschema may select an older one.
     fn read_keyword(&mut self, node: &mut SchemaNode, keyword: &str, value: &'a Value) -> Result<(), String> {
         match (keyword, value) {
             ("allOf", Value::Array(all)) => self.same_place(node, Applicator::Branch, all),
@@ -267,7 +267,7 @@ impl<'a> GraphReader<'a, '_> {
     }
 }
 
-/// Each node after those that look at the same value on its behalf; or a node from which a way leads back to it.
+/// Orders each node after those that apply to the same value on its behalf; fails with a node on a cycle.
 fn evaluation_order(nodes: &[SchemaNode]) -> Result<Vec<usize>, usize> {
     #[derive(Clone, Copy, PartialEq)]
     enum State {
@@ -298,7 +298,7 @@ fn evaluation_order(nodes: &[SchemaNode]) -> Result<Vec<usize>, usize> {
                     way.push((target, 0));
                 }
                 State::Open => {
-                    // Named by one of the loop that holds a reference: there is one, or there were no loop.
+                    // Report a node of the cycle that holds a reference; every cycle has one.
                     let of_loop = way.iter().rev().map(|(node, _)| *node).find(|&node| {
                         nodes[node].same_place.iter().any(|(how, _)| *how == Applicator::Reference)
                     });
@@ -324,7 +324,7 @@ fn constant_steps(value: &Value) -> u64 {
     }
 }
 
-/// Where a value is in memory: what it is known by while the schema is read.
+/// The address of a value, which identifies it while the schema is read.
 fn value_address(value: &Value) -> usize {
     std::ptr::from_ref(value).addr()
 }

@@ -1,28 +1,28 @@
-//! How large a value is, in the ways that decide how long a check takes.
+//! The size of a value, in the dimensions that decide how long its validation takes.
 
 use serde_json::Value;
 
 use super::pattern::MAX_BACKTRACKING_TEXT;
 
-/// Bytes of text that are looked at in about one step.
+/// Bytes of text that are processed in about one step.
 const BYTES_A_STEP: usize = 32;
-/// Numbers are told apart by a hash of their nearest double; this many different ones can share it.
+/// Numbers are hashed by their nearest double; at most this many different numbers share a hash.
 const NUMBERS_A_HASH: usize = 2_048;
 
 /// The size of one value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ValueMeasure {
-    /// Values and names, long texts counted as several.
+    /// Values and names; long texts count more than once.
     pub(super) steps: u64,
     /// Values and names.
     pub(super) values: u64,
     /// Bytes of all texts and names.
     pub(super) text: u64,
-    /// The same, without what exceeds the bound for backtracking patterns.
+    /// The same, but each text only up to the limit for backtracking patterns.
     pub(super) short_text: u64,
-    /// Comparisons of each item of a list with each other one, where a hash may not tell them apart.
+    /// Pairwise comparisons of list items that a hash may not distinguish.
     pub(super) pairs: u64,
-    /// How deep it is: 0 for a text or a number.
+    /// Nesting depth: 0 for a text or a number.
     pub(super) depth: usize,
 }
 

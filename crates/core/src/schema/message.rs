@@ -1,4 +1,4 @@
-//! Errors of the validator in words a model can act on: where, what was expected, what came.
+//! Validation errors in words that a model can act on: where, what was expected, what was received.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use super::MAX_ERRORS;
 
 /// How much of a wrong value an error shows, in characters.
 const MAX_SHOWN: usize = 80;
-/// How much of a path or of a sentence an error shows, in characters.
+/// How much of a path or message an error shows, in characters.
 const MAX_PATH: usize = 300;
 
 pub(super) fn to_problem(error: &jsonschema::ValidationError<'_>) -> Problem {
@@ -61,7 +61,7 @@ pub(super) fn to_problem(error: &jsonschema::ValidationError<'_>) -> Problem {
     Problem::new(path, format!("{expected}, got {came}"))
 }
 
-/// `/items/2/qty` as people write it: `items[2].qty`. The root is `arguments`, which is what a caller sees it as.
+/// `/items/2/qty` as people write it: `items[2].qty`. The root is `(root)`.
 fn dotted_path(pointer: &str) -> String {
     let mut path = String::new();
     for part in pointer.split('/').skip(1) {

@@ -1,9 +1,8 @@
-//! JSON Schema 2020-12: compiled once per definition, bounded, without a network; and its errors in words a model can
-//! act on.
+//! JSON Schema 2020-12: compiled once per definition, bounded, offline, with errors that a model can act on.
 //!
-//! Schemas and values both come from outside, so nothing here takes longer than a bound known beforehand: `graph` and
-//! `cost` count the work of a schema, `measure` that of a value. Cheap checks run where they are asked for, others on
-//! [`pool`], and what could take for ever is refused.
+//! Schemas and values are untrusted, so all work here is bounded in advance: `graph` and `cost` compute the work of a
+//! schema, `measure` that of a value. Cheap validation runs inline, other work on [`pool`], and what could take too
+//! long is refused.
 
 mod arguments;
 mod cost;
@@ -48,15 +47,15 @@ use self::{
 pub const MAX_SCHEMA_DEPTH: usize = 32;
 /// Most values (objects, lists, texts, numbers) in a schema.
 pub const MAX_SCHEMA_NODES: usize = 5_000;
-/// Most errors that one answer names.
+/// Most errors in one response.
 pub const MAX_ERRORS: usize = 8;
-/// Most steps of a check that runs where it is asked for: some milliseconds at worst.
+/// Most steps of a validation that runs inline: a few milliseconds at worst.
 pub const MAX_INLINE_STEPS: u64 = 500_000;
-/// Most steps of any check: some seconds at worst. What could take more is refused unseen.
+/// Most steps of any validation: a few seconds at worst. More expensive values are refused.
 pub const MAX_CHECK_STEPS: u64 = 500_000_000;
-/// Most errors that listing them could make: the validator makes all of them before the first is read.
+/// Most errors that a value could produce: the validator creates all of them before the first is read.
 pub const MAX_MADE_ERRORS: u64 = 200_000;
-/// Most values of a schema that is compiled where it is asked for. One with patterns never is.
+/// Most values in a schema that is compiled inline. Schemas with patterns never are.
 const MAX_INLINE_COMPILE_NODES: usize = 300;
 
 /// A compiled schema.
@@ -64,29 +63,29 @@ const MAX_INLINE_COMPILE_NODES: usize = 300;
 pub struct CompiledSchema {
     validator: Validator,
     costs: CostTable,
-    /// Of its text, where it is shared by content.
+    /// The digest of its text, if it is shared by content.
     digest: Option<SchemaDigest>,
-    /// A check took too long although it was counted; nobody tries again.
+    /// A validation took too long despite the cost estimate; it is not tried again.
     overran: AtomicBool,
 }
 
-/// Why a value was not found to fit.
+/// Why a value is not known to be valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CheckError {
-    /// It does not: what is wrong, each with its path.
+    /// It is invalid: the problems, each with its path.
     Misfit(Vec<Problem>),
     /// It is too large or too deep for this schema.
     TooComplex,
-    /// Checks against this schema take too long.
+    /// Validation against this schema takes too long.
     Overran,
-    /// Too many checks are under way.
+    /// Too many validations are in progress.
     Busy,
     /// The validator failed.
     Failed,
 }
 
 impl CompiledSchema {
-    /// Compiles a schema. Says what is wrong with it, under `path`.
+    /// Compiles a schema. Errors are reported under `path`.
     pub fn compile(schema: &Value, path: &str) -> Result<Self, Problem> {
         check_bounds(schema, path)?;
         check_references(schema, &mut Vec::new())
@@ -107,12 +106,12 @@ impl CompiledSchema {
         Ok(Self { validator, costs, digest: None, overran: AtomicBool::new(false) })
     }
 
-    /// Compiles a schema, or finds the compiled one where somebody holds it.
+    /// Compiles a schema, or returns the compiled one if it is in use.
     pub fn compile_shared(schema: &Value, path: &str) -> Result<Arc<Self>, Problem> {
         shared::get_or_compile(schema, path)
     }
 
-    /// Compiles a schema without holding the worker: on the pool where it could take long.
+    /// Compiles a schema without blocking the worker: on the pool if it could take long.
     pub async fn compile_on_pool(
         owner: &WorkOwner,
         schema: &Value,
@@ -125,12 +124,12 @@ impl CompiledSchema {
         WorkPool::global().run(owner, move || Self::compile_shared(&schema, path)).await
     }
 
-    /// Checks a value and gives it back. Runs on the pool where it could take long.
+    /// Validates a value and returns it. Runs on the pool if it could take long.
     pub async fn check_value(self: &Arc<Self>, owner: &WorkOwner, value: Value) -> Result<Value, CheckError> {
         self.check_within(owner, WORK_TIMEOUT, value).await
     }
 
-    /// The same, with another limit for the time on the pool.
+    /// The same, with another timeout on the pool.
     pub async fn check_within(
         self: &Arc<Self>,
         owner: &WorkOwner,
@@ -165,7 +164,8 @@ impl CompiledSchema {
         }
     }
 
-    /// Every error of a value, up to a bound, each with its path. One that takes long to check has an error for that.
+    /// All errors of a value, up to a limit, each with its path. A value that takes too long to validate gives one
+    /// error.
     pub fn list_errors(&self, value: &Value) -> Vec<Problem> {
         let measure = ValueMeasure::from_value(value);
         if self.costs.check_steps(&measure) > MAX_INLINE_STEPS {
@@ -174,12 +174,12 @@ impl CompiledSchema {
         self.find_problems(value, &measure)
     }
 
-    /// Under what it is known, where it is shared.
+    /// Its digest, if it is shared.
     pub(crate) fn digest(&self) -> Option<SchemaDigest> {
         self.digest
     }
 
-    /// Whether a check against this schema took too long.
+    /// Whether a validation against this schema took too long.
     pub fn is_overrun(&self) -> bool {
         self.overran.load(Ordering::Acquire)
     }
@@ -195,7 +195,7 @@ impl CompiledSchema {
     }
 }
 
-/// What is said of a value that could take too long.
+/// The error for a value that could take too long.
 const TOO_COMPLEX: &str = "too large or too deeply nested to be checked against this schema; send less";
 
 impl From<CheckError> for Vec<Problem> {
@@ -211,7 +211,7 @@ impl From<CheckError> for Vec<Problem> {
     }
 }
 
-/// Compiles. The library panics on some schemas, which is their fault and nobody else's.
+/// Builds the validator. The library panics on some schemas; that is reported as an error of the schema.
 fn build_validator(schema: &Value, patterns: PatternSet) -> Result<Validator, (String, String)> {
     let options = jsonschema::options()
         .with_draft(Draft::Draft202012)
@@ -261,7 +261,7 @@ fn check_bounds(schema: &Value, path: &str) -> Result<(), Problem> {
     walk(schema, 0, &mut 0).map_err(|message| Problem::new(path, message))
 }
 
-/// One part of a path in a schema.
+/// One segment of a path in a schema.
 #[derive(Clone, Copy)]
 enum PathPart<'a> {
     Member(&'a str),
@@ -278,7 +278,7 @@ fn format_path(parts: &[PathPart<'_>]) -> String {
         .collect()
 }
 
-/// The parts of a value.
+/// The direct children of a value.
 fn child_values(value: &Value) -> Box<dyn Iterator<Item = (PathPart<'_>, &Value)> + '_> {
     match value {
         Value::Object(members) => {
@@ -291,7 +291,7 @@ fn child_values(value: &Value) -> Box<dyn Iterator<Item = (PathPart<'_>, &Value)
     }
 }
 
-/// References stay inside the schema. The path is written down only where one does not.
+/// Checks that references stay inside the schema. The path is formatted only on failure.
 fn check_references<'a>(value: &'a Value, at: &mut Vec<PathPart<'a>>) -> Result<(), (String, String)> {
     if let Value::Object(members) = value {
         let mut outside = graph::references_in(members).filter(|(_, target)| !target.starts_with('#'));
@@ -311,7 +311,7 @@ fn check_references<'a>(value: &'a Value, at: &mut Vec<PathPart<'a>>) -> Result<
     Ok(())
 }
 
-/// Where a part of a schema is.
+/// Finds the path of a value inside a schema.
 fn find_path<'a>(value: &'a Value, wanted: &Value, at: &mut Vec<PathPart<'a>>) -> bool {
     if std::ptr::eq(value, wanted) {
         return true;

@@ -1,5 +1,5 @@
-//! Patterns of texts. Most run in time linear in the text. Those with look-around or back-references cannot; they see
-//! short texts only, and give up after a bounded number of attempts.
+//! Text patterns. Most run in linear time. Patterns with look-around or back-references do not: they are limited to
+//! short texts and give up after a bounded number of attempts.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -8,25 +8,25 @@ use serde_json::{Value, json};
 
 use super::message::truncate_text;
 
-/// Longest text, in bytes, that a pattern with look-around or back-references is tried on. Addresses and identifiers,
-/// which such patterns are written for, are shorter.
+/// Longest text, in bytes, for a pattern with look-around or back-references. The addresses and identifiers that such
+/// patterns are written for are shorter.
 pub const MAX_BACKTRACKING_TEXT: usize = 1_024;
-/// Attempts of such a pattern before it gives up on a text.
+/// Attempts of a backtracking pattern before it gives up.
 const BACKTRACK_LIMIT: usize = 10_000;
-/// Most different patterns in one schema: each is compiled.
+/// Most different patterns in one schema, because each is compiled.
 pub const MAX_PATTERNS: usize = 200;
-/// Most of them that are large when compiled.
+/// Most patterns in one schema that are large when compiled.
 const MAX_LARGE_PATTERNS: usize = 8;
 /// Longest pattern, in bytes.
 pub const MAX_PATTERN_BYTES: usize = 8 * 1024;
 /// Largest compiled pattern, in bytes.
 pub(super) const MAX_PATTERN_SIZE: usize = 128 * 1024;
-/// How large compiled patterns may be, in bytes, and how many steps each byte of text then takes in the worst case.
+/// Size limits of compiled patterns, in bytes, with the worst-case steps for each byte of text.
 const SIZES: [(usize, u64); 2] = [(16 * 1024, 200), (MAX_PATTERN_SIZE, 1_600)];
-/// Steps for each byte of text that a backtracking pattern sees.
+/// Steps for each byte of text of a backtracking pattern.
 const BACKTRACKING_STEPS: u64 = 20_000;
 
-/// The patterns of one schema, compiled.
+/// The compiled patterns of one schema.
 #[derive(Default)]
 pub(super) struct PatternSet(HashMap<String, Arc<TextPattern>>);
 
@@ -34,12 +34,12 @@ pub(super) struct PatternSet(HashMap<String, Arc<TextPattern>>);
 struct TextPattern {
     source: String,
     validator: Validator,
-    /// Steps for each byte; none where it backtracks.
+    /// Steps for each byte; None if it backtracks.
     steps: Option<u64>,
 }
 
 impl PatternSet {
-    /// Compiles a pattern that a text has to match.
+    /// Compiles a pattern for texts.
     pub(super) fn add(&mut self, pattern: &str) -> Result<(), String> {
         if self.0.contains_key(pattern) {
             return Ok(());
@@ -57,7 +57,7 @@ impl PatternSet {
         Ok(())
     }
 
-    /// Compiles a pattern of names. All names of an object are tried on it, so it has to be a linear one.
+    /// Compiles a pattern for property names. It is tried on all names of an object, so it must be linear.
     pub(super) fn add_for_names(&mut self, pattern: &str) -> Result<(), String> {
         self.add(pattern)?;
         if self.backtracking_steps(pattern) > 0 {
@@ -69,17 +69,17 @@ impl PatternSet {
         Ok(())
     }
 
-    /// Steps for each byte of a text.
+    /// Steps for each byte of a text, if the pattern is linear.
     pub(super) fn text_steps(&self, pattern: &str) -> u64 {
         self.0.get(pattern).map_or(0, |found| found.steps.unwrap_or(0))
     }
 
-    /// Steps for each byte of a text, where the pattern backtracks.
+    /// Steps for each byte of a text, if the pattern backtracks.
     pub(super) fn backtracking_steps(&self, pattern: &str) -> u64 {
         self.0.get(pattern).map_or(0, |found| if found.steps.is_none() { BACKTRACKING_STEPS } else { 0 })
     }
 
-    /// The keyword `pattern` for one of them.
+    /// The `pattern` keyword for a compiled pattern.
     pub(super) fn build_keyword(
         &self,
         pattern: &Value,

@@ -1,8 +1,8 @@
-//! Threads for work that outside data can make long: checks of values and of definitions.
+//! Threads for work that untrusted data can make long: validation of values and definitions.
 //!
-//! Nothing that runs here can be stopped from outside, so a place stays taken until its thread has really ended; whoever
-//! waits goes on after a limit. There are few places, and few may wait for one; each owner has a share of both, so that
-//! slow checks of one app leave room for those of others. The workers of the server never run such work themselves.
+//! Work here cannot be stopped from outside, so a place stays taken until its thread has ended, while its caller
+//! continues after a timeout. The number of places and of waiting callers is small. Each owner has a share of both, so
+//! that slow work of one app leaves room for others. The server's async workers never run such work.
 
 use std::{
     collections::HashMap,
@@ -20,59 +20,59 @@ use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use toolyard_protocol::{PackageName, UserId};
 
-/// Longest time that anybody waits for one piece of work.
+/// Longest time that a caller waits for one piece of work.
 pub const WORK_TIMEOUT: Duration = Duration::from_secs(2);
 /// The same for a whole set of definitions.
 pub const SET_TIMEOUT: Duration = Duration::from_secs(20);
-/// Longest time that anybody waits for a place.
+/// Longest time that a caller waits for a place.
 pub const PLACE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Most pieces of work that wait for a place.
+/// Most callers that wait for a place.
 pub const MAX_WAITING: usize = 64;
-/// One owner has at most this part of the places, and of those that wait: half, and at least one.
+/// Each owner has at most this fraction of the places and of the queue: half, and at least one.
 const OWNER_PART: usize = 2;
-/// Owners whose share is kept before those that use none are swept out.
+/// How many owners are kept before idle ones are removed.
 const MAX_IDLE_OWNERS: usize = 256;
-/// Fewest and most threads at once; half of the processors lie between.
+/// Fewest and most threads; the default is half of the processors.
 const THREADS: (usize, usize) = (2, 8);
-/// Stack of each thread. Checks are nested as deep as schema and value together.
+/// Stack size of each thread. Validation nests as deep as schema and value together.
 const STACK_BYTES: usize = 16 * 1024 * 1024;
 
 /// Why there is no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PoolError {
-    /// It takes too long; it may still be running.
-    #[error("it takes too long")]
+    /// It takes too long, and may still be running.
+    #[error("timed out")]
     Overran,
-    /// There is no place.
-    #[error("too much work of this kind is under way; try again shortly")]
+    /// No place is free.
+    #[error("too many validations are in progress; try again shortly")]
     Busy,
     /// It panicked.
     #[error("it failed")]
     Failed,
 }
 
-/// On whose account work is done.
+/// Who the work is accounted to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct WorkOwner(Arc<str>);
 
 impl WorkOwner {
-    /// Whatever the definitions of a package cause.
+    /// Work caused by the definitions of a package.
     pub fn for_package(package: &PackageName) -> Self {
         Self(format!("package:{package}").into())
     }
 
-    /// Whatever the request of a user brings.
+    /// Work caused by a user's request.
     pub fn for_user(user: &UserId) -> Self {
         Self(format!("user:{user}").into())
     }
 
-    /// Everything without an owner of its own; together it has one share.
+    /// Work without an owner; all of it shares one share.
     pub fn anonymous() -> Self {
         Self("".into())
     }
 }
 
-/// A bounded number of threads.
+/// A bounded pool of threads.
 #[derive(Debug)]
 pub struct WorkPool {
     places: Arc<Semaphore>,
@@ -82,32 +82,32 @@ pub struct WorkPool {
     place_timeout: Duration,
 }
 
-/// What one owner may use.
+/// The share of one owner.
 #[derive(Debug)]
 struct OwnerShare {
     places: Arc<Semaphore>,
     waiting: AtomicUsize,
 }
 
-/// A place of the pool, out of an owner's share. Free when dropped.
+/// A place in the pool, from an owner's share. Released on drop.
 struct WorkPlace {
     _shared: OwnedSemaphorePermit,
     _owned: OwnedSemaphorePermit,
 }
 
-/// The threads of this process.
+/// The pool of this process.
 static POOL: LazyLock<WorkPool> = LazyLock::new(|| {
     let processors = thread::available_parallelism().map_or(THREADS.0, NonZero::get);
     WorkPool::new((processors / 2).clamp(THREADS.0, THREADS.1))
 });
 
 impl WorkPool {
-    /// The one pool of this process.
+    /// The pool of this process.
     pub fn global() -> &'static Self {
         &POOL
     }
 
-    /// A pool of that many threads.
+    /// Creates a pool with this many threads.
     pub fn new(threads: usize) -> Self {
         Self {
             places: Arc::new(Semaphore::new(threads)),
@@ -118,12 +118,12 @@ impl WorkPool {
         }
     }
 
-    /// Threads that could begin work now.
+    /// The number of idle threads.
     pub fn free_threads(&self) -> usize {
         self.places.available_permits()
     }
 
-    /// Runs work on a thread of its own.
+    /// Runs work on its own thread.
     pub async fn run<T: Send + 'static>(
         &self,
         owner: &WorkOwner,
@@ -132,7 +132,7 @@ impl WorkPool {
         self.run_within(owner, WORK_TIMEOUT, work).await
     }
 
-    /// Runs work that may take longer than a check.
+    /// Runs work with another timeout.
     pub async fn run_within<T: Send + 'static>(
         &self,
         owner: &WorkOwner,
@@ -143,7 +143,7 @@ impl WorkPool {
         let (done, result) = oneshot::channel();
         let run = move || {
             let ran = std::panic::catch_unwind(AssertUnwindSafe(work));
-            // Free before anybody hears of it, so that they can come back at once.
+            // Release the place before the caller gets the result, so that it can submit again at once.
             drop(place);
             let _ = done.send(ran.map_err(|_panic| PoolError::Failed));
         };
@@ -159,7 +159,7 @@ impl WorkPool {
         }
     }
 
-    /// A place, out of the owner's share first: an owner who has used that up waits without taking places from others.
+    /// Acquires a place, from the owner's share first: an owner over its share waits without taking places from others.
     async fn acquire_place(&self, owner: &WorkOwner) -> Result<WorkPlace, PoolError> {
         let share = self.owner_share(owner);
         if let Ok(owned) = share.places.clone().try_acquire_owned()
@@ -184,7 +184,7 @@ impl WorkPool {
             return share.clone();
         }
         if owners.len() >= MAX_IDLE_OWNERS {
-            // Work that waits holds the share, work that runs holds its places.
+            // Waiting work holds the share, running work holds its places.
             owners.retain(|_, share| Arc::strong_count(share) > 1 || Arc::strong_count(&share.places) > 1);
         }
         let share = Arc::new(OwnerShare {
@@ -196,7 +196,7 @@ impl WorkPool {
     }
 }
 
-/// One that waits for a place; gone when dropped.
+/// A waiting caller; released on drop.
 struct WaitingPermit<'a>(&'a AtomicUsize);
 
 impl<'a> WaitingPermit<'a> {
@@ -223,7 +223,7 @@ mod tests {
         WorkOwner::for_package(&format!("com.{name}").parse().unwrap())
     }
 
-    /// Work that takes a place of an owner until the sender is dropped.
+    /// Work that occupies a place of an owner until the sender is dropped.
     async fn occupy(pool: &WorkPool, name: &str) -> mpsc::Sender<()> {
         let (end, ended) = mpsc::channel::<()>();
         let overran = pool.run_within(&owner(name), Duration::ZERO, move || ended.recv()).await;
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_waits_for_its_own_share_takes_no_place_of_others() {
+    async fn an_owner_over_its_share_takes_no_place_of_others() {
         let pool = Arc::new(WorkPool::new(2));
         let slow = occupy(&pool, "slow").await;
         let mut tasks = tokio::task::JoinSet::new();
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn owners_that_do_nothing_are_forgotten() {
+    async fn idle_owners_are_removed() {
         let pool = WorkPool::new(4);
         let _slow = occupy(&pool, "slow").await;
         for at in 0..MAX_IDLE_OWNERS * 2 {
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn few_may_wait() {
+    async fn the_queue_is_bounded() {
         let pool = WorkPool::new(0);
         pool.waiting.store(MAX_WAITING, Ordering::Release);
         assert_eq!(pool.run(&owner("a"), || 1).await.unwrap_err(), PoolError::Busy);

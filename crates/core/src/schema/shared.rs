@@ -1,7 +1,7 @@
-//! Compiled schemas, shared by content: a definition that many users see, or that is loaded again, is compiled once.
+//! Compiled schemas, shared by content: a definition that many users see, or that is reloaded, is compiled once.
 //!
-//! What cannot be used is remembered by content as well, so that a tool with such a schema is not listed: refused when it
-//! was compiled, or given up because a check took too long.
+//! Unusable schemas are also remembered by content, so that tools with such a schema are not listed: those that do not
+//! compile, and those whose validation took too long.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -18,17 +18,17 @@ use toolyard_protocol::Problem;
 
 use super::CompiledSchema;
 
-/// Schemas that took too long and are remembered although nobody holds them.
+/// Most schemas that are kept because their validation took too long.
 const MAX_OVERRUN: usize = 256;
-/// Fewest entries at which those of schemas that are gone are swept out.
+/// Fewest entries at which unused ones are removed.
 const SWEEP_AT: usize = 1_024;
 
-/// Schemas that are known to be of no use. The oldest are forgotten, and judged again when they are used.
+/// Most schemas that are remembered as unusable. The oldest are forgotten, and checked again on use.
 const MAX_FAULTS: usize = 4_096;
-/// Schemas that are known to be good although nobody holds them compiled: 32 bytes each. Beyond that all are judged again.
+/// Most schemas that are remembered as good, 32 bytes each. Beyond that, all are forgotten and checked again.
 const MAX_SOUND: usize = 65_536;
 
-/// SHA-256 of a schema as it is written.
+/// SHA-256 of the serialized schema.
 pub(crate) type SchemaDigest = [u8; 32];
 
 #[derive(Default)]
@@ -42,12 +42,12 @@ struct SharedSchemas {
 }
 
 static TABLE: LazyLock<Mutex<SharedSchemas>> = LazyLock::new(Mutex::default);
-/// Another number whenever a schema that was listed turned out to be of no use.
+/// Raised whenever a schema in use proves unusable.
 static FAULT_GENERATION: AtomicU64 = AtomicU64::new(0);
 
-/// The compiled form of a schema.
+/// Returns the compiled schema, compiling it if needed.
 pub(super) fn get_or_compile(schema: &Value, path: &str) -> Result<Arc<CompiledSchema>, Problem> {
-    // Writing a value cannot fail; if it did, it would be compiled for itself.
+    // Serializing a value cannot fail; if it did, the schema would be compiled unshared.
     let Some(digest) = schema_digest(schema) else {
         return CompiledSchema::compile(schema, path).map(Arc::new);
     };
@@ -58,7 +58,8 @@ pub(super) fn get_or_compile(schema: &Value, path: &str) -> Result<Arc<CompiledS
     let compiled =
         Arc::new(CompiledSchema { digest: Some(digest), ..CompiledSchema::compile(schema, path)? });
     let mut table = lock_table();
-    // Somebody else may have been faster; all hold the same one, so that all learn when it takes too long.
+    // Another thread may have been faster. All callers share one instance, so that all see when it is marked as too
+    // slow.
     if let Some(known) = table.compiled.get(&digest).and_then(Weak::upgrade) {
         return Ok(known);
     }
@@ -70,7 +71,7 @@ pub(super) fn get_or_compile(schema: &Value, path: &str) -> Result<Arc<CompiledS
     Ok(compiled)
 }
 
-/// Keeps a schema that took too long, so that reloading its definition does not reset the mark.
+/// Keeps a schema whose validation took too long, so that reloading its definition does not reset the mark.
 pub(super) fn keep_overrun(schema: &Arc<CompiledSchema>) {
     let mut table = lock_table();
     if table.overrun.len() >= MAX_OVERRUN {
@@ -79,12 +80,12 @@ pub(super) fn keep_overrun(schema: &Arc<CompiledSchema>) {
     table.overrun.push_back(schema.clone());
 }
 
-/// Under what a schema is known.
+/// The digest that identifies a schema.
 pub(crate) fn schema_digest(schema: &Value) -> Option<SchemaDigest> {
     serde_json::to_vec(schema).ok().map(|text| Sha256::digest(&text).into())
 }
 
-/// Compiles a schema only to see whether it can be: the verdict is remembered, the compiled form is not.
+/// Compiles a schema only to check it: the verdict is kept, the compiled form is not.
 pub(crate) fn precheck_schema(schema: &Value, path: &str) {
     let Some(digest) = schema_digest(schema) else { return };
     if known_verdict(&digest).is_some() {
@@ -102,7 +103,7 @@ pub(crate) fn precheck_schema(schema: &Value, path: &str) {
     }
 }
 
-/// What is known of a schema: good, or why it is of no use. None where nobody looked.
+/// What is known about a schema: good, or why it is unusable. None if it was not checked.
 pub(crate) fn known_verdict(digest: &SchemaDigest) -> Option<Result<(), Problem>> {
     let table = lock_table();
     match table.faults.get(digest) {
@@ -111,20 +112,20 @@ pub(crate) fn known_verdict(digest: &SchemaDigest) -> Option<Result<(), Problem>
     }
 }
 
-/// A schema of a tool that was listed turned out to be of no use: views that show it are stale.
+/// Marks a schema in use as unusable: views that show its tools become stale.
 pub(crate) fn report_fault(digest: SchemaDigest, problem: Problem) {
     if lock_table().add_fault(digest, problem) {
         FAULT_GENERATION.fetch_add(1, Ordering::AcqRel);
     }
 }
 
-/// Another number whenever [`report_fault`] had something new to say.
+/// Raised whenever [`report_fault`] adds a new fault.
 pub(crate) fn fault_generation() -> u64 {
     FAULT_GENERATION.load(Ordering::Acquire)
 }
 
 impl SharedSchemas {
-    /// Whether it is new.
+    /// Adds a fault; returns whether it is new.
     fn add_fault(&mut self, digest: SchemaDigest, problem: Problem) -> bool {
         if self.faults.insert(digest, problem).is_some() {
             return false;

@@ -256,7 +256,7 @@ fn patterns_are_bounded_in_number_and_size() {
         problem.message.contains("large when compiled") || problem.message.contains("too large"),
         "{problem}"
     );
-    // What only looks like one, in an example, is nobody's business.
+    // A pattern inside an example is not a pattern of the schema.
     let glob = json!({ "type": "object", "properties": { "pattern": { "type": "string", "default": "*.rs" } },
         "examples": [{ "pattern": "*.rs" }] });
     assert!(CompiledSchema::compile(&glob, "s").is_ok());
@@ -307,7 +307,7 @@ async fn a_schema_that_took_too_long_is_not_tried_again() {
     schema.overran.store(true, Ordering::Release);
     shared::keep_overrun(&schema);
     drop(schema);
-    // Read anew, it is the same one; another definition is not.
+    // Compiled again it is the same instance; another definition is not.
     let owner = WorkOwner::anonymous();
     assert_eq!(
         CompiledSchema::compile_shared(&value, "s").unwrap().check_value(&owner, json!({})).await,

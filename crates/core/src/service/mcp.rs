@@ -1,4 +1,4 @@
-//! MCP for the tools of one program: the two requests that are about tools, and a whole message of either era.
+//! MCP for the tools of one program: the two tool methods, and whole messages of any protocol revision.
 
 use serde_json::{Value, json, value::RawValue};
 use toolyard_protocol::{
@@ -10,7 +10,7 @@ use toolyard_protocol::{
 use super::{ToolService, error_result};
 
 impl ToolService {
-    /// Answers `tools/list`. All tools are one page.
+    /// Handles `tools/list`. All tools fit on one page.
     pub fn handle_tools_list(&self, params: Option<&RawValue>) -> Result<Box<RawValue>, RpcError> {
         if read_params(params)?.get("cursor").is_some() {
             return Err(RpcError::invalid_params("params.cursor: this list has one page only"));
@@ -20,7 +20,7 @@ impl ToolService {
         Ok(to_raw(&list))
     }
 
-    /// Answers `tools/call`. What goes wrong with the tool is a result that says so.
+    /// Handles `tools/call`. A failure of the tool is a result with `isError`.
     pub async fn handle_tools_call(&self, params: Option<&RawValue>) -> Result<Box<RawValue>, RpcError> {
         let params = read_params(params)?;
         let name = match params.parse_field::<String>("name") {
@@ -39,7 +39,7 @@ impl ToolService {
         Ok(fields.to_raw())
     }
 
-    /// Answers one message of a client of either era, as a server over stdio does. None where there is nothing to say.
+    /// Handles one message of a client, as a server over stdio does. None if no response is due.
     pub async fn handle_message(&self, text: &str) -> Option<String> {
         match RpcMessage::parse(text.as_bytes()) {
             Ok(RpcMessage::Request { id, method, params }) => {
@@ -53,8 +53,12 @@ impl ToolService {
         }
     }
 
-    async fn handle_method(&self, asked: &str, params: Option<&RawValue>) -> Result<Box<RawValue>, RpcError> {
-        match asked {
+    async fn handle_method(
+        &self,
+        requested: &str,
+        params: Option<&RawValue>,
+    ) -> Result<Box<RawValue>, RpcError> {
+        match requested {
             method::TOOLS_LIST => self.handle_tools_list(params),
             method::TOOLS_CALL => self.handle_tools_call(params).await,
             method::DISCOVER => Ok(to_raw(&self.discover_result())),

@@ -1,8 +1,8 @@
-//! Tools of one program, without a server: register, list, validate, execute, and answer MCP.
+//! Tools of one program, without a server: register, list, validate, execute, and serve over MCP.
 //!
-//! The same checks as on the platform, for a program that only wants to offer some functions of its own: definitions and
-//! schemas are checked when a tool is registered, arguments before it runs, and what goes wrong is said in words that a
-//! model can act on. No users, no permissions, no record of calls: a program that needs those talks to a server.
+//! For a program that only offers some functions of its own. The same checks as on the platform: definitions and
+//! schemas are checked on registration, arguments before each run, and errors are texts that a model can act on. There
+//! are no users, no permissions and no call records; a program that needs those connects to a server.
 
 mod mcp;
 mod tool;
@@ -18,19 +18,19 @@ use toolyard_protocol::{ErrorCode, Problem, raw::to_raw, result::McpResult, tool
 pub use self::tool::LocalTool;
 use crate::error::ToolError;
 
-/// How long a tool may take, unless it says otherwise.
+/// Default timeout of a tool.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Why a tool is not registered.
+/// Why a tool was not registered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RegisterToolError {
-    /// Its definition is wrong.
+    /// Its definition is invalid.
     #[error("the definition is wrong: {}", join_problems(.0))]
     Definition(Vec<Problem>),
-    /// A tool of that name is there.
+    /// The name is taken.
     #[error("a tool `{0}` is registered already")]
     Taken(String),
-    /// There are too many.
+    /// There are too many tools.
     #[error("more than {MAX_TOOLS} tools")]
     TooMany,
 }
@@ -39,7 +39,7 @@ fn join_problems(problems: &[Problem]) -> String {
     problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// The tools of one program. Shared by reference; everything is safe from many tasks at once.
+/// The tools of one program. All methods can be called concurrently.
 #[derive(Debug)]
 pub struct ToolService {
     name: String,
@@ -48,7 +48,7 @@ pub struct ToolService {
 }
 
 impl ToolService {
-    /// A service without tools, under the name that MCP clients are told.
+    /// Creates a service without tools, under the name that MCP clients see.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), tools: RwLock::default(), changes: watch::Sender::new(0) }
     }
@@ -69,7 +69,7 @@ impl ToolService {
         Ok(())
     }
 
-    /// Takes a tool out. Calls that run go on. False where there is none of that name.
+    /// Removes a tool. Running calls continue. False if there is none with that name.
     pub fn unregister(&self, name: &str) -> bool {
         let mut tools = self.tools.write();
         let before = tools.len();
@@ -87,17 +87,17 @@ impl ToolService {
         self.all_tools().iter().map(|tool| tool.definition()).collect()
     }
 
-    /// Another number whenever the list is another.
+    /// Notifies when the list changes.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
 
-    /// Whether a call with these arguments would run.
+    /// Checks whether a call with these arguments would be accepted.
     pub async fn validate(&self, name: &str, arguments: Option<&RawValue>) -> Result<(), ToolError> {
         self.find_tool(name)?.validate_arguments(arguments).await.map(drop)
     }
 
-    /// Runs a tool: checked, within its time, and safe from its panics.
+    /// Runs a tool: validates the arguments, enforces the timeout, and catches panics.
     pub async fn execute(&self, name: &str, arguments: Option<&RawValue>) -> Result<McpResult, ToolError> {
         let tool = self.find_tool(name)?;
         let arguments = tool.validate_arguments(arguments).await?;
@@ -125,7 +125,7 @@ impl ToolService {
     }
 }
 
-/// A failed call as MCP tells it to a model.
+/// A failed call as an MCP result.
 fn error_result(error: &ToolError) -> Box<RawValue> {
     to_raw(McpResult::from_error_text(&error.for_model).raw())
 }

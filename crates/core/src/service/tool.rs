@@ -1,4 +1,4 @@
-//! One tool of a program: what it says of itself, and the function behind it.
+//! One tool of a program: its definition, and the function behind it.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -33,7 +33,7 @@ struct CompiledDefinition {
 }
 
 impl LocalTool {
-    /// A tool whose arguments are a type: its schema is made from it.
+    /// A tool whose arguments are a Rust type; the input schema is generated from it.
     pub fn typed<A, F, R>(name: &str, description: &str, handler: F) -> Self
     where
         A: DeserializeOwned + JsonSchema,
@@ -47,7 +47,7 @@ impl LocalTool {
         Self::new(definition, handler)
     }
 
-    /// A tool as MCP defines it, with `name`, `inputSchema` and whatever else.
+    /// A tool from an MCP definition, with at least `name` and `inputSchema`.
     pub fn with_definition<F, R>(definition: Value, handler: F) -> Self
     where
         F: Fn(Value) -> R + Send + Sync + 'static,
@@ -64,7 +64,7 @@ impl LocalTool {
         Self { name, definition, compiled, handler, timeout: CALL_TIMEOUT }
     }
 
-    /// With another time limit.
+    /// Sets the timeout.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
@@ -112,7 +112,7 @@ impl LocalTool {
         }
     }
 
-    /// A tool that promises a structured result has to give one.
+    /// Validates the result: a tool with an output schema must return a structured result.
     pub(super) async fn check_result(&self, result: McpResult) -> Result<McpResult, ToolError> {
         let Ok(CompiledDefinition { output: Some(output), .. }) = &self.compiled else { return Ok(result) };
         if result.is_error() {

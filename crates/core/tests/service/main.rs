@@ -32,7 +32,7 @@ fn tool(name: &str, more: Value) -> LocalTool {
 }
 
 #[tokio::test]
-async fn tools_come_and_go_and_bad_ones_do_not_come() {
+async fn tools_are_registered_and_removed_and_invalid_ones_refused() {
     let service = ToolService::new("t");
     let mut changes = service.changes();
     service.register(tool("a", json!({}))).unwrap();
@@ -56,7 +56,7 @@ async fn tools_come_and_go_and_bad_ones_do_not_come() {
 }
 
 #[tokio::test]
-async fn a_call_is_checked_bounded_and_said_in_words() {
+async fn a_call_is_validated_bounded_and_fails_with_a_message() {
     let service = ToolService::new("t");
     let output = json!({ "outputSchema": { "type": "object", "properties": { "n": { "maximum": 10 } } } });
     service.register(tool("a", output)).unwrap();

@@ -1,4 +1,4 @@
-//! Authorization for the conformance client: a user who says yes at once, and a browser that does not show anything.
+//! Authorization for the conformance client: a user who consents at once, and a browser that shows nothing.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ const REDIRECT: &str = "http://localhost:3000/callback";
 /// The suite knows this client by its document.
 const CLIENT_METADATA: &str = "https://conformance-test.local/client-metadata.json";
 
-/// Credentials that authorize whenever they have to. `context` is what the suite tells in
-/// `MCP_CONFORMANCE_CONTEXT`: a client that was registered by hand, for one.
+/// Credentials that authorize whenever necessary. `context` is the value of `MCP_CONFORMANCE_CONTEXT`: a manually
+/// registered client, for example.
 pub(crate) fn credentials(
     url: &OutsideUrl,
     http: &HttpClient,

@@ -1,5 +1,5 @@
-//! Uses a server as a curious client would: reads every list, calls every tool with made-up arguments, and answers
-//! whatever it is asked.
+//! Uses a server like a curious client: reads every list, calls every tool with made-up arguments, and answers every
+//! server request.
 
 use serde_json::{Map, Value, json, value::RawValue};
 use tokio::sync::mpsc;
@@ -8,9 +8,9 @@ use toolyard_mcp_client::{
 };
 use toolyard_protocol::raw::to_raw;
 
-/// Questions that may wait.
+/// Server requests that may wait.
 pub(crate) const MAX_ASKS: usize = 16;
-/// Rounds of questions in one call.
+/// Rounds of input in one call.
 const MAX_ROUNDS: usize = 8;
 
 /// Reads and calls everything, or what `context` names.
@@ -80,7 +80,7 @@ fn unreachable_answer() -> Result<UpstreamReply, McpClientError> {
     Err(McpClientError::Invalid("the questions ended before the call".to_owned()))
 }
 
-/// Answers what a server of the handshake era asks, for as long as it may ask.
+/// Answers the requests of a handshake server, as long as it may send them.
 pub(crate) async fn answer_all(mut asked: mpsc::Receiver<ServerRequest>) {
     while let Some(ask) = asked.recv().await {
         let params =
@@ -115,7 +115,7 @@ fn arguments(tool: &Value, tools: &[Value]) -> Value {
     object(&tool["inputSchema"])
 }
 
-/// Something that fits a schema's properties; defaults where there are some.
+/// A value that fits a schema's properties; uses defaults if there are any.
 fn object(schema: &Value) -> Value {
     let properties = schema["properties"].as_object().into_iter().flatten();
     let members = properties.map(|(name, property)| (name.clone(), value(property)));

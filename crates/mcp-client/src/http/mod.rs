@@ -1,10 +1,10 @@
-//! Streamable HTTP, both eras: each request is a POST, answered by JSON or by a stream of events.
+//! Streamable HTTP, both eras: each request is a POST, answered by JSON or by an event stream.
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | one request out, credentials, challenges | `send` |
-//! | its answer: JSON, or a stream | `read` |
-//! | a stream that ended too early, and the standing stream | `stream` |
+//! | sending a request, credentials, challenges | `send` |
+//! | its response: JSON, or a stream | `read` |
+//! | resuming a stream, and the standing stream | `stream` |
 
 mod read;
 mod send;
@@ -38,14 +38,14 @@ pub(crate) struct HttpConnection {
     message_bytes: usize,
     back_off: BackOff,
     session: Mutex<HttpSession>,
-    /// The id of a session that is being opened. The old one stays in use until the new one stands.
+    /// The id of a session that is being opened. The old one stays in use until the handshake completes.
     opening: Mutex<Option<HeaderValue>>,
 }
 
-/// What a handshake left behind.
+/// The session that a handshake opened.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct HttpSession {
-    /// None where the server does without.
+    /// `None` if the server uses no session ids.
     pub(crate) id: Option<HeaderValue>,
     revision: Option<McpRevision>,
 }
@@ -68,14 +68,14 @@ impl HttpConnection {
         self.session.lock().clone()
     }
 
-    /// The handshake agreed on a revision: its session is the one in use from now on.
+    /// Switches to the session of the handshake that just completed.
     pub(crate) fn commit_session(&self, revision: McpRevision) {
         let id = self.opening.lock().take();
         let session = HttpSession { id, revision: Some(revision) };
         *self.session.lock() = session;
     }
 
-    /// One request and its result.
+    /// Sends one request and returns its result.
     pub(crate) async fn exchange(
         &self,
         wire: &McpConnection,
@@ -98,7 +98,7 @@ impl HttpConnection {
             }
             Err(error) => Err(classify_failure(error, in_session)),
         };
-        // Whoever lost the answer half-way has not got rid of the work.
+        // If the response was lost, the server may still be working on the request.
         let half_way = |failed: &ExchangeError| {
             matches!(failed.error, McpClientError::PerhapsSent(_) | McpClientError::Malformed(_))
         };
@@ -108,7 +108,7 @@ impl HttpConnection {
         answer
     }
 
-    /// A notification or an answer: something that gets no answer.
+    /// Sends a message that gets no response: a notification, or a response of ours.
     pub(crate) async fn post_message(&self, text: String) -> Result<(), McpClientError> {
         let headers = self.session_headers();
         let response = self.send_authorized(Method::POST, headers, Bytes::from(text)).await?;
@@ -122,9 +122,9 @@ impl HttpConnection {
             return;
         }
         match timeout(wait, self.send_authorized(Method::DELETE, headers, Bytes::new())).await {
-            Ok(Ok(response)) => tracing::debug!(status = %response.status, "the session is ended"),
-            Ok(Err(error)) => tracing::debug!(%error, "the session could not be ended"),
-            Err(_) => tracing::debug!("the session could not be ended in time"),
+            Ok(Ok(response)) => tracing::debug!(status = %response.status, "session ended"),
+            Ok(Err(error)) => tracing::debug!(%error, "session could not be ended"),
+            Err(_) => tracing::debug!("ending the session timed out"),
         }
     }
 
@@ -149,11 +149,11 @@ impl HttpConnection {
         Ok(headers)
     }
 
-    /// What every request within a session says.
+    /// Headers of every request within a session.
     fn session_headers(&self) -> HeaderMap {
         let HttpSession { id, revision } = self.session();
         let mut headers = HeaderMap::new();
-        // The header came with 2025-06-18.
+        // The header exists since 2025-06-18.
         if let Some(revision) = revision.filter(|revision| *revision > McpRevision::V2025_03_26) {
             headers.insert(header::PROTOCOL_VERSION, HeaderValue::from_static(revision.as_str()));
         }
@@ -165,7 +165,7 @@ impl HttpConnection {
     }
 }
 
-/// A request that brought no answer, or a challenge: some servers say 401 to a session that they do not know.
+/// Classifies a request without a response, or with a challenge: some servers return 401 for an unknown session.
 fn classify_failure(error: McpClientError, in_session: bool) -> ExchangeError {
     let doubt = match &error {
         McpClientError::AuthorizationNeeded { challenge: Some(challenge) } => {
@@ -176,11 +176,11 @@ fn classify_failure(error: McpClientError, in_session: bool) -> ExchangeError {
     ExchangeError { error, doubt }
 }
 
-/// A stream that is opened for days has no deadline, but it has to answer at some time.
+/// A stream that stays open for days has no deadline, but opening it must not take forever.
 async fn with_idle_timeout<T>(
     opening: impl Future<Output = Result<T, McpClientError>>,
 ) -> Result<T, McpClientError> {
-    let silent = || McpClientError::PerhapsSent(format!("nothing came for {STREAM_IDLE:?}"));
+    let silent = || McpClientError::PerhapsSent(format!("no response for {STREAM_IDLE:?}"));
     timeout(STREAM_IDLE, opening).await.unwrap_or_else(|_| Err(silent()))
 }
 
@@ -191,7 +191,7 @@ fn insert_header(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(),
     Ok(())
 }
 
-/// Tells a server of the handshake era that nobody waits any more. A modern one sees the connection close.
+/// Sends a cancellation to a handshake server when dropped. A modern server sees the connection close.
 struct HttpCancelGuard<'a> {
     wire: &'a McpConnection,
     id: u64,

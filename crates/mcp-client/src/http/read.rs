@@ -1,4 +1,4 @@
-//! The answer to a request: JSON, or a stream of events that ends with it.
+//! The response to a request: JSON, or an event stream that ends with the result.
 
 use http::{StatusCode, header as names};
 use serde_json::value::RawValue;
@@ -17,7 +17,7 @@ use crate::{
 };
 
 impl HttpConnection {
-    /// Reads the answer to a call, which was made in a session or not.
+    /// Reads the response to a request. `in_session`: the request carried a session id.
     pub(super) async fn read_reply(
         &self,
         wire: &McpConnection,
@@ -27,7 +27,7 @@ impl HttpConnection {
     ) -> Result<Box<RawValue>, ExchangeError> {
         if !response.status.is_success() {
             let code = response.status;
-            // The session is gone. Whatever words the server has for that, it is not the method's own answer.
+            // The session is gone. Whatever the body says, it is not the method's own response.
             let error = match code {
                 StatusCode::NOT_FOUND if in_session => status_error(code, b""),
                 _ => self.read_refusal(response).await,
@@ -45,7 +45,7 @@ impl HttpConnection {
             Ok(RpcMessage::Response { id, outcome }) if id.is_none_or(|id| own_id(id) == Some(call.id)) => {
                 outcome.map(RawValue::to_owned).map_err(McpClientError::Rpc)
             }
-            Ok(_) => Err(McpClientError::Malformed("it is not the answer to this request".to_owned())),
+            Ok(_) => Err(McpClientError::Malformed("it is not the response to this request".to_owned())),
             Err(_) if body.is_empty() => Err(McpClientError::Malformed(format!("{code} without a body"))),
             Err(bad) => {
                 Err(McpClientError::Malformed(format!("{}: {}", bad.error.message, truncate_text(&body))))
@@ -54,16 +54,16 @@ impl HttpConnection {
         answer.map_err(ExchangeError::from)
     }
 
-    /// Why the server refused.
+    /// Reads why the server refused.
     pub(super) async fn read_refusal(&self, response: HttpResponse) -> McpClientError {
         let code = response.status;
         let elsewhere = response.headers.get(names::LOCATION).filter(|_| code.is_redirection());
         if let Some(place) = elsewhere {
-            // Not followed: what may be called was decided for this URL.
+            // Not followed: only this URL was allowed.
             let place = truncate_text(place.as_bytes());
             return McpClientError::Status {
                 status: code,
-                text: format!("it points to {place}; try that URL"),
+                text: format!("it redirects to {place}; try that URL"),
             };
         }
         let body = response.bytes(self.message_bytes).await.unwrap_or_default();
@@ -96,9 +96,9 @@ impl HttpConnection {
                 ended => {
                     let why = match ended {
                         Err(error) => error.to_string(),
-                        Ok(_) => "the stream ended before the answer".to_owned(),
+                        Ok(_) => "the stream ended before the response".to_owned(),
                     };
-                    // The modern era has no way back to a stream.
+                    // Streams of the modern era cannot be resumed.
                     if call.is_modern() {
                         return Err(McpClientError::PerhapsSent(why));
                     }
@@ -110,14 +110,14 @@ impl HttpConnection {
     }
 }
 
-/// Takes one message of a stream. What cannot be read is passed over: it must not lose what comes after it.
+/// Handles one message of a stream. Unreadable messages are skipped, so that the ones after them are not lost.
 pub(super) fn handle_message(
     wire: &McpConnection,
     call: Option<&mut PreparedRequest>,
     asks: &OpenServerRequests,
     data: &[u8],
 ) -> Option<Result<Box<RawValue>, McpClientError>> {
-    // An event without data only sets the point to go on from.
+    // An event without data only sets the position to resume from.
     if data.is_empty() {
         return None;
     }
@@ -144,13 +144,13 @@ pub(super) fn handle_message(
             None
         }
         Err(bad) => {
-            tracing::debug!(error = %bad.error, "an event that is no message was passed over");
+            tracing::debug!(error = %bad.error, "event skipped: not a JSON-RPC message");
             None
         }
     }
 }
 
-/// A notification on the stream of a request, or on the standing one.
+/// Handles a notification on the stream of a request, or on the standing stream.
 fn dispatch_notification(
     wire: &McpConnection,
     call: Option<(u64, &mut RequestInbox)>,

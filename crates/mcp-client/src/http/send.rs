@@ -1,18 +1,17 @@
-//! One request out: headers, credentials, and one more try after a challenge.
+//! Sends one request: headers, credentials, and a retry after a challenge.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header as names};
 use http_body_util::Full;
 use toolyard_net::HttpResponse;
 
-use crate::{credentials::AuthChallenge, error::McpClientError, http::HttpConnection};
-
-/// `WWW-Authenticate` headers that are looked at.
-const MAX_CHALLENGES: usize = 8;
+use crate::{
+    credentials::AuthChallenge, error::McpClientError, http::HttpConnection, limits::MAX_CHALLENGES,
+};
 
 impl HttpConnection {
-    /// Sends a request and gives back the answer's head, whatever its status; but a challenge that nobody can meet is
-    /// an error. A 401 and a 403 are each met at most once, so that a server cannot keep us going in circles.
+    /// Sends a request and returns the response for any status. A challenge that cannot be met is an error. A 401 and a
+    /// 403 are each retried at most once, so that a server cannot cause a loop.
     pub(super) async fn send_authorized(
         &self,
         method: Method,
@@ -24,7 +23,7 @@ impl HttpConnection {
             let response = self.send_once(method.clone(), headers.clone(), body.clone()).await?;
             let Some(challenge) = auth_challenge(&response) else { return Ok(response) };
             let refused = McpClientError::AuthorizationNeeded { challenge: Some(challenge.clone()) };
-            // A refusal that says nothing of authorization may mean anything else.
+            // A 403 without a challenge may mean anything.
             let plain = challenge.status == StatusCode::FORBIDDEN && challenge.www_authenticate.is_empty();
             let again = !met.contains(&challenge.status)
                 && self.target.credentials.handle_challenge(&challenge).await?;

@@ -1,5 +1,5 @@
-//! Streams that are opened by GET, in the handshake era only: an answer's stream that ended too early is taken up again,
-//! and one stream stands by for what belongs to no request.
+//! Streams opened with GET, in the handshake era only: a response stream that ended too early is resumed, and one
+//! standing stream receives what belongs to no request.
 
 use std::time::Duration;
 
@@ -19,14 +19,14 @@ use crate::{
 
 const LAST_EVENT_ID: &str = "last-event-id";
 
-/// Where a stream goes on, and when.
+/// Position and timing for resuming a stream.
 #[derive(Debug)]
 pub(crate) struct StreamResumption {
     last_id: Option<String>,
-    /// As the server wants it.
+    /// The delay that the server requested.
     retry: Option<Duration>,
     back_off: BackOff,
-    /// In a row, without a new event.
+    /// Attempts in a row without a new event.
     tries: u32,
 }
 
@@ -35,13 +35,13 @@ impl StreamResumption {
         Self { last_id: None, retry: None, back_off, tries: 0 }
     }
 
-    /// An event came.
+    /// Records that an event arrived.
     pub(super) fn record_event(&mut self) {
         self.tries = 0;
         self.back_off.reset();
     }
 
-    /// Keeps what a stream said before it ended.
+    /// Records the position at which a stream ended.
     pub(super) fn record_end(&mut self, events: &SseStream) {
         if let Some(id) = events.last_id() {
             self.last_id = Some(id.to_owned());
@@ -49,7 +49,7 @@ impl StreamResumption {
         self.retry = events.retry_delay().or(self.retry);
     }
 
-    /// How long to wait before the next try: the server's wish, or longer where tries keep failing.
+    /// Delay before the next attempt: as the server requested, or longer if attempts keep failing.
     pub(crate) fn next_delay(&mut self) -> Duration {
         let own = self.back_off.next();
         match self.retry {
@@ -59,19 +59,19 @@ impl StreamResumption {
         }
     }
 
-    /// One more try without a new event before it.
+    /// Records one more attempt without a new event.
     pub(crate) fn record_attempt(&mut self) {
         self.tries = self.tries.saturating_add(1);
     }
 
-    /// A new session knows nothing of the old one's events.
+    /// A new session knows nothing of the old session's events.
     pub(crate) fn forget_position(&mut self) {
         self.last_id = None;
     }
 }
 
 impl HttpConnection {
-    /// Takes up the stream of an answer that ended without it.
+    /// Resumes a response stream that ended without the response.
     pub(super) async fn resume_stream(
         &self,
         resume: &mut StreamResumption,
@@ -83,28 +83,28 @@ impl HttpConnection {
         loop {
             resume.record_attempt();
             if resume.tries > MAX_RESUMES {
-                let why = format!("{why}, and {MAX_RESUMES} tries did not bring it back");
+                let why = format!("{why}, and {MAX_RESUMES} attempts to resume it failed");
                 return Err(McpClientError::PerhapsSent(why));
             }
             sleep(resume.next_delay()).await;
             match self.open_stream(Some(&last_id)).await {
                 Ok(events) => return Ok(events),
                 Err(error @ (McpClientError::NotSent(_) | McpClientError::PerhapsSent(_))) => {
-                    tracing::debug!(%error, "a stream could not be taken up again; one more try");
+                    tracing::debug!(%error, "stream could not be resumed, retrying");
                 }
                 Err(McpClientError::Status { status, .. }) if status.is_server_error() => {
-                    tracing::debug!(%status, "a stream could not be taken up again; one more try");
+                    tracing::debug!(%status, "stream could not be resumed, retrying");
                 }
                 Err(error) => {
-                    let why = format!("{why}, and it cannot be taken up again: {error}");
+                    let why = format!("{why}, and it cannot be resumed: {error}");
                     return Err(McpClientError::PerhapsSent(why));
                 }
             }
         }
     }
 
-    /// Opens the standing stream and reads it to its end. `opened` is called once it is open; true where something may
-    /// have been missed before that.
+    /// Opens the standing stream and reads it to its end. `opened` is called once it is open, with `true` if events may
+    /// have been missed before.
     pub(crate) async fn read_standing_stream(
         &self,
         wire: &McpConnection,
@@ -139,11 +139,11 @@ impl HttpConnection {
         }
         let response = self.send_authorized(Method::GET, headers, Bytes::new()).await?;
         if !response.status.is_success() {
-            // Not read any further: a lost session has many words.
+            // The body is not read: servers report a lost session in many ways.
             return Err(status_error(response.status, b""));
         }
         if !is_stream(&response) {
-            return Err(McpClientError::Malformed("a stream of events was asked for".to_owned()));
+            return Err(McpClientError::Malformed("the response is not an event stream".to_owned()));
         }
         Ok(response.into_events(self.message_bytes))
     }

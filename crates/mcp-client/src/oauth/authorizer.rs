@@ -1,4 +1,4 @@
-//! The authorization of one user at one upstream: begin it, forget it.
+//! The authorization of one user at one upstream: start it, forget it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,34 +23,34 @@ use super::requests::StepHttpClient;
 use super::settings::OAuthSettings;
 use super::store::{OAuthStoreError, PendingFlow, PendingStore, TokenKey, TokenStore};
 
-/// How long a user may take to say yes.
+/// How long a user may take to consent.
 pub(super) const CONSENT_TIME: Duration = Duration::from_secs(10 * 60);
-/// Time for all requests of one step.
+/// Time limit for all requests of one step.
 pub(super) const STEP_TIME: Duration = Duration::from_secs(30);
-/// Longest link that a user is given, in bytes.
+/// Longest authorization link, in bytes.
 const MAX_LINK_BYTES: usize = 8 * 1024;
 
-/// The time of day, passed in so that a test can move it.
+/// The current time, passed in for tests.
 pub type OAuthClock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// What authorizations need from outside.
+/// Dependencies of the authorization flows.
 #[derive(Clone)]
 pub struct OAuthParts {
-    /// For all requests of the flows. Upstreams name the addresses that are called here, so what may be called depends on
-    /// where the upstream itself is.
+    /// Sends all requests of the flows. Upstreams name the URLs that are requested here, so which ones are allowed
+    /// depends on where the upstream itself is.
     pub http: ReferralClients,
-    /// Where tokens are kept.
+    /// Stores tokens.
     pub tokens: Arc<dyn TokenStore>,
-    /// Where flows wait for the browser.
+    /// Stores flows until the browser returns.
     pub pending: Arc<dyn PendingStore>,
-    /// The time of day.
+    /// The current time.
     pub clock: OAuthClock,
-    /// Where tokens are fetched: a caller that goes away must not lose a refresh token that is used up.
+    /// Runs token requests: a caller that leaves must not lose a used refresh token.
     pub tasks: TaskTracker,
 }
 
-/// The authorizations of a process, for all users and upstreams. Clones are the same one; make one only, because
-/// only then a token is renewed once however many ask.
+/// The authorizations of a process, for all users and upstreams. Clones share their state. Create only one, so that
+/// concurrent callers renew a token only once.
 #[derive(Clone)]
 pub struct OAuth(Arc<OAuthShared>);
 
@@ -59,27 +59,27 @@ struct OAuthShared {
     locks: TokenLocks,
 }
 
-/// An upstream that wants authorization.
+/// An upstream that requires authorization.
 #[derive(Debug, Clone)]
 pub struct OAuthUpstream {
-    /// The caller's name for it, unique. Part of the key under which tokens are kept.
+    /// The caller's unique name for it. Part of the key under which tokens are stored.
     pub id: String,
-    /// Where it answers.
+    /// Its URL.
     pub url: OutsideUrl,
-    /// Who we are there.
+    /// How this client identifies itself there.
     pub settings: OAuthSettings,
 }
 
-/// A flow that has begun.
+/// A flow that was started.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StartedFlow {
-    /// Where the user has to go.
+    /// The link that the user must open.
     pub link: String,
-    /// The flow's name; the browser brings it back.
+    /// Identifies the flow; the browser returns it.
     pub state: String,
 }
 
-/// The authorization of one user at one upstream. Cheap to make and to clone.
+/// The authorization of one user at one upstream. Cheap to create and to clone.
 #[derive(Clone)]
 pub struct UserAuthorizer {
     pub(super) oauth: OAuth,
@@ -88,12 +88,12 @@ pub struct UserAuthorizer {
 }
 
 impl OAuth {
-    /// Puts the parts together.
+    /// Creates the shared state.
     pub fn new(parts: OAuthParts) -> Self {
         Self(Arc::new(OAuthShared { parts, locks: TokenLocks::default() }))
     }
 
-    /// One user at one upstream.
+    /// The authorization of one user at one upstream.
     pub fn authorizer(&self, upstream: Arc<OAuthUpstream>, user: UserId) -> UserAuthorizer {
         let key = TokenKey { upstream: upstream.id.clone(), user };
         UserAuthorizer { oauth: self.clone(), upstream, key }
@@ -111,53 +111,53 @@ impl OAuth {
         (self.0.parts.clock)()
     }
 
-    /// The requests of one step with the upstream at that address.
+    /// The HTTP client for one step with the upstream at that URL.
     pub(super) fn step_client(&self, upstream: &Uri) -> Arc<StepHttpClient> {
         StepHttpClient::new(self.0.parts.http.for_server(upstream).clone())
     }
 
-    /// What is kept for that URL. A record for another URL, or one that cannot be read, is as good as none.
+    /// Loads the record for this URL. A record for another URL, or an unreadable one, counts as none.
     pub(super) async fn load_record(
         &self,
         key: &TokenKey,
         url: &str,
     ) -> Result<AuthorizationRecord, OAuthStoreError> {
         let text = self.0.parts.tokens.load(key).await?;
-        let kept = text.and_then(|text| match serde_json::from_str::<AuthorizationRecord>(text.expose()) {
-            Ok(kept) => Some(kept),
+        let record = text.and_then(|text| match serde_json::from_str::<AuthorizationRecord>(text.expose()) {
+            Ok(record) => Some(record),
             Err(_) => {
-                tracing::warn!(upstream = key.upstream, "the kept authorization cannot be read");
+                tracing::warn!(upstream = key.upstream, "stored authorization cannot be read");
                 None
             }
         });
-        let kept = kept.filter(|kept| kept.url == url);
-        Ok(kept
+        let record = record.filter(|record| record.url == url);
+        Ok(record
             .unwrap_or_else(|| AuthorizationRecord { url: url.to_owned(), ..AuthorizationRecord::default() }))
     }
 
     pub(super) async fn save_record(
         &self,
         key: &TokenKey,
-        kept: &AuthorizationRecord,
+        record: &AuthorizationRecord,
     ) -> Result<(), OAuthStoreError> {
-        let text = serde_json::to_string(kept).map_err(|error| OAuthStoreError(error.to_string()))?;
+        let text = serde_json::to_string(record).map_err(|error| OAuthStoreError(error.to_string()))?;
         self.0.parts.tokens.save(key, SecretText::new(text)).await
     }
 }
 
 impl UserAuthorizer {
-    /// Begins a flow: finds the authorization server, and what the user has to open.
+    /// Starts a flow: finds the authorization server and returns the link for the user.
     pub async fn begin_flow(&self) -> Result<StartedFlow, OAuthError> {
         timeout(STEP_TIME, self.start_flow()).await.unwrap_or(Err(OAuthError::TimedOut(STEP_TIME)))
     }
 
-    /// Forgets the user's tokens. The authorization server is not told.
+    /// Deletes the user's tokens. The authorization server is not notified.
     pub async fn forget_tokens(&self) -> Result<(), OAuthError> {
         let _lock = self.oauth.locks().lock(&self.key).await;
         Ok(self.oauth.parts().tokens.clear(&self.key).await?)
     }
 
-    /// The user's bearer for each request.
+    /// The user's bearer token for each request.
     pub fn credentials(&self) -> OAuthCredentials {
         OAuthCredentials::new(self.clone())
     }
@@ -167,16 +167,16 @@ impl UserAuthorizer {
     }
 
     async fn start_flow(&self) -> Result<StartedFlow, OAuthError> {
-        let kept = self.oauth.load_record(&self.key, &self.upstream_url()).await?;
+        let record = self.oauth.load_record(&self.key, &self.upstream_url()).await?;
         let requests = self.oauth.step_client(self.upstream.url.uri());
         let mut found =
-            discover_authorization_server(self.upstream.url.uri(), &requests, kept.challenge.as_deref())
+            discover_authorization_server(self.upstream.url.uri(), &requests, record.challenge.as_deref())
                 .await?;
-        let scopes = self.scopes_to_request(&found, &kept).await;
+        let scopes = self.scopes_to_request(&found, &record).await;
         let names: Vec<_> = scopes.iter().map(String::as_str).collect();
         let settings = &self.upstream.settings;
         let known =
-            kept.grant.as_ref().filter(|grant| grant.issuer == found.issuer).map(|grant| &grant.client);
+            record.grant.as_ref().filter(|grant| grant.issuer == found.issuer).map(|grant| &grant.client);
         let client = choose_client(&mut found, &requests, settings, known, &names).await?;
 
         let states = InMemoryStateStore::new();
@@ -185,25 +185,26 @@ impl UserAuthorizer {
         let link = without_logging(found.manager.get_authorization_url(&names)).await.map_err(failed)?;
         let state = link_state(&link)?;
         let stored = states.load(&state).await.ok().flatten();
-        let verifier = stored.ok_or_else(|| bad_metadata("it yields no state"))?.pkce_verifier;
-        let pending = self.pending_authorization(&found, kept, client, scopes, SecretText::new(verifier));
+        let verifier =
+            stored.ok_or_else(|| bad_metadata("its authorization link has no state"))?.pkce_verifier;
+        let pending = self.pending_authorization(&found, record, client, scopes, SecretText::new(verifier));
         self.save_pending(&state, &pending).await?;
         Ok(StartedFlow { link, state })
     }
 
-    /// What to ask for: what the operator or else the server says, and what was wanting before.
-    async fn scopes_to_request(&self, found: &DiscoveredServer, kept: &AuthorizationRecord) -> Vec<String> {
+    /// The scopes to request: those of the operator, or else of the server, and those that were missing before.
+    async fn scopes_to_request(&self, found: &DiscoveredServer, record: &AuthorizationRecord) -> Vec<String> {
         let mut scopes = Vec::new();
         if self.upstream.settings.scopes.is_empty() {
             add_scopes(&mut scopes, found.manager.select_initial_scopes(&[]).await);
         } else {
             add_scopes(&mut scopes, self.upstream.settings.scopes.iter().cloned());
         }
-        let live = kept.grant.iter().filter(|grant| grant.issuer == found.issuer);
+        let live = record.grant.iter().filter(|grant| grant.issuer == found.issuer);
         add_scopes(&mut scopes, live.flat_map(|grant| grant.scopes.iter().cloned()));
-        add_scopes(&mut scopes, kept.wanted.iter().cloned());
+        add_scopes(&mut scopes, record.wanted.iter().cloned());
         let supported = found.metadata.scopes_supported.iter().flatten();
-        // Some servers give a refresh token only to who asks for it by this name.
+        // Some servers issue a refresh token only if this scope is requested.
         let offline = supported.filter(|scope| *scope == "offline_access").cloned();
         if !scopes.is_empty() {
             add_scopes(&mut scopes, offline);
@@ -214,7 +215,7 @@ impl UserAuthorizer {
     fn pending_authorization(
         &self,
         found: &DiscoveredServer,
-        kept: AuthorizationRecord,
+        record: AuthorizationRecord,
         client: OAuthClient,
         requested: Vec<String>,
         verifier: SecretText,
@@ -223,9 +224,9 @@ impl UserAuthorizer {
         PendingAuthorization {
             upstream: self.key.upstream.clone(),
             user: self.key.user.clone(),
-            url: kept.url,
+            url: record.url,
             expires_at: now.checked_add(CONSENT_TIME).unwrap_or(now),
-            challenge: kept.challenge,
+            challenge: record.challenge,
             client,
             issuer: found.issuer.clone(),
             names_issuer: found.has_flag("authorization_response_iss_parameter_supported"),
@@ -256,7 +257,10 @@ fn link_state(link: &str) -> Result<String, OAuthError> {
     }
     let url = Url::parse(link).map_err(|_| bad_metadata("its authorization endpoint is not a URL"))?;
     let states = url.query_pairs().filter(|(name, _)| name == "state");
-    states.last().map(|(_, state)| state.into_owned()).ok_or_else(|| bad_metadata("it yields no state"))
+    states
+        .last()
+        .map(|(_, state)| state.into_owned())
+        .ok_or_else(|| bad_metadata("its authorization link has no state"))
 }
 
 impl fmt::Debug for OAuth {
@@ -267,14 +271,14 @@ impl fmt::Debug for OAuth {
 
 impl fmt::Debug for UserAuthorizer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Authorizer").field("key", &self.key).finish_non_exhaustive()
+        f.debug_struct("UserAuthorizer").field("key", &self.key).finish_non_exhaustive()
     }
 }
 
 impl fmt::Debug for StartedFlow {
-    /// Who knows the state can finish the flow.
+    /// Hides the state: anyone who knows it can finish the flow.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Started").finish_non_exhaustive()
+        f.debug_struct("StartedFlow").finish_non_exhaustive()
     }
 }
 
@@ -288,9 +292,10 @@ mod tests {
     use super::super::memory::{MemoryPending, MemoryTokens};
     use super::*;
 
-    /// Dev mode lets upstreams be on this machine. What a server elsewhere names is called without that.
+    /// Dev mode allows upstreams on this machine. What an upstream elsewhere names is requested without that
+    /// permission.
     #[tokio::test]
-    async fn a_server_elsewhere_leads_nobody_to_this_machine() {
+    async fn a_remote_upstream_cannot_cause_requests_to_this_machine() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let here = format!("http://{}/metadata", listener.local_addr().unwrap());
         let policy = GuardPolicy { loopback: true, private: true, ..GuardPolicy::default() };

@@ -1,4 +1,4 @@
-//! What a server says when it turns a request away.
+//! Parses the challenge with which a server refuses a request.
 
 use http::Uri;
 use rmcp::transport::auth::WWWAuthenticateParams;
@@ -6,21 +6,21 @@ use url::Url;
 
 use crate::AuthChallenge;
 
-/// Longest header that is looked at, in bytes.
+/// Longest header that is read, in bytes.
 const MAX_CHALLENGE_BYTES: usize = 4 * 1024;
 
-/// What was understood of a challenge.
+/// What a challenge asks for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ParsedChallenge {
-    /// The header to begin with; `None` if no header says where to authorize or for what.
+    /// The header to start from; `None` if no header names a place or scopes to authorize.
     pub(super) header: Option<String>,
-    /// The token is fine, and not for this.
+    /// The token is valid but lacks scopes.
     pub(super) insufficient: bool,
-    /// What the request needs.
+    /// The scopes that the request needs.
     pub(super) scopes: Vec<String>,
 }
 
-/// Reads the headers. Of several, the first that says something is believed.
+/// Reads the headers. The first one with usable parameters wins.
 pub(super) fn parse_challenge(url: &Uri, challenge: &AuthChallenge) -> ParsedChallenge {
     let Ok(base) = Url::parse(&url.to_string()) else { return ParsedChallenge::default() };
     let headers = challenge.www_authenticate.iter().filter(|header| header.len() <= MAX_CHALLENGE_BYTES);
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_header_that_says_something_is_read() {
+    fn the_first_usable_challenge_header_wins() {
         let bearer = r#"Bearer resource_metadata="https://mcp.example/prm", scope="a b""#;
         let read = asked(&["Basic realm=\"x\"", bearer, "Bearer scope=c"]);
         let scopes = vec!["a".to_owned(), "b".to_owned()];
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_want_of_scope_is_told_apart() {
+    fn an_insufficient_scope_is_recognized() {
         let header = r#"Bearer error="insufficient_scope", scope="write""#;
         let read = asked(&[header]);
         assert!(read.insufficient);
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_far_too_much_say_nothing() {
+    fn missing_and_too_long_challenges_are_ignored() {
         assert_eq!(asked(&[]), ParsedChallenge::default());
         assert_eq!(asked(&["Bearer", "Basic realm=\"x\""]), ParsedChallenge::default());
         let long = format!("Bearer scope=\"{}\"", "a".repeat(MAX_CHALLENGE_BYTES));
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_elsewhere_on_this_machine_is_not_believed() {
+    fn challenge_metadata_at_a_foreign_origin_is_ignored() {
         let read = asked(&[r#"Bearer resource_metadata="http://169.254.169.254/prm""#]);
         assert_eq!(read, ParsedChallenge::default());
     }

@@ -1,5 +1,5 @@
-//! The browser came back. Is this the flow that we began, for this user, at that authorization server? Only then the
-//! code is redeemed.
+//! Completes a flow when the browser returns. The code is redeemed only if the flow was started here, by this user, at
+//! this authorization server.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ use super::refresh::{grant_from_response, no_token_error};
 use super::register::client_config;
 use super::store::TokenKey;
 
-/// The query with which the browser came back.
+/// The query with which the browser returned.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct OAuthCallback {
     /// `code`
@@ -30,7 +30,7 @@ pub struct OAuthCallback {
 }
 
 impl OAuthCallback {
-    /// Reads a query. Of a name that is there twice nothing is believed.
+    /// Reads a query. A parameter that appears twice is ignored.
     pub fn from_query(query: &str) -> Self {
         let pairs: Vec<_> = url::form_urlencoded::parse(query.as_bytes()).collect();
         let one = |wanted: &str| {
@@ -43,10 +43,10 @@ impl OAuthCallback {
 }
 
 impl OAuth {
-    /// Ends a flow: redeems the code and keeps the tokens. Says whose and for what they are.
+    /// Completes a flow: redeems the code and stores the tokens. Returns the user and upstream that they belong to.
     ///
-    /// `user` is who sits at this browser, and not what the query says. Otherwise somebody could begin a flow, have
-    /// another person say yes, and use that person's rights.
+    /// `user` is the user signed in at this browser, not one named in the query. Otherwise an attacker could start a
+    /// flow, have another person consent, and use that person's permissions.
     pub async fn complete_flow(
         &self,
         user: &UserId,
@@ -59,14 +59,14 @@ impl OAuth {
             self.record_denial(&pending, &error).await?;
             return Err(OAuthError::Denied(sanitize_foreign_text(&error)));
         }
-        let code = callback.code.ok_or_else(|| OAuthError::Denied("no code came back".to_owned()))?;
+        let code = callback.code.ok_or_else(|| OAuthError::Denied("the response has no code".to_owned()))?;
         let redeeming = redeem_code(self.clone(), pending, code, callback.iss);
-        // The code is used up once it is sent, so a browser that goes away must not stop this.
+        // The code is used up once it is sent, so this continues if the browser leaves.
         self.parts().tasks.spawn(redeeming).await.map_err(|_| OAuthError::CutOff)??;
         Ok(key)
     }
 
-    /// The flow of this state, once, in time, and only for who began it.
+    /// Takes the flow of this state, once, before it expires, and only for the user who started it.
     async fn take_pending(
         &self,
         user: &UserId,
@@ -85,20 +85,20 @@ impl OAuth {
         Ok(pending)
     }
 
-    /// A server that does not know what we asked for is not asked for it again.
+    /// If the server does not know the requested scopes, they are not requested again.
     async fn record_denial(&self, pending: &PendingAuthorization, error: &str) -> Result<(), OAuthError> {
         if error == "invalid_scope" {
             let key = pending.token_key();
             let _lock = self.locks().lock(&key).await;
-            let mut kept = self.load_record(&key, &pending.url).await?;
-            kept.wanted.clear();
-            self.save_record(&key, &kept).await?;
+            let mut record = self.load_record(&key, &pending.url).await?;
+            record.wanted.clear();
+            self.save_record(&key, &record).await?;
         }
         Ok(())
     }
 }
 
-/// RFC 9207: compared byte by byte; what is named must fit even if nobody promised to name it.
+/// RFC 9207: compared byte by byte. An issuer in the response must match, even if the server did not announce it.
 fn check_issuer(pending: &PendingAuthorization, named: Option<&str>) -> Result<(), OAuthError> {
     match named {
         Some(issuer) if issuer == pending.issuer => Ok(()),
@@ -117,10 +117,10 @@ async fn redeem_code(
     let grant = timeout(STEP_TIME, exchanging).await.unwrap_or(Err(OAuthError::TimedOut(STEP_TIME)))?;
     let key = pending.token_key();
     let _lock = oauth.locks().lock(&key).await;
-    let mut kept = oauth.load_record(&key, &pending.url).await?;
-    kept.grant = Some(grant);
-    kept.wanted.clear();
-    oauth.save_record(&key, &kept).await?;
+    let mut record = oauth.load_record(&key, &pending.url).await?;
+    record.grant = Some(grant);
+    record.wanted.clear();
+    oauth.save_record(&key, &record).await?;
     Ok(())
 }
 
@@ -132,7 +132,7 @@ async fn exchange_code(
 ) -> Result<OAuthGrant, OAuthError> {
     let url = pending.url.parse().map_err(|_| OAuthError::UnknownState)?;
     let requests = oauth.step_client(&url);
-    // Looked for anew: rmcp knows the resource's own name for itself only from its search.
+    // Discovered again: rmcp learns the resource's own identifier only in discovery.
     let mut found = discover_authorization_server(&url, &requests, pending.challenge.as_deref()).await?;
     if found.issuer != pending.issuer {
         return Err(OAuthError::WrongIssuer);
@@ -152,10 +152,10 @@ async fn exchange_code(
     Ok(OAuthGrant { requested: pending.requested.clone(), ..grant })
 }
 
-/// The flow has its own state, checked by now; for rmcp any name will do.
+/// The state was checked before; rmcp accepts any name here.
 const STATE_NAME: &str = "state";
 
-/// The flow, where rmcp looks for it.
+/// The flow in the form that rmcp expects.
 async fn rmcp_state_store(pending: &PendingAuthorization) -> Option<InMemoryStateStore> {
     let state = serde_json::from_value(json!({
         "pkce_verifier": pending.verifier,
@@ -171,9 +171,12 @@ async fn rmcp_state_store(pending: &PendingAuthorization) -> Option<InMemoryStat
 }
 
 impl fmt::Debug for OAuthCallback {
-    /// A code is as good as a token, for a while.
+    /// Hides the code: for a while it is as good as a token.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Callback").field("iss", &self.iss).field("error", &self.error).finish_non_exhaustive()
+        f.debug_struct("OAuthCallback")
+            .field("iss", &self.iss)
+            .field("error", &self.error)
+            .finish_non_exhaustive()
     }
 }
 

@@ -1,5 +1,5 @@
-//! A bearer for each request: from the store, renewed before it ends or when the server turns it away. Where only the
-//! user can help, it says so.
+//! A bearer token for each request: read from the store, renewed before it expires or when the server rejects it.
+//! Reports when the user must authorize.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,31 +19,31 @@ use super::refresh::{RenewalOutcome, refresh_grant};
 use super::store::OAuthStoreError;
 use crate::{AuthChallenge, Credentials, CredentialsError};
 
-/// The bearer of one user at one upstream.
+/// The bearer token of one user at one upstream.
 ///
-/// Without a token the request goes out bare: what the server answers says where to authorize and for what, and some
-/// of what it offers may be open to all.
+/// Without a token the request is sent without credentials: the server's challenge says where to authorize and for
+/// what, and some of its features may be open to everyone.
 #[derive(Clone)]
 pub struct OAuthCredentials {
     authorizer: UserAuthorizer,
-    /// The token that was given out last. If the store has another by the time the server says no, that one was meant.
+    /// The token that was used last. If the store has another one when the server rejects it, that one is used.
     given: Arc<Mutex<Option<SecretText>>>,
 }
 
 /// Why a token is renewed.
 #[derive(Debug, Clone)]
 enum RenewalReason {
-    /// Its time is over, or nearly.
+    /// It has expired, or will soon.
     Due,
-    /// The server turned it away.
+    /// The server rejected it.
     Rejected(ParsedChallenge),
 }
 
 #[async_trait]
 impl Credentials for OAuthCredentials {
     async fn headers(&self) -> Result<HeaderMap, CredentialsError> {
-        let kept = self.load_record().await?;
-        let grant = match kept.grant {
+        let record = self.load_record().await?;
+        let grant = match record.grant {
             Some(grant) if grant.is_due(self.authorizer.oauth.now()) => {
                 Some(self.renew_grant(RenewalReason::Due).await?.ok_or(CredentialsError::Needed)?)
             }
@@ -55,13 +55,13 @@ impl Credentials for OAuthCredentials {
     }
 
     async fn handle_challenge(&self, challenge: &AuthChallenge) -> Result<bool, CredentialsError> {
-        let asked = challenge::parse_challenge(self.authorizer.upstream.url.uri(), challenge);
+        let parsed = challenge::parse_challenge(self.authorizer.upstream.url.uri(), challenge);
         match challenge.status {
-            StatusCode::UNAUTHORIZED => match self.renew_grant(RenewalReason::Rejected(asked)).await? {
+            StatusCode::UNAUTHORIZED => match self.renew_grant(RenewalReason::Rejected(parsed)).await? {
                 Some(_) => Ok(true),
                 None => Err(CredentialsError::Needed),
             },
-            StatusCode::FORBIDDEN if asked.insufficient => Err(self.step_up(asked).await),
+            StatusCode::FORBIDDEN if parsed.insufficient => Err(self.step_up(parsed).await),
             _ => Ok(false),
         }
     }
@@ -76,7 +76,7 @@ impl OAuthCredentials {
         *self.given.lock() = grant.map(|grant| grant.access_token);
     }
 
-    /// Whether this is what was given out last.
+    /// Whether this token was used last.
     fn was_given(&self, grant: &OAuthGrant) -> bool {
         self.given.lock().as_ref() == Some(&grant.access_token)
     }
@@ -85,12 +85,12 @@ impl OAuthCredentials {
         self.authorizer.oauth.load_record(&self.authorizer.key, &self.authorizer.upstream_url()).await
     }
 
-    async fn save_record(&self, kept: &AuthorizationRecord) -> Result<(), OAuthStoreError> {
-        self.authorizer.oauth.save_record(&self.authorizer.key, kept).await
+    async fn save_record(&self, record: &AuthorizationRecord) -> Result<(), OAuthStoreError> {
+        self.authorizer.oauth.save_record(&self.authorizer.key, record).await
     }
 
-    /// A token that can be used, `None` if the user has to help. Runs on even if the caller goes away, because the
-    /// old refresh token is used up as soon as it is sent.
+    /// A usable token; `None` if the user must authorize. Continues even if the caller leaves, because the old refresh
+    /// token is used up as soon as it is sent.
     async fn renew_grant(&self, why: RenewalReason) -> Result<Option<OAuthGrant>, OAuthError> {
         let this = self.clone();
         let renewing = self.authorizer.oauth.parts().tasks.spawn(async move { this.renew_locked(why).await });
@@ -103,36 +103,36 @@ impl OAuthCredentials {
         if let Some((_, error)) = lock.as_ref().filter(|(then, _)| is_recent(*then, now)) {
             return Err(error.clone());
         }
-        // Read again: who held the lock may have renewed it.
-        let mut kept = self.load_record().await?;
-        let before = kept.clone();
-        match (&kept.grant, &why) {
-            (Some(grant), RenewalReason::Due) if !grant.is_due(now) => return Ok(kept.grant),
+        // Read again: the previous holder of the lock may have renewed it.
+        let mut record = self.load_record().await?;
+        let before = record.clone();
+        match (&record.grant, &why) {
+            (Some(grant), RenewalReason::Due) if !grant.is_due(now) => return Ok(record.grant),
             (Some(grant), RenewalReason::Rejected(_)) if grant.is_fresh(now) || !self.was_given(grant) => {
-                return Ok(kept.grant);
+                return Ok(record.grant);
             }
             _ => {}
         }
         if let RenewalReason::Rejected(ParsedChallenge { header: Some(header), .. }) = why {
-            kept.challenge = Some(header);
+            record.challenge = Some(header);
         }
-        let renewed = self.apply_renewal(&mut kept).await;
-        if kept != before {
-            self.save_record(&kept).await?;
+        let renewed = self.apply_renewal(&mut record).await;
+        if record != before {
+            self.save_record(&record).await?;
         }
         *lock = renewed.as_ref().err().map(|error| (now, error.clone()));
-        renewed.map(|()| kept.grant)
+        renewed.map(|()| record.grant)
     }
 
-    /// Changes the record as the authorization server says.
-    async fn apply_renewal(&self, kept: &mut AuthorizationRecord) -> Result<(), OAuthError> {
-        let Some(grant) = &kept.grant else { return Ok(()) };
+    /// Updates the record with the response of the authorization server.
+    async fn apply_renewal(&self, record: &mut AuthorizationRecord) -> Result<(), OAuthError> {
+        let Some(grant) = &record.grant else { return Ok(()) };
         let Some(refresh_token) = &grant.refresh_token else {
-            kept.end_grant();
+            record.end_grant();
             return Ok(());
         };
         let mut grant = grant.clone();
-        // The operator may have given the client another secret since.
+        // The operator may have changed the client secret since.
         if let Some(client) =
             self.authorizer.upstream.settings.client.as_ref().filter(|c| c.id == grant.client.id)
         {
@@ -140,50 +140,50 @@ impl OAuthCredentials {
         }
         let url = self.authorizer.upstream.url.uri();
         let requests = self.authorizer.oauth.step_client(url);
-        let (challenge, now) = (kept.challenge.as_deref(), self.authorizer.oauth.now());
+        let (challenge, now) = (record.challenge.as_deref(), self.authorizer.oauth.now());
         let renewing = refresh_grant(url, &requests, challenge, &grant, refresh_token, now);
         match timeout(STEP_TIME, renewing).await.unwrap_or(Err(OAuthError::TimedOut(STEP_TIME)))? {
-            RenewalOutcome::Renewed(grant) => kept.grant = Some(*grant),
-            RenewalOutcome::Rejected => self.apply_rejection(kept).await?,
+            RenewalOutcome::Renewed(grant) => record.grant = Some(*grant),
+            RenewalOutcome::Rejected => self.apply_rejection(record).await?,
             RenewalOutcome::Moved => {
-                kept.grant = None;
-                kept.wanted.clear();
+                record.grant = None;
+                record.wanted.clear();
             }
         }
         Ok(())
     }
 
-    /// Another process may have used the refresh token a moment before us; then its tokens are the good ones.
-    async fn apply_rejection(&self, kept: &mut AuthorizationRecord) -> Result<(), OAuthError> {
+    /// Another process may have used the refresh token just before; then its tokens are the valid ones.
+    async fn apply_rejection(&self, record: &mut AuthorizationRecord) -> Result<(), OAuthError> {
         let stored = self.load_record().await?;
-        match stored.grant.filter(|stored| kept.grant.as_ref() != Some(stored)) {
-            Some(newer) => kept.grant = Some(newer),
-            None => kept.end_grant(),
+        match stored.grant.filter(|stored| record.grant.as_ref() != Some(stored)) {
+            Some(newer) => record.grant = Some(newer),
+            None => record.end_grant(),
         }
         Ok(())
     }
 
-    /// Remembers what the request needs, for the next flow.
-    async fn step_up(&self, asked: ParsedChallenge) -> CredentialsError {
-        match self.remember_scopes(asked).await {
+    /// Stores the scopes that the request needs, for the next flow.
+    async fn step_up(&self, parsed: ParsedChallenge) -> CredentialsError {
+        match self.remember_scopes(parsed).await {
             Ok(error) => error,
             Err(error) => error.into(),
         }
     }
 
-    async fn remember_scopes(&self, asked: ParsedChallenge) -> Result<CredentialsError, OAuthStoreError> {
+    async fn remember_scopes(&self, parsed: ParsedChallenge) -> Result<CredentialsError, OAuthStoreError> {
         let _lock = self.authorizer.oauth.locks().lock(&self.authorizer.key).await;
-        let mut kept = self.load_record().await?;
-        let requested = kept.grant.as_ref().map_or(&[][..], |grant| &grant.requested);
-        if asked.scopes.iter().all(|scope| requested.contains(scope)) {
-            let text = "the server wants rights that the user was asked for already; forget the authorization and \
+        let mut record = self.load_record().await?;
+        let requested = record.grant.as_ref().map_or(&[][..], |grant| &grant.requested);
+        if parsed.scopes.iter().all(|scope| requested.contains(scope)) {
+            let text = "the server requires permissions that were already requested from the user; forget the authorization and \
                         authorize again if they can be given now";
             return Ok(CredentialsError::Failed(text.to_owned()));
         }
-        let before = kept.clone();
-        add_scopes(&mut kept.wanted, asked.scopes);
-        if kept != before {
-            self.save_record(&kept).await?;
+        let before = record.clone();
+        add_scopes(&mut record.wanted, parsed.scopes);
+        if record != before {
+            self.save_record(&record).await?;
         }
         Ok(CredentialsError::Needed)
     }

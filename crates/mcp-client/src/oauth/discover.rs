@@ -1,5 +1,5 @@
-//! Finds the authorization server of an upstream: from a challenge or the well-known paths to the metadata of the
-//! resource, from there to those of the authorization server. What is found is checked here, before it is used.
+//! Finds the authorization server of an upstream: from a challenge or the well-known paths to the resource metadata,
+//! from there to the metadata of the authorization server. All of it is validated here before it is used.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -14,20 +14,20 @@ use super::requests::StepHttpClient;
 
 /// The authorization server of an upstream.
 pub(super) struct DiscoveredServer {
-    /// Knows the metadata; not yet who we are.
+    /// Has the metadata, but no client yet.
     pub(super) manager: AuthorizationManager,
     pub(super) metadata: AuthorizationMetadata,
     pub(super) issuer: String,
 }
 
 impl DiscoveredServer {
-    /// Whether the metadata say so.
+    /// Whether the metadata set this flag.
     pub(super) fn has_flag(&self, field: &str) -> bool {
         self.metadata.additional_fields.get(field).is_some_and(|value| value.as_bool() == Some(true))
     }
 }
 
-/// Looks for it.
+/// Discovers the authorization server.
 pub(super) async fn discover_authorization_server(
     url: &Uri,
     requests: &Arc<StepHttpClient>,
@@ -37,7 +37,7 @@ pub(super) async fn discover_authorization_server(
     let looking = AuthorizationManager::new_with_oauth_http_client(url.to_string(), requests.clone());
     let mut manager = looking.await.map_err(failed)?;
     let found = without_logging(manager.resolve_metadata_from_challenge(challenge)).await.map_err(failed)?;
-    // rmcp makes up endpoints where nothing is published; nobody vouches for those.
+    // rmcp makes up endpoints if nothing is published; those cannot be trusted.
     if !found.source.is_discovered() {
         return Err(OAuthError::NoMetadata);
     }
@@ -47,14 +47,14 @@ pub(super) async fn discover_authorization_server(
     Ok(DiscoveredServer { manager, metadata, issuer })
 }
 
-/// What rmcp leaves open. It has compared the issuer with the URL of the metadata.
+/// Checks what rmcp does not. rmcp has compared the issuer with the URL of the metadata.
 fn check_metadata(upstream: &Uri, metadata: &AuthorizationMetadata) -> Result<String, OAuthError> {
     let offers = |methods: &Vec<String>| methods.iter().any(|method| method == "S256");
     if !metadata.code_challenge_methods_supported.as_ref().is_some_and(offers) {
         return Err(OAuthError::NoPkce);
     }
     let secure = |name, endpoint: &str| {
-        // Plain http only where the upstream itself is plain: on this machine, or in a network of the operator's.
+        // Plain http only if the upstream itself uses it: on this machine, or in the operator's network.
         let allowed = |url: Url| {
             url.scheme() == "https" || url.scheme() == "http" && upstream.scheme_str() == Some("http")
         };
@@ -66,7 +66,7 @@ fn check_metadata(upstream: &Uri, metadata: &AuthorizationMetadata) -> Result<St
     metadata.issuer.clone().ok_or_else(|| OAuthError::BadMetadata("it names no issuer".to_owned()))
 }
 
-/// The request that failed tells more than rmcp's text. Both are someone else's words.
+/// The failed request says more than rmcp's text. Both are untrusted.
 pub(super) fn step_error(
     requests: &StepHttpClient,
     error: AuthError,
@@ -75,7 +75,7 @@ pub(super) fn step_error(
     requests.request_failure().unwrap_or_else(|| otherwise(sanitize_foreign_text(&error.to_string())))
 }
 
-/// Runs a step of rmcp without its log lines: some of them have codes and tokens in them.
+/// Runs a step of rmcp without its log lines: some of them contain codes and tokens.
 pub(super) async fn without_logging<T>(step: impl Future<Output = T> + Send) -> T {
     step.with_subscriber(tracing::Dispatch::none()).await
 }

@@ -1,4 +1,4 @@
-//! Why an authorization did not come about, and what can be done about it.
+//! Why an authorization failed, and what can be done about it.
 
 use std::time::Duration;
 
@@ -6,61 +6,61 @@ use toolyard_net::{NetError, UrlRefused};
 
 use super::store::OAuthStoreError;
 
-/// Longest text of someone else's that we repeat, in characters.
+/// Longest foreign text in our messages, in characters.
 const MAX_FOREIGN_CHARS: usize = 300;
 
-/// Why there is no authorization.
+/// Why an authorization failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OAuthError {
-    /// The guard said no.
-    #[error("a URL of the authorization may not be called: {0}")]
+    /// The guard refused the URL.
+    #[error("a URL of the authorization is not allowed: {0}")]
     Refused(UrlRefused),
-    /// No answer, or a broken or too large one.
+    /// No response, or a broken or too large one.
     #[error("a request of the authorization failed: {0}; try again later")]
     Net(NetError),
-    /// No answer in time.
+    /// No response in time.
     #[error("the authorization took longer than {0:?}; try again later")]
     TimedOut(Duration),
-    /// Nothing is known about how to authorize.
+    /// The server does not say how to authorize.
     #[error("the server publishes no OAuth metadata; ask its operator how to authorize")]
     NoMetadata,
-    /// What is published cannot be used.
+    /// The published metadata is unusable.
     #[error("the OAuth metadata of the server cannot be used: {0}")]
     BadMetadata(String),
-    /// The authorization server does not say that it checks PKCE.
-    #[error("the authorization server does not offer PKCE with S256, which MCP asks for")]
+    /// The authorization server does not announce PKCE.
+    #[error("the authorization server does not offer PKCE with S256, which MCP requires")]
     NoPkce,
-    /// An endpoint that would give secrets away.
+    /// An endpoint that would expose secrets.
     #[error("the {0} endpoint is not an https URL")]
     Insecure(&'static str),
-    /// The authorization server is not the one that knows our client.
+    /// The client is registered at another authorization server.
     #[error(
-        "the client id is registered at another authorization server than the one that the upstream names"
+        "the client id is registered at a different authorization server than the one that the upstream names"
     )]
     OtherServer,
-    /// There is no client id.
-    #[error("the authorization server gave no client id ({0}); register one by hand and set its id")]
+    /// No client id is available.
+    #[error("the authorization server issued no client id ({0}); register a client manually and set its id")]
     NotRegistered(String),
-    /// The browser came back with a state that is not ours, or that was used before.
-    #[error("this authorization is not known, or was finished before; begin again")]
+    /// The browser returned with an unknown or used state.
+    #[error("this authorization is unknown or was already completed; start again")]
     UnknownState,
-    /// The browser came back too late.
-    #[error("this authorization took too long; begin again")]
+    /// The browser returned too late.
+    #[error("this authorization took too long; start again")]
     Expired,
-    /// Another authorization server answered than the one that was asked.
-    #[error("the answer is from another authorization server than the one that was asked; begin again")]
+    /// Another authorization server responded than the one that was asked.
+    #[error("the response is from a different authorization server than the one that was asked; start again")]
     WrongIssuer,
-    /// The user or the authorization server said no.
-    #[error("the authorization server said no: {0}")]
+    /// The user or the authorization server denied the request.
+    #[error("the authorization server denied the request: {0}")]
     Denied(String),
-    /// The code bought nothing.
-    #[error("the authorization server gave no token: {0}")]
+    /// The code could not be redeemed.
+    #[error("the authorization server issued no token: {0}")]
     NoToken(String),
-    /// Something could not be kept.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] OAuthStoreError),
-    /// The process is ending.
-    #[error("the authorization was cut off; try again")]
+    /// The process is stopping.
+    #[error("the authorization was interrupted; try again")]
     CutOff,
 }
 
@@ -73,7 +73,7 @@ impl From<NetError> for OAuthError {
     }
 }
 
-/// Someone else's text, short and on one line.
+/// A foreign text, truncated and on one line.
 pub(super) fn sanitize_foreign_text(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_FOREIGN_CHARS).collect()
 }

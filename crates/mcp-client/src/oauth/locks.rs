@@ -1,5 +1,5 @@
-//! One change of a user's tokens at a time. Within this process: between processes, who comes second finds that the
-//! stored tokens are not those that it began with.
+//! One change of a user's tokens at a time, within this process. Between processes, the second one finds that the
+//! stored tokens have changed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -11,8 +11,8 @@ use tokio::sync::OwnedMutexGuard;
 use super::error::OAuthError;
 use super::store::TokenKey;
 
-/// What went wrong for the one before, and when. Lives as long as somebody waits: those who waited for an authorization
-/// server that does not answer need not wait for it again, one after the other.
+/// The last error and its time. Lives as long as a caller waits: callers that waited for an unresponsive authorization
+/// server need not wait for it again, one after the other.
 pub(super) type LastFailure = Option<(Timestamp, OAuthError)>;
 
 type TokenLock = tokio::sync::Mutex<LastFailure>;
@@ -22,7 +22,7 @@ type TokenLock = tokio::sync::Mutex<LastFailure>;
 pub(super) struct TokenLocks(Mutex<HashMap<TokenKey, Weak<TokenLock>>>);
 
 impl TokenLocks {
-    /// Waits for all who came before.
+    /// Waits for all earlier callers.
     pub(super) async fn lock(&self, key: &TokenKey) -> OwnedMutexGuard<LastFailure> {
         let lock = {
             let mut locks = self.0.lock();
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_nobody_holds_is_forgotten() {
+    async fn unused_locks_are_dropped() {
         let locks = TokenLocks::default();
         drop(locks.lock(&key("a")).await);
         let _held = locks.lock(&key("b")).await;

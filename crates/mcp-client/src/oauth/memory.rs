@@ -1,4 +1,4 @@
-//! Both stores in memory: for one process, and until it ends.
+//! Both stores in memory, for one process and until it ends.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -8,9 +8,9 @@ use toolyard_protocol::secret::SecretText;
 
 use super::store::{OAuthStoreError, PendingFlow, PendingStore, TokenKey, TokenStore};
 
-/// Most flows of one user at a time; the oldest gives way.
+/// Concurrent flows per user; the oldest is dropped.
 const MAX_FLOWS_OF_USER: usize = 8;
-/// Most flows at a time.
+/// Concurrent flows.
 const MAX_FLOWS: usize = 2_000;
 
 /// Tokens in memory.
@@ -34,7 +34,7 @@ impl TokenStore for MemoryTokens {
     }
 }
 
-/// Flows in memory, the oldest first.
+/// Flows in memory, oldest first.
 #[derive(Debug, Default)]
 pub struct MemoryPending(Mutex<VecDeque<(String, PendingFlow)>>);
 
@@ -47,7 +47,7 @@ impl PendingStore for MemoryPending {
         if let Some(oldest) = oldest.filter(|_| of_user >= MAX_FLOWS_OF_USER) {
             flows.remove(oldest);
         }
-        // The oldest is the next to expire, so it is the one that is missed least.
+        // The oldest expires next, so dropping it does the least harm.
         if flows.len() >= MAX_FLOWS {
             flows.pop_front();
         }

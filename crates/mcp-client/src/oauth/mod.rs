@@ -1,20 +1,20 @@
-//! Authorization at servers by OAuth 2.1, as MCP wants it of a client: each user says yes for themselves, in a browser.
+//! OAuth 2.1 as MCP requires it of clients: each user consents in a browser.
 //!
-//! | file | what it answers |
+//! | file | what it does |
 //! | --- | --- |
-//! | `settings` | who are we, for one server? |
-//! | `store`, `memory` | where tokens and flows under way are kept: two ports, and both in memory |
-//! | `authorizer` | the flow of one user at one server: begin, forget |
-//! | `complete` | the browser came back: is it the flow that we began, and what does the code buy? |
-//! | `credentials` | a bearer for each request, renewed in time |
+//! | `settings` | how this client identifies itself to one server |
+//! | `store`, `memory` | the ports for tokens and pending flows, and both in memory |
+//! | `authorizer` | the flow of one user at one server: start, forget |
+//! | `complete` | the browser returns: check the flow, redeem the code |
+//! | `credentials` | a bearer token for each request, renewed in time |
 //! | `discover`, `register`, `refresh` | the steps, each on rmcp's authorization client |
-//! | `challenge` | what does a server say when it turns a request away? |
+//! | `challenge` | parses the challenge of a server |
 //! | `requests` | every request of a flow, through the guard of toolyard-net and within limits |
-//! | `record` | what is written down |
+//! | `record` | what is stored |
 //! | `locks` | one change of a user's tokens at a time |
 //!
-//! No type of rmcp leaves this module. What is deliberately absent: endpoints guessed without metadata, servers
-//! without PKCE, grants without a user, and tokens that any other server gets to see.
+//! No type of rmcp leaves this module. Deliberately absent: endpoints guessed without metadata, servers without PKCE,
+//! grants without a user, and sending tokens to any other server.
 
 mod authorizer;
 mod challenge;

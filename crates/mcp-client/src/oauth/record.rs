@@ -1,4 +1,4 @@
-//! What is written down: one text for each user and upstream, and one for each flow under way.
+//! What is stored: one text per user and upstream, and one per pending flow.
 
 use std::time::Duration;
 
@@ -8,55 +8,55 @@ use toolyard_protocol::{UserId, secret::SecretText};
 
 use super::store::TokenKey;
 
-/// A token is renewed when it has less time left than this: a request takes time as well.
+/// A token is renewed when less than this is left: a request takes time as well.
 const EARLY: Duration = Duration::from_secs(30);
-/// Who asks within this time after a renewal asks for the same reason.
+/// A request to renew within this time after a renewal has the same cause.
 const RECENT: Duration = Duration::from_secs(10);
-/// Most scopes that are remembered.
+/// Most scopes that are stored.
 const MAX_SCOPES: usize = 64;
 /// Longest scope, in bytes.
 const MAX_SCOPE_BYTES: usize = 256;
 
-/// What is kept for one user at one upstream.
+/// The record of one user at one upstream.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct AuthorizationRecord {
-    /// Where it is for. If the upstream moves to another URL, nothing of this is used there.
+    /// The upstream's URL. If the upstream moves to another URL, the record is not used there.
     pub(super) url: String,
-    /// What the user said yes to.
+    /// What the user consented to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) grant: Option<OAuthGrant>,
-    /// The last challenge that says something: where the search for the authorization server begins.
+    /// The last usable challenge: discovery of the authorization server starts from it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) challenge: Option<String>,
-    /// What to ask for next time, besides what the server names.
+    /// Scopes to request next time, besides those that the server names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) wanted: Vec<String>,
 }
 
-/// What the user said yes to.
+/// What the user consented to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct OAuthGrant {
-    /// The authorization server; its tokens are never shown to another one.
+    /// The authorization server; its tokens are never sent to another one.
     pub(super) issuer: String,
     pub(super) client: OAuthClient,
     pub(super) access_token: SecretText,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) refresh_token: Option<SecretText>,
-    /// None: the server did not say.
+    /// `None` if the server did not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) expires_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) renewed_at: Option<Timestamp>,
-    /// What was asked for.
+    /// The requested scopes.
     #[serde(default)]
     pub(super) requested: Vec<String>,
-    /// What was given.
+    /// The granted scopes.
     #[serde(default)]
     pub(super) scopes: Vec<String>,
 }
 
-/// Who we are at that authorization server.
+/// Our client at that authorization server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct OAuthClient {
     pub(super) id: String,
@@ -65,7 +65,7 @@ pub(super) struct OAuthClient {
     pub(super) redirect_uri: String,
 }
 
-/// A flow under way.
+/// A pending flow.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct PendingAuthorization {
     pub(super) upstream: String,
@@ -75,10 +75,10 @@ pub(super) struct PendingAuthorization {
     pub(super) challenge: Option<String>,
     pub(super) client: OAuthClient,
     pub(super) issuer: String,
-    /// Whether the answer has to name the issuer.
+    /// Whether the response must name the issuer.
     pub(super) names_issuer: bool,
     pub(super) requested: Vec<String>,
-    /// The secret half of PKCE.
+    /// The PKCE verifier.
     pub(super) verifier: SecretText,
 }
 
@@ -89,7 +89,7 @@ impl PendingAuthorization {
 }
 
 impl AuthorizationRecord {
-    /// Ends the grant, and remembers what to ask for when the user comes back.
+    /// Ends the grant, and stores its scopes for the next flow.
     pub(super) fn end_grant(&mut self) {
         if let Some(grant) = self.grant.take() {
             add_scopes(&mut self.wanted, grant.scopes);
@@ -98,23 +98,23 @@ impl AuthorizationRecord {
 }
 
 impl OAuthGrant {
-    /// Whether it ends soon, or has ended.
+    /// Whether it has expired, or will soon.
     pub(super) fn is_due(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|end| end.duration_since(now).unsigned_abs() < EARLY || end < now)
     }
 
-    /// Whether it was renewed a moment ago.
+    /// Whether it was renewed just now.
     pub(super) fn is_fresh(&self, now: Timestamp) -> bool {
         self.renewed_at.is_some_and(|then| is_recent(then, now))
     }
 }
 
-/// Whether that was a moment ago.
+/// Whether that was just now.
 pub(super) fn is_recent(then: Timestamp, now: Timestamp) -> bool {
     now.duration_since(then).unsigned_abs() < RECENT
 }
 
-/// Adds what is not there yet, up to the most that is remembered.
+/// Adds new scopes, up to the limit.
 pub(super) fn add_scopes(scopes: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
     for scope in more {
         let plain = !scope.is_empty() && scope.len() <= MAX_SCOPE_BYTES;
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn scopes_are_kept_once_and_not_without_end() {
+    fn scopes_are_deduplicated_and_limited() {
         let mut scopes = vec!["a".to_owned()];
         add_scopes(&mut scopes, ["b", "a", "", "b"].map(str::to_owned));
         assert_eq!(scopes, ["a", "b"]);

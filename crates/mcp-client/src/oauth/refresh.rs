@@ -1,4 +1,4 @@
-//! Tokens: what an answer of the token endpoint means, and how a grant is renewed.
+//! Reads the response of the token endpoint, and renews a grant.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,23 +16,23 @@ use super::record::{OAuthClient, OAuthGrant, add_scopes};
 use super::register::client_config;
 use super::requests::StepHttpClient;
 
-/// Longest token, in bytes: it has to fit into a header.
+/// Longest token, in bytes: it must fit into a header.
 const MAX_TOKEN_BYTES: usize = 16 * 1024;
-/// Longest life that is believed.
+/// Longest lifetime that is accepted.
 const MAX_LIFE: Duration = Duration::from_secs(10 * 366 * 24 * 3600);
 
-/// What came of it.
+/// Result of a renewal.
 #[derive(Debug)]
 pub(super) enum RenewalOutcome {
     /// New tokens.
     Renewed(Box<OAuthGrant>),
-    /// The authorization server does not know the refresh token or the client any more.
+    /// The authorization server no longer knows the refresh token or the client.
     Rejected,
-    /// The upstream trusts another authorization server now; these tokens are not its business.
+    /// The upstream now trusts another authorization server, which must not see these tokens.
     Moved,
 }
 
-/// The answer of a token endpoint.
+/// The response of a token endpoint.
 #[derive(Deserialize)]
 struct TokenResponse {
     access_token: SecretText,
@@ -42,7 +42,7 @@ struct TokenResponse {
     scope: Option<String>,
 }
 
-/// Renews a grant at the authorization server that gave it.
+/// Renews a grant at the authorization server that issued it.
 pub(super) async fn refresh_grant(
     url: &Uri,
     requests: &Arc<StepHttpClient>,
@@ -73,8 +73,8 @@ pub(super) async fn refresh_grant(
     }
 }
 
-/// The refresh token, where rmcp looks for it. Without scopes: leaving them out asks for the same as before, while
-/// rmcp would add some that were never given.
+/// The refresh token in the form that rmcp expects. Without scopes: leaving them out requests the same as before, while
+/// rmcp would add some that were never granted.
 async fn rmcp_credential_store(
     client: &OAuthClient,
     refresh_token: &SecretText,
@@ -89,17 +89,16 @@ async fn rmcp_credential_store(
     Ok(store)
 }
 
-/// Why there is no token: the request that failed, or what the server said no with. Never the answer itself, which may
-/// have tokens in it.
+/// Why there is no token: the failed request, or the server's error code. Never the response itself, which may contain
+/// tokens.
 pub(super) fn no_token_error(requests: &StepHttpClient) -> OAuthError {
     requests.request_failure().unwrap_or_else(|| {
-        let reason =
-            requests.error_code().unwrap_or_else(|| "its answer is not what OAuth asks for".to_owned());
+        let reason = requests.error_code().unwrap_or_else(|| "its response is not valid OAuth".to_owned());
         OAuthError::NoToken(reason)
     })
 }
 
-/// What an answer of the token endpoint gives. Where it does not speak of scopes, it gives those that were asked for.
+/// The grant in a response of the token endpoint. A response without scopes grants the requested ones.
 pub(super) fn grant_from_response(
     answer: &OAuthTokenResponse,
     issuer: &str,
@@ -109,7 +108,7 @@ pub(super) fn grant_from_response(
 ) -> Result<OAuthGrant, OAuthError> {
     let unusable = |what: &str| OAuthError::NoToken(what.to_owned());
     let tokens = serde_json::to_value(answer).ok().and_then(|answer| TokenResponse::deserialize(answer).ok());
-    let tokens = tokens.ok_or_else(|| unusable("its answer is not what OAuth asks for"))?;
+    let tokens = tokens.ok_or_else(|| unusable("its response is not valid OAuth"))?;
     if !tokens.token_type.eq_ignore_ascii_case("bearer") {
         return Err(unusable("it is not a bearer token"));
     }
@@ -166,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn saying_nothing_of_scopes_gives_those_asked_for() {
+    fn a_token_response_without_scopes_grants_the_requested_ones() {
         let grant = given(json!({ "access_token": "a", "token_type": "bearer" })).unwrap();
         assert_eq!((grant.scopes, grant.expires_at), (vec!["asked".to_owned()], None));
     }
@@ -187,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn no_life_is_longer_than_can_be_counted() {
+    fn token_lifetimes_are_clamped() {
         let grant = given(json!({ "access_token": "a", "token_type": "bearer", "expires_in": u64::MAX }));
         assert_eq!(grant.unwrap().expires_at, NOW.checked_add(MAX_LIFE).ok());
     }

@@ -1,4 +1,4 @@
-//! Finds a client id: the one registered by hand, our metadata document, the one that we have, or a new one.
+//! Chooses a client id: the one registered manually, our metadata document, a known one, or a new one.
 
 use rmcp::transport::auth::OAuthClientConfig;
 use toolyard_protocol::secret::SecretText;
@@ -9,7 +9,7 @@ use super::record::OAuthClient;
 use super::requests::StepHttpClient;
 use super::settings::OAuthSettings;
 
-/// What rmcp has to know of a client.
+/// The client in the form that rmcp expects.
 pub(super) fn client_config(client: &OAuthClient) -> OAuthClientConfig {
     let config = OAuthClientConfig::new(&client.id, &client.redirect_uri);
     match &client.secret {
@@ -18,7 +18,7 @@ pub(super) fn client_config(client: &OAuthClient) -> OAuthClientConfig {
     }
 }
 
-/// Chooses, and tells the manager of it. `known` is a client that this authorization server gave us before.
+/// Chooses the client and configures the manager. `known` is a client that this authorization server issued before.
 pub(super) async fn choose_client(
     found: &mut DiscoveredServer,
     requests: &StepHttpClient,
@@ -47,7 +47,7 @@ fn known_client(
         }
         return Ok(Some(OAuthClient { id: client.id.clone(), secret: client.secret.clone(), redirect_uri }));
     }
-    // A server on this machine has none that others could read.
+    // A server on this machine has no document that others could read.
     let document = settings.client_metadata_url.as_ref().filter(|url| url.starts_with("https://"));
     if let Some(url) = document
         && found.has_flag("client_id_metadata_document_supported")
@@ -65,10 +65,10 @@ async fn register_client(
     scopes: &[&str],
 ) -> Result<OAuthClient, OAuthError> {
     if found.metadata.registration_endpoint.is_none() {
-        return Err(OAuthError::NotRegistered("it takes no registrations".to_owned()));
+        return Err(OAuthError::NotRegistered("it has no registration endpoint".to_owned()));
     }
     let redirect_uri = settings.redirect_uri.clone();
-    // A client without an id only to set the application type, for which rmcp has no other way.
+    // A client without an id, only to set the application type, for which rmcp has no other way.
     let unnamed =
         OAuthClientConfig::new("", &redirect_uri).with_application_type(settings.application_type());
     let failed = |error| step_error(requests, error, OAuthError::NotRegistered);

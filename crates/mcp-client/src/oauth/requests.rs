@@ -1,5 +1,5 @@
-//! Sends the requests of a flow. Each goes through the guard, redirects hop by hop; each answer and the time for it are
-//! bounded. One of these serves one step of a flow, and remembers why that step failed: rmcp only has texts for that.
+//! Sends the requests of a flow. Each one passes the guard, redirects included; each response and its time are limited.
+//! One instance serves one step of a flow and records why it failed, because rmcp reports only texts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,18 +19,18 @@ use url::Url;
 
 use super::error::{OAuthError, sanitize_foreign_text};
 
-/// Largest answer. Metadata of large providers has some 10 KiB.
+/// Largest response. Metadata of large providers has about 10 KiB.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
-/// Time for one request, its redirects included.
+/// Time limit for one request, redirects included.
 const REQUEST_TIME: Duration = Duration::from_secs(10);
 /// Most redirects of one request.
 const MAX_REDIRECTS: usize = 5;
-/// Some servers turn away who has no name.
+/// Some servers refuse requests without a user agent.
 const USER_AGENT_NAME: HeaderValue = HeaderValue::from_static("toolyard");
 
 pub(super) type OAuthResponse = http::Response<Vec<u8>>;
 
-/// The requests of one step.
+/// The HTTP client of one step.
 #[derive(Debug)]
 pub(super) struct StepHttpClient {
     client: HttpClient,
@@ -39,13 +39,13 @@ pub(super) struct StepHttpClient {
 
 #[derive(Debug, Default)]
 struct StepFailure {
-    /// The first request that got no answer.
+    /// The first request without a response.
     failed: Option<OAuthError>,
-    /// The error code of the last answer: `invalid_grant` and such.
+    /// The error code of the last response, such as `invalid_grant`.
     code: Option<String>,
 }
 
-/// The form in which authorization servers say no.
+/// The error body of authorization servers.
 #[derive(Deserialize)]
 struct OAuthErrorBody {
     error: String,
@@ -56,12 +56,12 @@ impl StepHttpClient {
         Arc::new(Self { client, trouble: Mutex::default() })
     }
 
-    /// Why there was no answer, if that was the case.
+    /// Why a request got no response, if one failed.
     pub(super) fn request_failure(&self) -> Option<OAuthError> {
         self.lock_failure().failed.clone()
     }
 
-    /// What the authorization server said no with, if it did.
+    /// The error code of the authorization server, if it sent one.
     pub(super) fn error_code(&self) -> Option<String> {
         self.lock_failure().code.clone()
     }
@@ -125,12 +125,13 @@ fn with_user_agent(request: Request<Vec<u8>>) -> Request<Bytes> {
     request
 }
 
-/// rmcp asks the upstream itself for a challenge. One that is open to all may answer with events that never end.
+/// rmcp requests a challenge from the upstream itself. An upstream without authorization may respond with an endless
+/// event stream.
 fn is_stream(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
-/// Where a redirect leads that keeps method and body. Others would turn a registration into a GET.
+/// The target of a redirect that keeps method and body. Other redirects would turn a registration into a GET.
 fn next_hop(request: &Request<Bytes>, answer: &OAuthResponse) -> Option<Url> {
     let keeps = matches!(answer.status(), StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
     let location = answer.headers().get(LOCATION).filter(|_| keeps)?;
@@ -139,8 +140,8 @@ fn next_hop(request: &Request<Bytes>, answer: &OAuthResponse) -> Option<Url> {
 
 fn redirect_request(mut request: Request<Bytes>, next: &Url) -> Result<Request<Bytes>, OAuthError> {
     let before = request.uri().clone();
-    let next =
-        Uri::try_from(next.as_str()).map_err(|_| OAuthError::BadMetadata("a redirect to no URL".into()))?;
+    let next = Uri::try_from(next.as_str())
+        .map_err(|_| OAuthError::BadMetadata("a redirect to an invalid URL".into()))?;
     if before.scheme_str() == Some("https") && next.scheme_str() != Some("https") {
         return Err(OAuthError::Insecure("redirected"));
     }
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_keeps_the_request_and_shows_secrets_to_nobody_else() {
+    fn a_redirect_keeps_the_request_and_drops_credentials_for_other_servers() {
         let same = after("https://as.example/a", "https://as.example/b").unwrap();
         assert_eq!((same.uri().path(), &same.body()[..]), ("/b", &b"{}"[..]));
         assert!(same.headers().contains_key(AUTHORIZATION));

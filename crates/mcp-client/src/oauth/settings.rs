@@ -1,33 +1,33 @@
-//! Who we are, for one server, and what we ask for.
+//! How this client identifies itself to one server, and what it requests.
 
 use serde_json::{Value, json};
 use toolyard_protocol::secret::SecretText;
 use url::{Host, Url};
 
-/// How we present ourselves to the authorization server of one upstream.
+/// How this client identifies itself to the authorization server of one upstream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OAuthSettings {
-    /// Where the browser comes back to.
+    /// Where the browser returns to.
     pub redirect_uri: String,
-    /// An https URL where [`OAuthSettings::client_metadata`] can be read. Used as client id where the server can.
+    /// An https URL that serves [`OAuthSettings::client_metadata`]. Used as client id if the server supports it.
     pub client_metadata_url: Option<String>,
-    /// Our name, for people.
+    /// Display name of this client.
     pub client_name: String,
-    /// A client that was registered by hand. It goes before all other ways.
+    /// A manually registered client. Takes precedence over all other ways.
     pub client: Option<RegisteredClient>,
-    /// What to ask for. Empty: what the server names.
+    /// Scopes to request. If empty, those that the server names.
     pub scopes: Vec<String>,
 }
 
-/// A client that was registered by hand.
+/// A manually registered client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegisteredClient {
     /// Its id.
     pub id: String,
-    /// Its secret, where it has one.
+    /// Its secret, if it has one.
     pub secret: Option<SecretText>,
-    /// The authorization server that knows it. Another one is refused; if this is not said, the one that the upstream
-    /// names gets to see the secret.
+    /// The authorization server that knows it. Any other one is refused. If not set, the secret is sent to the one that
+    /// the upstream names.
     pub issuer: Option<String>,
 }
 
@@ -45,7 +45,7 @@ impl OAuthSettings {
         })
     }
 
-    /// `web` for a server, `native` for a program on the user's machine, as OpenID Connect has it.
+    /// `web` for a server, `native` for a program on the user's machine, as in OpenID Connect.
     pub(super) fn application_type(&self) -> &'static str {
         let local = Url::parse(&self.redirect_uri).is_ok_and(|url| match url.host() {
             Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),

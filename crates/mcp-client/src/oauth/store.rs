@@ -1,50 +1,51 @@
-//! The two ports of OAuth: where tokens are kept, and where a flow waits for the browser to come back.
+//! The two ports of OAuth: where tokens are stored, and where a flow waits for the browser to return.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 use toolyard_protocol::{UserId, secret::SecretText};
 
-/// Whose tokens, and for what.
+/// Which user's tokens, and for which upstream.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TokenKey {
     /// The caller's name for the upstream.
     pub upstream: String,
-    /// The user who said yes.
+    /// The user who consented.
     pub user: UserId,
 }
 
-/// Something could not be read or written. The text is for the log.
+/// The store failed. The text is for the log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the store of authorizations failed: {0}")]
+#[error("the authorization store failed: {0}")]
 pub struct OAuthStoreError(pub String);
 
-/// Keeps one text for each user and upstream. It holds tokens: encrypt it.
+/// Stores one text per user and upstream. It contains tokens: encrypt it.
 #[async_trait]
 pub trait TokenStore: Send + Sync {
-    /// The text that was saved last.
+    /// The last saved text.
     async fn load(&self, key: &TokenKey) -> Result<Option<SecretText>, OAuthStoreError>;
-    /// Puts a text in the place of the one before.
+    /// Replaces the text.
     async fn save(&self, key: &TokenKey, text: SecretText) -> Result<(), OAuthStoreError>;
-    /// Forgets it; nothing there is fine.
+    /// Deletes the text, if there is one.
     async fn clear(&self, key: &TokenKey) -> Result<(), OAuthStoreError>;
 }
 
 /// A flow that waits for the browser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingFlow {
-    /// Who began it. A store should bound the flows of one user, so that nobody can push out those of others.
+    /// The user who started it. A store should limit the flows per user, so that one user cannot evict the flows of
+    /// others.
     pub user: UserId,
-    /// What is needed to go on; it holds secrets.
+    /// What is needed to continue; it contains secrets.
     pub text: SecretText,
     /// After this time it may be dropped.
     pub expires_at: Timestamp,
 }
 
-/// Keeps flows until their browser comes back.
+/// Stores flows until the browser returns.
 #[async_trait]
 pub trait PendingStore: Send + Sync {
-    /// Keeps a flow under its state, which nobody can guess.
+    /// Stores a flow under its unguessable state.
     async fn put(&self, state: &str, flow: PendingFlow) -> Result<(), OAuthStoreError>;
-    /// Takes a flow out. Of two who ask for the same state at the same time, one gets it.
+    /// Removes and returns a flow. Of two concurrent calls with the same state, only one gets it.
     async fn take(&self, state: &str) -> Result<Option<PendingFlow>, OAuthStoreError>;
 }

@@ -1,17 +1,17 @@
-//! Lines of a stream, bounded.
+//! Reads lines with a length limit.
 
 use bytes::BytesMut;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-/// Read at once.
+/// Bytes per read.
 const CHUNK: usize = 64 * 1024;
 
-/// What becomes of a line that is too long.
+/// What to do with a line that is too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LongLinePolicy {
-    /// The reading ends: nobody knows what was lost.
+    /// Stop reading: the lost part may matter.
     Fail,
-    /// The rest of the line is left out.
+    /// Skip the rest of the line.
     Truncate,
 }
 
@@ -28,11 +28,11 @@ pub(super) enum LineError {
 pub(super) struct LineReader<R> {
     from: R,
     buffer: BytesMut,
-    /// Up to here there is no line end.
+    /// There is no line end before this position.
     looked_at: usize,
     limit: usize,
     too_long: LongLinePolicy,
-    /// Within a line whose start was given out already.
+    /// Inside a line whose start was already returned.
     skipping: bool,
 }
 
@@ -41,7 +41,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         Self { from, buffer: BytesMut::new(), looked_at: 0, limit, too_long, skipping: false }
     }
 
-    /// The next line without its line end, none after the last. Empty lines are left out. Safe to drop while it waits.
+    /// The next line without its line end; `None` after the last. Empty lines are skipped. Cancel safe.
     pub(super) async fn next(&mut self) -> Result<Option<BytesMut>, LineError> {
         loop {
             if let Some(line) = self.take_line()? {
@@ -85,7 +85,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         Ok(Some(line))
     }
 
-    /// The buffer is full and no line end in it.
+    /// The buffer is full and contains no line end.
     fn take_overlong_line(&mut self) -> Result<Option<BytesMut>, LineError> {
         if self.too_long == LongLinePolicy::Fail {
             return Err(LineError::TooLong(self.limit));

@@ -1,4 +1,4 @@
-//! A process or a socket: one channel both ways, on which everything is mixed. Here it is sorted again.
+//! A process or a socket: one channel in both directions, which carries all messages. This module dispatches them.
 
 mod line;
 pub(crate) mod stdio;
@@ -27,7 +27,7 @@ use crate::{
     wire::McpConnection,
 };
 
-/// The requests that wait for an answer, and the way out.
+/// The pending requests, and the outgoing queue.
 pub(crate) struct PipeConnection {
     out: mpsc::Sender<OutgoingMessage>,
     waiting: Mutex<HashMap<u64, PendingExchange>>,
@@ -42,12 +42,12 @@ pub(crate) struct OutgoingMessage {
 }
 
 impl OutgoingMessage {
-    /// From now on the server may have seen it.
+    /// From now on the server may have received it.
     pub(crate) fn mark_written(&self) {
         self.written.store(true, Ordering::Release);
     }
 
-    /// It could not be written to its end, so the server has no message to act on.
+    /// It was not written completely, so the server has no message to act on.
     pub(crate) fn mark_unwritten(&self) {
         self.written.store(false, Ordering::Release);
     }
@@ -65,7 +65,7 @@ impl PipeConnection {
         (Self { out, waiting: Mutex::default(), asks: OpenServerRequests::default() }, queue)
     }
 
-    /// One request and its result.
+    /// Sends one request and returns its result.
     pub(crate) async fn exchange(
         &self,
         wire: &McpConnection,
@@ -88,13 +88,13 @@ impl PipeConnection {
         match answer {
             Some(outcome) => outcome.map_err(McpClientError::Rpc),
             None if !stop.is_cancelled() => {
-                Err(McpClientError::PerhapsSent("the server gave the request up".to_owned()))
+                Err(McpClientError::PerhapsSent("the server cancelled the request".to_owned()))
             }
             None => Err(lost_error(wire.hub().close_reason(), written.load(Ordering::Acquire))),
         }
     }
 
-    /// Something that gets no answer.
+    /// Sends a message that gets no response.
     pub(crate) async fn send_message(&self, text: String) -> Result<(), McpClientError> {
         let sent = self.out.send(OutgoingMessage { text, written: Arc::default() }).await;
         sent.map_err(|_| McpClientError::NotSent("the connection is closed".to_owned()))
@@ -114,14 +114,14 @@ impl PipeConnection {
         }
     }
 
-    /// Takes one message. What cannot be read is passed over: it must not lose what comes after it.
+    /// Handles one message. Unreadable messages are skipped, so that the ones after them are not lost.
     pub(crate) fn handle_message(&self, wire: &McpConnection, message: &[u8]) {
         match RpcMessage::parse(message) {
             Ok(RpcMessage::Response { id, outcome }) => {
                 let waiting = id.and_then(own_id).and_then(|id| self.lock_pending().remove(&id));
                 match waiting {
                     Some(waiting) => drop(waiting.answer.send(outcome.map(RawValue::to_owned))),
-                    None => tracing::debug!("an answer that nobody waits for was dropped"),
+                    None => tracing::debug!("response dropped: no pending request"),
                 }
             }
             Ok(RpcMessage::Request { id, method, params }) => {
@@ -130,7 +130,7 @@ impl PipeConnection {
             Ok(RpcMessage::Notification { method, params }) => {
                 self.dispatch_notification(wire, &method, params)
             }
-            Err(bad) => tracing::debug!(error = %bad.error, "something that is no message was passed over"),
+            Err(bad) => tracing::debug!(error = %bad.error, "message skipped: not JSON-RPC"),
         }
     }
 
@@ -150,7 +150,7 @@ impl PipeConnection {
                     .for_each(|w| w.inbox.notify_acknowledged());
             }
             (method::CANCELLED, Some(params)) => {
-                // Ids of both sides may be the same. A modern server only ever ends a subscription by this.
+                // Both sides may use the same ids. Modern servers send this only to end a subscription.
                 let listen = cancelled_id(params).and_then(own_id);
                 let mut waiting = self.lock_pending();
                 match listen.filter(|id| waiting.get(id).is_some_and(|waiting| waiting.listens)) {
@@ -167,8 +167,8 @@ impl PipeConnection {
         }
     }
 
-    /// Passes a log message on to the requests under way. Nothing says whose it is: where they have several owners, one
-    /// might read what belongs to another, and nobody gets it.
+    /// Forwards a log message to the pending requests. It does not name its request: with several owners, one could
+    /// read what belongs to another, so none receives it.
     fn forward_log(&self, params: &RawValue) -> bool {
         let waiting = self.lock_pending();
         let mut owners = waiting.values().filter_map(|waiting| waiting.inbox.owner.as_deref());
@@ -185,7 +185,7 @@ impl PipeConnection {
     }
 }
 
-/// The connection ended before an answer.
+/// The error of a request whose connection closed before the response.
 fn lost_error(reason: CloseReason, written: bool) -> McpClientError {
     match (reason, written) {
         (CloseReason::Requested, _) => McpClientError::Closed(CloseReason::Requested),
@@ -194,7 +194,7 @@ fn lost_error(reason: CloseReason, written: bool) -> McpClientError {
     }
 }
 
-/// Takes a request out of those that wait, and tells the server where it is not done with it.
+/// Removes a request when dropped, and sends a cancellation if it was not answered.
 struct PipeRequestGuard<'a> {
     wire: &'a McpConnection,
     pipe: &'a PipeConnection,

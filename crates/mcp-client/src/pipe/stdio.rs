@@ -1,4 +1,4 @@
-//! A server that is a process of our own: its input, its output, its complaints, and its end.
+//! A server that runs as a child process: its input, output, stderr and exit.
 
 use std::process::{ExitStatus, Stdio};
 
@@ -21,9 +21,9 @@ use crate::{
     wire::McpConnection,
 };
 
-/// Longest line of complaints that is logged.
+/// Longest stderr line that is logged.
 const MAX_STDERR_LINE: usize = 8 * 1024;
-/// How long the end of a process may lag behind the end of its output, and the last output behind its end.
+/// How long the exit of a process may lag behind the end of its output, and the last output behind its exit.
 pub(crate) const DRAIN_WAIT: Duration = Duration::from_secs(1);
 
 /// A started process.
@@ -36,7 +36,7 @@ pub(crate) struct StartedProcess {
     program: String,
 }
 
-/// Starts the process in a group of its own, so that what it starts ends with it.
+/// Starts the process in its own process group, so that its children end with it.
 pub(crate) fn start_process(command: &StdioCommand) -> Result<StartedProcess, McpClientError> {
     let mut process = Command::new(&command.program);
     process
@@ -64,7 +64,7 @@ pub(crate) fn start_process(command: &StdioCommand) -> Result<StartedProcess, Mc
     }
 }
 
-/// Runs the process until the stop, or until it ends by itself.
+/// Runs the process until the stop, or until it exits.
 pub(crate) fn run_process(
     wire: McpConnection,
     started: StartedProcess,
@@ -74,7 +74,7 @@ pub(crate) fn run_process(
     let StartedProcess { child, group, stdin, stdout, stderr, program } = started;
     let tasks = wire.hub().tasks.clone();
     let (bytes, exit) = (limits.message_bytes, limits.exit);
-    // Both are read until the process is gone: one that cannot say goodbye dies of the attempt.
+    // Both are read until the process is gone: a process that cannot write its last message may die of it.
     let mut logging = tasks.spawn(log_stderr(stderr, program));
     tasks.spawn(async move {
         let stop = wire.hub().tasks.stop_token().clone();
@@ -87,13 +87,13 @@ pub(crate) fn run_process(
             () = stop.cancelled() => None,
             status = keeper.child.wait() => Some(exit_text(status)),
             why = &mut reading => Some(why.unwrap_or_else(|_| "reading its output failed".to_owned())),
-            _ = &mut writing => Some("the process takes no more input".to_owned()),
+            _ = &mut writing => Some("the process no longer accepts input".to_owned()),
         };
         let reason = match lost {
             None => CloseReason::Requested,
             Some(why) => CloseReason::Lost(keeper.exit_reason(&mut reading).await.unwrap_or(why)),
         };
-        // Ends the writer and with it the process's input.
+        // Ends the writer, which closes the process's input.
         wire.hub().close(reason);
         if !writing.is_finished() {
             let _ = writing.await;
@@ -129,7 +129,7 @@ async fn write_input(stdin: ChildStdin, mut queue: mpsc::Receiver<OutgoingMessag
         let flushed = if queue.is_empty() { stdin.flush().await } else { Ok(()) };
         if let Err(error) = written.and(flushed) {
             message.mark_unwritten();
-            tracing::debug!(%error, "the process takes no more input");
+            tracing::debug!(%error, "process no longer accepts input");
             return;
         }
     }
@@ -144,12 +144,12 @@ async fn log_stderr(stderr: ChildStderr, program: String) {
 
 fn exit_text(status: std::io::Result<ExitStatus>) -> String {
     match status {
-        Ok(status) => format!("the process ended: {status}"),
-        Err(error) => format!("the process ended: {error}"),
+        Ok(status) => format!("the process exited: {status}"),
+        Err(error) => format!("the process exited: {error}"),
     }
 }
 
-/// Sees to it that the process ends, and that nothing of it is left.
+/// Makes sure that the process and its children end.
 struct ProcessKeeper {
     child: Child,
     group: ProcessGroup,
@@ -157,8 +157,8 @@ struct ProcessKeeper {
 }
 
 impl ProcessKeeper {
-    /// The connection is lost. If that is because the process is gone: how it went, after all that it had to say was
-    /// read.
+    /// Called when the connection is lost. Returns the exit status if the process is gone, after its remaining output
+    /// was read.
     async fn exit_reason(&mut self, reading: &mut JoinHandle<String>) -> Option<String> {
         let status = timeout(DRAIN_WAIT, self.child.wait()).await.ok()?;
         self.group.end_group(Signal::KILL);
@@ -168,7 +168,7 @@ impl ProcessKeeper {
         Some(exit_text(status))
     }
 
-    /// Its input is closed already. Waits, asks, waits, insists; and reaps.
+    /// The input is already closed. Waits for the exit, then sends SIGTERM, then SIGKILL, and reaps the process.
     async fn end_process(mut self) {
         if timeout(self.exit, self.child.wait()).await.is_err() {
             self.group.send_signal(Signal::TERM);
@@ -181,7 +181,7 @@ impl ProcessKeeper {
     }
 }
 
-/// The process and all that it started. Killed when it is dropped: a runtime that shuts down runs no task to its end.
+/// The process and its children. Killed on drop: a runtime that shuts down does not finish its tasks.
 struct ProcessGroup(Option<Pid>);
 
 impl ProcessGroup {
@@ -192,12 +192,12 @@ impl ProcessGroup {
 
     fn send_signal(&self, signal: Signal) {
         if let Some(pid) = self.0 {
-            // It may be gone already.
+            // It may already be gone.
             let _ = kill_process_group(pid, signal);
         }
     }
 
-    /// A last signal: what is left of the group once its first process is gone.
+    /// The last signal, for what is left of the group after its first process is gone.
     fn end_group(&mut self, signal: Signal) {
         self.send_signal(signal);
         self.0 = None;

@@ -16,16 +16,20 @@ use toolyard_net::DialedStream;
 
 use super::OutgoingMessage;
 use crate::{
-    credentials::AuthChallenge, error::McpClientError, events::CloseReason, limits::truncate_text,
-    transport::WebSocketTarget, wire::McpConnection,
+    credentials::AuthChallenge,
+    error::McpClientError,
+    events::CloseReason,
+    limits::{MAX_CHALLENGES, truncate_text},
+    transport::WebSocketTarget,
+    wire::McpConnection,
 };
 
-/// For the opening of a socket, without the time for credentials.
+/// Time limit for opening a socket, credentials excluded.
 const DIAL_WAIT: Duration = Duration::from_secs(10);
 
 type McpSocket = WebSocketStream<DialedStream>;
 
-/// Opens the socket; meets a challenge once.
+/// Opens the socket; retries once after a challenge.
 pub(crate) async fn dial_websocket(
     target: &WebSocketTarget,
     limit: usize,
@@ -72,7 +76,7 @@ async fn open_websocket(
 fn refusal_error(answer: &http::Response<Option<Vec<u8>>>) -> McpClientError {
     let status = answer.status();
     if status == StatusCode::UNAUTHORIZED || status == StatusCode::FORBIDDEN {
-        let values = answer.headers().get_all(names::WWW_AUTHENTICATE).iter();
+        let values = answer.headers().get_all(names::WWW_AUTHENTICATE).iter().take(MAX_CHALLENGES);
         let www_authenticate = values.filter_map(|value| Some(value.to_str().ok()?.to_owned())).collect();
         return McpClientError::AuthorizationNeeded {
             challenge: Some(AuthChallenge { status, www_authenticate }),
@@ -110,9 +114,9 @@ async fn read_messages(
 ) -> String {
     loop {
         let message = match timeout(silence, stream.next()).await {
-            Err(_) => return "the socket is silent".to_owned(),
+            Err(_) => return "the socket timed out".to_owned(),
             Ok(None) => return "the server closed the socket".to_owned(),
-            Ok(Some(Err(error))) => return format!("the socket broke: {error}"),
+            Ok(Some(Err(error))) => return format!("the socket failed: {error}"),
             Ok(Some(Ok(message))) => message,
         };
         match message {
@@ -143,12 +147,12 @@ async fn write_messages(
                     message.mark_written();
                     Message::text(message.text)
                 }
-                None => return "nobody writes any more".to_owned(),
+                None => return "the outgoing queue is closed".to_owned(),
             },
             _ = ping.tick() => Message::Ping(bytes::Bytes::new()),
         };
         if let Err(error) = sink.send(message).await {
-            return format!("the socket broke: {error}");
+            return format!("the socket failed: {error}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Servers of the handshake era ask back.
+//! Requests from handshake servers.
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -12,7 +12,7 @@ use crate::{
     world::{Way, World, http_to, raw, value},
 };
 
-/// Answers one question as a user would who says yes.
+/// Answers one server request like a user who accepts.
 async fn say_yes(asks: &mut mpsc::Receiver<ServerRequest>) -> (String, Value) {
     let ask = asks.recv().await.unwrap();
     let answer = match ask.method.as_str() {
@@ -47,7 +47,7 @@ async fn ask_for_input(client: &McpClient, asks: Option<mpsc::Sender<ServerReque
 }
 
 #[tokio::test]
-async fn a_question_on_the_stream_of_a_call_goes_to_whoever_called() {
+async fn a_server_request_on_the_stream_of_a_call_goes_to_its_caller() {
     let world = World::rich().await;
     let client = asking_client(&world, Way::Http, None).await;
     let (to, mut asks) = mpsc::channel(1);
@@ -67,7 +67,7 @@ async fn a_question_on_a_shared_channel_goes_to_the_client() {
 }
 
 #[tokio::test]
-async fn nobody_there_to_answer_is_a_refusal() {
+async fn a_server_request_without_a_handler_is_refused() {
     for way in [Way::Http, Way::WebSocket] {
         let world = World::rich().await;
         let client = asking_client(&world, way, None).await;
@@ -77,12 +77,12 @@ async fn nobody_there_to_answer_is_a_refusal() {
 }
 
 #[tokio::test]
-async fn what_was_not_declared_is_refused_even_if_somebody_could_answer() {
+async fn an_undeclared_server_request_is_refused_despite_a_handler() {
     let world = World::rich().await;
     let client = asking_client(&world, Way::Http, None).await;
     let (to, mut asks) = mpsc::channel(1);
     let options = RequestOptions { asks: Some(to), ..RequestOptions::default() };
-    // The fixture would not even ask; this one does.
+    // The fixture would not send it; this server does.
     let question = json!({ "jsonrpc": "2.0", "id": 0, "method": "sampling/createMessage", "params": {} });
     let stream = format!("data: {question}\n\n");
     world.upstream.inject_fault(
@@ -133,7 +133,7 @@ async fn dropping_a_question_refuses_it() {
     let client = asking_client(&world, Way::Http, None).await;
     let (to, mut asks) = mpsc::channel(1);
     let (answer, ()) = tokio::join!(ask_for_input(&client, Some(to)), async { drop(asks.recv().await) });
-    assert!(answer.as_str().unwrap().contains("nobody answered"), "{answer}");
+    assert!(answer.as_str().unwrap().contains("the client did not answer"), "{answer}");
 }
 
 #[tokio::test]
@@ -144,7 +144,7 @@ async fn the_standing_stream_is_open_for_questions_before_the_first_request() {
     options.capabilities = raw(json!({ "elicitation": {} }));
     options.asks = Some(to);
     let playing = async {
-        // It tells no changes, but it may ask.
+        // It reports no changes, but it may send requests.
         peer.handshake(json!({ "tools": {} })).await;
         let get = peer.next().await;
         assert_eq!(get.verb(), "GET");
@@ -180,8 +180,8 @@ async fn questions_at_once_are_bounded() {
         }
         let refused = peer.next().await;
         assert_eq!(refused.body["id"], 16);
-        assert_eq!(refused.body["error"]["message"], "too many questions at once");
-        // The server takes one back, and there is room again.
+        assert_eq!(refused.body["error"]["message"], "too many open requests");
+        // The server cancels one, and there is room again.
         let taken = json!({ "requestId": 3 });
         stream
             .event(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": taken }))

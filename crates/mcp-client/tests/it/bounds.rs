@@ -1,4 +1,4 @@
-//! Every bound, hit.
+//! Every limit, exceeded.
 
 use std::{sync::Arc, time::Duration};
 
@@ -37,7 +37,7 @@ async fn a_message_is_bounded_in_every_form() {
             let refused = call(&client, "echo", json!({})).await.unwrap_err();
             match way {
                 Way::Http => assert!(matches!(refused, McpClientError::Malformed(_)), "{era:?} {refused}"),
-                // Nobody can tell what was lost on a shared channel, so it is closed.
+                // On a shared channel the lost part is unknown, so the connection is closed.
                 Way::WebSocket => assert!(client.is_closed(), "{era:?} {refused}"),
             }
         }
@@ -54,7 +54,7 @@ async fn requests_under_way_are_bounded_and_the_next_waits() {
     let both = async { tokio::join!(echo(&client, "first"), echo(&client, "second")) };
     let (answers, ()) = tokio::join!(both, async {
         world.upstream.wait_messages("tools/call", 1).await;
-        // The first one holds the only place: another client's request overtakes the second.
+        // The first one holds the only permit: another client's request overtakes the second.
         let other = world.connect(Way::Http, ProtocolEra::Modern).await;
         echo(&other, "third").await;
         assert_eq!(world.upstream.messages("tools/call").len(), 2);
@@ -73,7 +73,7 @@ async fn politeness_is_bounded() {
     options.asks = Some(to);
     let playing = async {
         peer.handshake(json!({})).await;
-        // The stream for questions is never answered.
+        // The stream for server requests is never answered.
         peer.next().await
     };
     let (client, get) = tokio::join!(McpClient::connect(http_to(&peer.url()), options), playing);
@@ -102,7 +102,7 @@ async fn a_socket_that_is_silent_is_given_up() {
         let result = json!({ "supportedVersions": ["2026-07-28"], "capabilities": {} });
         let answer = json!({ "jsonrpc": "2.0", "id": opens["id"], "result": result });
         socket.send(Message::text(answer.to_string())).await.unwrap();
-        // From here on nobody reads, so nobody answers a ping.
+        // From here on the peer reads nothing, so no ping is answered.
         socket
     };
     let mut options = world.options(ProtocolEra::Modern);
@@ -113,11 +113,11 @@ async fn a_socket_that_is_silent_is_given_up() {
     let (client, _socket) =
         tokio::join!(McpClient::connect(McpTransport::WebSocket(target), options), playing);
     let last = format!("{:?}", next(&mut client.unwrap().subscribe_events()).await);
-    assert!(last.contains("the socket is silent"), "{last}");
+    assert!(last.contains("the socket timed out"), "{last}");
 }
 
 #[tokio::test]
-async fn a_redirect_is_told_and_not_followed() {
+async fn a_redirect_is_reported_and_not_followed() {
     let (world, peer) = (World::new().await, Peer::start().await);
     let playing = async {
         let elsewhere = "location: http://elsewhere.example/mcp/\r\n";
@@ -125,6 +125,6 @@ async fn a_redirect_is_told_and_not_followed() {
     };
     let options = world.options(ProtocolEra::Handshake);
     let (refused, ()) = tokio::join!(McpClient::connect(http_to(&peer.url()), options), playing);
-    let expected = "the server answered 307 Temporary Redirect: it points to http://elsewhere.example/mcp/; try that URL";
+    let expected = "the server answered 307 Temporary Redirect: it redirects to http://elsewhere.example/mcp/; try that URL";
     assert_eq!(refused.unwrap_err().to_string(), expected);
 }

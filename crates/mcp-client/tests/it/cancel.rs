@@ -1,4 +1,4 @@
-//! Whoever drops a request cancels it.
+//! Dropping a request cancels it.
 
 use std::time::Duration;
 
@@ -55,10 +55,10 @@ async fn a_request_without_a_deadline_has_one() {
 }
 
 #[tokio::test]
-async fn a_late_answer_disturbs_nobody() {
+async fn a_late_response_is_ignored() {
     let world = World::new().await;
     let client = world.connect(Way::WebSocket, ProtocolEra::Handshake).await;
-    // This server answers although it was told not to.
+    // This server responds although the request was cancelled.
     world.upstream.inject_fault(
         RequestMatch::for_tool("add"),
         InjectedFault::Message(json!({ "jsonrpc": "2.0", "id": 777, "result": {} })),

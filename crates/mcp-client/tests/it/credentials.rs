@@ -1,4 +1,4 @@
-//! Who vouches for requests.
+//! Credentials of requests.
 
 use std::sync::{
     Arc,
@@ -16,7 +16,7 @@ use toolyard_testkit::upstream::{InjectedFault, RequestMatch, UpstreamOptions as
 
 use crate::world::{World, call, echo};
 
-/// A token that is good from the second one on.
+/// A token that is accepted from the second one on.
 #[derive(Default)]
 struct Renewing {
     challenges: AtomicUsize,
@@ -63,7 +63,7 @@ async fn a_challenge_is_met_and_the_request_made_again() {
 }
 
 #[tokio::test]
-async fn nobody_who_can_authorize_is_told_and_no_other_era_is_tried() {
+async fn a_missing_authorization_is_reported_and_no_other_era_is_tried() {
     let world = guarded().await;
     let refused = McpClient::connect(world.http(), world.options(ProtocolEra::Either)).await.unwrap_err();
     let McpClientError::AuthorizationNeeded { challenge: Some(challenge) } = refused else {
@@ -94,7 +94,7 @@ async fn a_server_cannot_keep_us_going_in_circles() {
     let refused = call(&client, "echo", json!({})).await.unwrap_err();
     assert!(matches!(refused, McpClientError::AuthorizationNeeded { .. }), "{refused}");
     assert_eq!(credentials.challenges.load(Ordering::Relaxed), 1);
-    // A refusal that says nothing of authorization is what it is.
+    // A 403 without a challenge is returned unchanged.
     world.upstream.inject_fault(RequestMatch::for_tool("echo"), InjectedFault::status(403));
     let refused = call(&client, "echo", json!({})).await.unwrap_err();
     assert!(matches!(refused, McpClientError::Status { status, .. } if status == 403), "{refused}");

@@ -1,4 +1,4 @@
-//! Which era, which revision.
+//! Negotiation of era and revision.
 
 use serde_json::json;
 use toolyard_mcp_client::{McpClient, McpClientError, ProtocolEra, UpstreamListKind};
@@ -34,7 +34,7 @@ async fn the_modern_era_is_taken_where_the_server_knows_it() {
 }
 
 #[tokio::test]
-async fn a_server_says_who_it_is() {
+async fn a_server_describes_itself() {
     let world = World::new().await;
     for (way, era) in ALL {
         let server = world.connect(way, era).await.server();
@@ -65,7 +65,8 @@ async fn a_refused_version_is_replaced_by_one_of_both() {
         let refusal = InjectedFault::Error(-32022, "no".to_owned(), Some(json!({ "supported": supported })));
         world.upstream.inject_fault(RequestMatch::for_method("server/discover").times(1), refusal);
         let client = world.connect(Way::Http, ProtocolEra::Either).await;
-        // A server that names a handshake revision is asked for that one, and may still answer with its newest.
+        // A server that names a handshake revision gets a handshake with that one, and may still answer with its
+        // newest.
         let asked = world.upstream.messages("initialize");
         let expected = if revision.is_modern() { vec![] } else { vec![json!("2025-06-18")] };
         assert_eq!(
@@ -83,7 +84,7 @@ async fn unknown_revisions_are_refused_with_their_names() {
         json!({ "protocolVersion": "2024-10-07", "capabilities": {}, "serverInfo": { "name": "old" } });
     world.upstream.inject_fault(RequestMatch::for_method("initialize"), InjectedFault::Result(answer));
     let refused = McpClient::connect(world.http(), world.options(ProtocolEra::Handshake)).await.unwrap_err();
-    assert_eq!(refused.to_string(), "the server speaks 2024-10-07, and this client none of these");
+    assert_eq!(refused.to_string(), "no common protocol revision: the server offers 2024-10-07");
 
     let discovered = json!({ "supportedVersions": ["2099-01-01"], "capabilities": {} });
     world

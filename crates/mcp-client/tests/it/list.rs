@@ -1,4 +1,4 @@
-//! Lists: whole, in pages, and broken.
+//! Lists: complete, in pages, and broken.
 
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -92,7 +92,7 @@ async fn a_later_page_that_breaks_keeps_the_earlier_ones() {
 }
 
 #[tokio::test]
-async fn a_first_answer_that_is_no_list_is_an_error() {
+async fn a_first_page_without_a_list_is_an_error() {
     let world = World::new().await;
     let client = world.connect(Way::Http, ProtocolEra::Modern).await;
     for fault in [
@@ -152,5 +152,5 @@ async fn pages_that_go_round_in_a_circle_end() {
         .await
         .unwrap();
     assert_eq!(names(&listing), ["a", "a"]);
-    assert_eq!(listing.incomplete.as_deref(), Some("the server's pages go round in a circle"));
+    assert_eq!(listing.incomplete.as_deref(), Some("the server repeated a page cursor"));
 }

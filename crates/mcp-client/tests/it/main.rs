@@ -1,4 +1,4 @@
-//! The client against a server whose every fault can be ordered.
+//! The client against a server with injectable faults.
 #![cfg(test)]
 
 mod asks;

@@ -1,4 +1,4 @@
-//! A server that is played by the test itself, request by request, for what no decent fixture does.
+//! A server that the test plays itself, request by request, for behavior that no fixture has.
 
 use serde_json::{Value, json};
 use tokio::{
@@ -8,7 +8,7 @@ use tokio::{
 
 pub(crate) struct Peer(TcpListener);
 
-/// One request, still to be answered.
+/// One unanswered request.
 pub(crate) struct Got {
     stream: TcpStream,
     pub(crate) head: String,
@@ -58,7 +58,7 @@ impl Got {
         self.head.split(' ').next().unwrap()
     }
 
-    /// Answers a request with a result.
+    /// Sends a result.
     pub(crate) async fn answer(self, result: Value) {
         let body = json!({ "jsonrpc": "2.0", "id": self.body["id"], "result": result }).to_string();
         let head = "content-type: application/json\r\nmcp-session-id: s\r\n";
@@ -77,7 +77,7 @@ impl Got {
         self.stream.write_all(text.as_bytes()).await.unwrap();
     }
 
-    /// Begins a stream; what is written to the answer is sent as it is.
+    /// Starts a stream; everything written to it is sent unchanged.
     pub(crate) async fn stream(mut self) -> Stream {
         let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/event-stream\r\n\r\n";
         self.stream.write_all(head.as_bytes()).await.unwrap();
@@ -85,7 +85,7 @@ impl Got {
     }
 }
 
-/// A stream of events, as long as it is held.
+/// An event stream, open as long as it is held.
 pub(crate) struct Stream(TcpStream);
 
 impl Stream {

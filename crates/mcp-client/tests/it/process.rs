@@ -1,4 +1,4 @@
-//! The life and the end of a process: what it gets from us, and that nothing of it is left.
+//! The life of a child process: what it gets from us, and that nothing of it is left.
 #![cfg(target_os = "linux")]
 
 use std::{
@@ -21,7 +21,7 @@ use crate::world::{WAIT, next};
 const ANSWER: &str = r#"
 answer() { read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"sh","version":"1"}}}'; }
 "#;
-/// Never goes by itself, and has a child that does not either.
+/// Never exits by itself, nor does its child.
 const STUBBORN: &str = "trap '' TERM; sleep 1000 & answer; while :; do sleep 1000; done";
 
 struct Shell {
@@ -38,7 +38,7 @@ impl Shell {
         Self { folder, tasks: TaskTracker::new(), stop: CancellationToken::new() }
     }
 
-    /// A script that holds the pipe `alive` open, as everything does that it starts.
+    /// A script that holds the pipe `alive` open, like everything that it starts.
     fn transport(&self, script: &str) -> McpTransport {
         McpTransport::Stdio(StdioCommand {
             program: "sh".to_owned(),
@@ -64,7 +64,7 @@ impl Shell {
     }
 }
 
-/// Reads the pipe to its end: it ends when the last process is gone that has it open.
+/// Reads the pipe to its end: it ends when the last process that holds it is gone.
 struct Alive(tokio::task::JoinHandle<String>);
 
 impl Alive {
@@ -77,7 +77,7 @@ impl Alive {
         }))
     }
 
-    /// Waits for the end of all processes; gives back what they wrote.
+    /// Waits for the end of all processes; returns what they wrote.
     async fn gone(self) -> String {
         timeout(WAIT, self.0).await.expect("a process is still there").unwrap()
     }
@@ -100,7 +100,7 @@ async fn a_process_that_ends_with_its_input_is_given_the_time_for_it() {
 }
 
 #[tokio::test]
-async fn a_process_that_stays_is_asked_to_go() {
+async fn a_process_that_stays_gets_sigterm() {
     let shell = Shell::new();
     let script = "trap 'echo asked >&3; exit' TERM; answer; while :; do read -r line || sleep 0.01; done";
     let (client, alive) = shell.connect(script).await;
@@ -156,9 +156,9 @@ async fn a_process_that_never_answers_does_not_outlive_the_attempt() {
 }
 
 #[tokio::test]
-async fn what_a_process_leaves_behind_is_killed_and_its_last_words_are_heard() {
+async fn children_of_a_dead_process_are_killed_and_its_last_output_is_read() {
     let shell = Shell::new();
-    // The answer comes in the moment of its end, and a child of it lives on.
+    // The response arrives just as the process exits, while its child lives on.
     let script = r#"answer; sleep 1000 & read -r line; read -r line
         echo '{"jsonrpc":"2.0","id":2,"result":{"last":"words"}}'; exit 7"#;
     let (client, alive) = shell.connect(script).await;
@@ -171,7 +171,7 @@ async fn what_a_process_leaves_behind_is_killed_and_its_last_words_are_heard() {
 }
 
 #[tokio::test]
-async fn a_process_that_reads_nothing_holds_nobody_up() {
+async fn a_process_that_reads_nothing_does_not_block_close() {
     let shell = Shell::new();
     let mut options = shell.options();
     options.limits.in_flight = 1000;
@@ -212,7 +212,7 @@ async fn nothing_is_inherited_but_what_is_named() {
     assert!(said.contains(shell.folder.path().file_name().unwrap().to_str().unwrap()), "{said}");
 }
 
-/// Keeps what is logged.
+/// Collects log output.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 

@@ -1,4 +1,4 @@
-//! Requests: what goes out, what comes back, and what goes wrong.
+//! Requests: what is sent, what is returned, and what fails.
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -44,7 +44,7 @@ async fn many_requests_are_under_way_at_once() {
 }
 
 #[tokio::test]
-async fn every_modern_request_says_who_asks() {
+async fn every_modern_request_carries_the_client_identity() {
     let world = World::new().await;
     let mut options = world.options(ProtocolEra::Modern);
     options.capabilities = raw(json!({ "roots": {} }));
@@ -163,14 +163,14 @@ async fn errors_tell_what_kind_they_are() {
     let client = world.connect(Way::Http, ProtocolEra::Modern).await;
     for (fault, expected) in [
         (InjectedFault::html(502), "the server answered 502 Bad Gateway: <h1>not here</h1>"),
-        (InjectedFault::status(202), "the server's answer cannot be read: 202 Accepted without a body"),
+        (InjectedFault::status(202), "the server's response cannot be read: 202 Accepted without a body"),
         (
             InjectedFault::Message(json!({ "jsonrpc": "2.0", "id": 999_999, "result": {} })),
-            "the server's answer cannot be read: it is not the answer to this request",
+            "the server's response cannot be read: it is not the response to this request",
         ),
         (
             InjectedFault::Result(json!({ "resultType": "task" })),
-            "the server's answer cannot be read: `resultType` is `task`, which `tools/call` cannot have here",
+            "the server's response cannot be read: `resultType` is `task`, which `tools/call` cannot have here",
         ),
     ] {
         world.upstream.inject_fault(RequestMatch::for_tool("echo"), fault);
@@ -187,7 +187,7 @@ async fn errors_tell_what_kind_they_are() {
 }
 
 #[tokio::test]
-async fn nothing_is_asked_of_a_server_that_cannot_be_reached() {
+async fn an_unreachable_server_gets_no_request() {
     let world = World::new().await;
     let refused =
         McpClient::connect(http_to("http://127.0.0.1:9/mcp"), world.options(ProtocolEra::Either)).await;
@@ -213,7 +213,7 @@ async fn a_socket_that_is_lost_takes_its_requests_with_it() {
 }
 
 #[tokio::test]
-async fn input_that_is_asked_for_is_its_own_answer() {
+async fn required_input_is_a_reply() {
     let world = World::rich().await;
     let client = world.connect(Way::Http, ProtocolEra::Modern).await;
     let options = || RequestOptions {

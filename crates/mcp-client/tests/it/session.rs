@@ -1,4 +1,4 @@
-//! Sessions of the handshake era over HTTP: kept, lost, given back; and streams that are taken up again.
+//! Sessions of the handshake era over HTTP: reused, lost, ended; and resumed streams.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use toolyard_testkit::upstream::{
 use crate::world::{Way, World, call, echo, next};
 
 #[tokio::test]
-async fn a_session_is_kept_and_given_back() {
+async fn a_session_is_reused_and_ended() {
     let world = World::new().await;
     let client = world.connect(Way::Http, ProtocolEra::Handshake).await;
     echo(&client, "a").await;
@@ -64,7 +64,7 @@ async fn a_session_that_is_lost_again_at_once_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_server_that_was_restarted_is_asked_for_a_new_session_whatever_its_words() {
+async fn a_restarted_server_gets_a_new_session_whatever_error_it_returns() {
     for stale in StaleSession::ALL {
         let world = World::with(Upstream { stale_session: stale, ..Upstream::default() }).await;
         let client = world.connect(Way::Http, ProtocolEra::Handshake).await;
@@ -73,7 +73,7 @@ async fn a_server_that_was_restarted_is_asked_for_a_new_session_whatever_its_wor
         assert_eq!(echo(&client, "after").await, "after", "{stale:?}");
         assert_eq!(world.upstream.messages("initialize").len(), 2, "{stale:?}");
         assert_eq!(world.upstream.messages("tools/call").len(), 3, "{stale:?}: made, refused, made");
-        // Also where nobody asks for anything: the stream that hears of changes is there again.
+        // Also without any request: the standing stream is reopened.
         world.upstream.wait_listening(1).await;
         client.close().await;
     }
@@ -96,7 +96,7 @@ async fn a_call_that_may_have_run_is_not_made_again_but_the_next_one_works() {
 }
 
 #[tokio::test]
-async fn a_tool_that_speaks_of_sessions_has_not_lost_ours() {
+async fn a_tool_error_about_sessions_does_not_reopen_the_session() {
     for refusal in [
         InjectedFault::error(-32000, "Login session not found"),
         InjectedFault::Raw(400, "text/plain".to_owned(), b"no such session".to_vec()),
@@ -113,7 +113,7 @@ async fn a_tool_that_speaks_of_sessions_has_not_lost_ours() {
 }
 
 #[tokio::test]
-async fn a_server_that_forgets_every_session_is_not_asked_for_one_with_every_request() {
+async fn reopening_sessions_backs_off() {
     let world = World::new().await;
     let mut options = world.options(ProtocolEra::Handshake);
     options.limits.back_off = (Duration::from_secs(600), Duration::from_secs(600));
@@ -125,11 +125,11 @@ async fn a_server_that_forgets_every_session_is_not_asked_for_one_with_every_req
         errors.push(call(&client, "echo", json!({})).await.unwrap_err().to_string());
     }
     assert_eq!(world.upstream.messages("initialize").len(), 3, "{errors:?}");
-    assert!(errors[4].contains("a new one is opened in"), "{errors:?}");
+    assert!(errors[4].contains("no new session is opened for another"), "{errors:?}");
 }
 
 #[tokio::test]
-async fn a_server_that_speaks_another_era_after_its_restart_ends_the_connection() {
+async fn a_server_that_changes_its_era_closes_the_connection() {
     for (before, after) in [(ProtocolEra::Handshake, StubEra::Modern), (ProtocolEra::Modern, StubEra::Legacy)]
     {
         let world = World::new().await;
@@ -194,7 +194,7 @@ async fn a_stream_without_event_ids_cannot_be_taken_up_again() {
     world.upstream.inject_fault(RequestMatch::for_tool("echo"), stream);
     let lost = call(&client, "echo", json!({})).await.unwrap_err();
     assert!(matches!(lost, McpClientError::PerhapsSent(_)), "{lost}");
-    // Nobody waits for it any more, and in this era the server does not know.
+    // The caller no longer waits, and in this era the server does not know.
     world.upstream.wait_messages("notifications/cancelled", 1).await;
 }
 
@@ -208,7 +208,7 @@ async fn a_stream_is_not_taken_up_again_for_ever() {
         InjectedFault::Raw(200, "text/event-stream".to_owned(), b"retry: 1\nid: 7\ndata:\n\n".to_vec());
     world.upstream.inject_fault(RequestMatch::for_tool("echo"), stream);
     let (lost, ()) = tokio::join!(call(&client, "echo", json!({})), async {
-        // The fixture keeps a stream open that it does not know; this ends each.
+        // The fixture keeps unknown streams open; this server ends each.
         for gets in before + 1.. {
             world.upstream.wait_messages("GET", gets).await;
             world.upstream.end_listening();
@@ -218,7 +218,7 @@ async fn a_stream_is_not_taken_up_again_for_ever() {
         }
     });
     let lost = lost.unwrap_err();
-    assert!(lost.to_string().contains("6 tries did not bring it back"), "{lost}");
+    assert!(lost.to_string().contains("6 attempts to resume it failed"), "{lost}");
 }
 
 #[tokio::test]

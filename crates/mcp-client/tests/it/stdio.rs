@@ -1,4 +1,4 @@
-//! The server as a process of our own: both eras, and what it does wrong.
+//! The server as a child process: both eras, and its faults.
 
 use serde_json::json;
 use toolyard_mcp_client::{McpClient, McpClientError, ProtocolEra, ServerEvent, UpstreamListKind};
@@ -50,7 +50,7 @@ async fn a_process_that_dies_takes_its_requests_with_it_and_says_how() {
 }
 
 #[tokio::test]
-async fn lines_that_are_no_messages_are_passed_over() {
+async fn lines_that_are_not_messages_are_skipped() {
     let world = World::new().await;
     let transport = process(&["--fixtures", "echo", "--fault", "prompts/list=not-json"]);
     let client = McpClient::connect(transport, world.options(ProtocolEra::Modern)).await.unwrap();

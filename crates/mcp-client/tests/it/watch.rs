@@ -1,4 +1,4 @@
-//! What a server tells of its own accord.
+//! Events that a server sends without a request.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use toolyard_testkit::upstream::{InjectedFault, OfferListKind, RequestMatch};
 use crate::world::{ALL, Way, World, next};
 
 #[tokio::test]
-async fn changes_are_told_in_both_eras() {
+async fn changes_are_reported_in_both_eras() {
     for (way, era) in ALL {
         let world = World::rich().await;
         let client = world.connect(way, era).await;
@@ -36,7 +36,7 @@ async fn single_resources_are_watched_as_wanted() {
         let uri = "test://watched-resource".to_owned();
         client.set_change_filter(ChangeFilter { uris: [uri.clone()].into(), ..ChangeFilter::default() });
         let told = loop {
-            // Until the new subscription stands, nothing is heard: it is said again.
+            // Until the new subscription is acknowledged, nothing arrives: the change is sent again.
             world.upstream.announce_resource(&uri);
             if let Ok(told) = tokio::time::timeout(Duration::from_millis(20), events.next()).await {
                 break told;
@@ -47,7 +47,7 @@ async fn single_resources_are_watched_as_wanted() {
 }
 
 #[tokio::test]
-async fn nothing_is_opened_for_what_nobody_wants() {
+async fn without_a_filter_no_stream_is_opened() {
     for era in [ProtocolEra::Modern, ProtocolEra::Handshake] {
         let world = World::new().await;
         let mut options = world.options(era);
@@ -63,7 +63,7 @@ async fn nothing_is_opened_for_what_nobody_wants() {
 }
 
 #[tokio::test]
-async fn a_way_that_breaks_is_opened_again_and_the_gap_is_told() {
+async fn a_broken_stream_is_reopened_and_the_gap_is_reported() {
     for (way, era) in [
         (Way::Http, ProtocolEra::Modern),
         (Way::Http, ProtocolEra::Handshake),
@@ -78,7 +78,7 @@ async fn a_way_that_breaks_is_opened_again_and_the_gap_is_told() {
         let opened = world.upstream.messages(method).len();
         world.upstream.end_listening();
         world.upstream.wait_messages(method, opened + 1).await;
-        // Nobody knows what changed in between.
+        // What changed in between is unknown.
         assert_eq!(next(&mut events).await, Some(ServerEvent::ToolsChanged), "{way:?} {era:?}");
         if way == Way::Http {
             world.upstream.wait_listening(1).await;
@@ -89,7 +89,7 @@ async fn a_way_that_breaks_is_opened_again_and_the_gap_is_told() {
 }
 
 #[tokio::test]
-async fn a_server_that_takes_no_subscription_is_not_asked_again() {
+async fn a_refused_subscription_is_not_repeated() {
     let world = World::new().await;
     world
         .upstream
@@ -120,7 +120,7 @@ async fn a_lost_session_is_found_by_the_standing_stream() {
 }
 
 #[tokio::test]
-async fn a_slow_reader_is_told_that_it_missed_something() {
+async fn a_slow_receiver_gets_a_missed_event() {
     let world = World::new().await;
     let client = world.connect(Way::WebSocket, ProtocolEra::Handshake).await;
     let (mut slow, mut quick) = (client.subscribe_events(), client.subscribe_events());
@@ -140,7 +140,7 @@ async fn the_last_event_is_the_end() {
     let mut events = client.subscribe_events();
     client.close().await;
     let last = format!("{:?}", next(&mut events).await);
-    assert_eq!(last, "Some(Closed(Asked))");
+    assert_eq!(last, "Some(Closed(Requested))");
     assert_eq!(next(&mut events).await, None);
     assert_eq!(format!("{:?}", next(&mut client.subscribe_events()).await), last);
 }

@@ -1,4 +1,4 @@
-//! A server, and clients to it over every wire.
+//! A server, and clients to it over every transport.
 
 use std::{sync::Arc, time::Duration};
 
@@ -24,7 +24,7 @@ use toolyard_net::{ClientSettings, Guard, GuardedDialer, HttpClient, OutsideUrl}
 use toolyard_protocol::raw::to_raw;
 use toolyard_testkit::upstream::{FakeUpstream, FixtureSet, UpstreamOptions as Upstream};
 
-/// For things that have to happen; a test that waits so long has failed.
+/// Time limit for things that must happen; a test that waits this long has failed.
 pub(crate) const WAIT: Duration = Duration::from_secs(30);
 
 /// How to reach the server.
@@ -34,7 +34,7 @@ pub(crate) enum Way {
     WebSocket,
 }
 
-/// Every wire in both eras.
+/// Every transport in both eras.
 pub(crate) const ALL: [(Way, ProtocolEra); 4] = [
     (Way::Http, ProtocolEra::Modern),
     (Way::Http, ProtocolEra::Handshake),
@@ -89,7 +89,7 @@ impl World {
         McpClient::connect(self.transport(way).await, options).await.unwrap()
     }
 
-    /// A socket in front of the server, which itself speaks lines.
+    /// A socket in front of the server, which itself uses lines.
     async fn websocket(&self) -> McpTransport {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -108,7 +108,7 @@ impl World {
         })
     }
 
-    /// Waits until nothing of any client is left.
+    /// Waits until all tasks of all clients have ended.
     pub(crate) async fn quiet(&self) {
         self.stop.cancel();
         self.tasks.close();
@@ -124,7 +124,7 @@ pub(crate) fn http_to(url: &str) -> McpTransport {
     })
 }
 
-/// Takes a connection as a socket of the right kind.
+/// Accepts a connection as a WebSocket with the right subprotocol.
 #[expect(clippy::result_large_err, reason = "the shape of the callback is not ours")]
 pub(crate) async fn accept(stream: TcpStream) -> WebSocketStream<TcpStream> {
     let speaks_mcp = |request: &Request, mut response: Response| {
@@ -174,7 +174,7 @@ pub(crate) fn value(raw: &RawValue) -> Value {
     serde_json::from_str(raw.get()).unwrap()
 }
 
-/// Calls a tool and gives back its whole result.
+/// Calls a tool and returns its whole result.
 pub(crate) async fn call(client: &McpClient, name: &str, arguments: Value) -> Result<Value, McpClientError> {
     let arguments = raw(arguments);
     let answer =
@@ -190,7 +190,7 @@ pub(crate) async fn echo(client: &McpClient, text: &str) -> String {
     result["content"][0]["text"].as_str().unwrap().to_owned()
 }
 
-/// The next event; one that never comes fails the test.
+/// The next event; fails the test if none arrives.
 pub(crate) async fn next(events: &mut ServerEvents) -> Option<ServerEvent> {
     tokio::time::timeout(WAIT, events.next()).await.expect("no event came")
 }

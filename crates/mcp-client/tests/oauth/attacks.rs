@@ -1,4 +1,4 @@
-//! Somebody in between, on the other side, or at the next desk.
+//! Attacks: in between, at the upstream, or by another user.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -55,7 +55,7 @@ async fn a_state_is_good_for_a_while() {
 }
 
 #[tokio::test]
-async fn nobody_finishes_what_another_user_began() {
+async fn a_flow_cannot_be_completed_by_another_user() {
     let world = World::start().await;
     let callback = world.say_yes(&world.begin().await.unwrap()).await;
     let bobs = world.oauth.complete_flow(&user("bob"), callback).await;
@@ -133,7 +133,7 @@ async fn a_link_that_is_a_program_is_refused() {
 }
 
 #[tokio::test]
-async fn a_no_of_the_user_is_passed_on_without_control_characters() {
+async fn a_denial_is_reported_without_control_characters() {
     let world = World::start().await;
     world.authorization.configure(|server| server.denies = Some("access_denied\r\nforged: line".to_owned()));
     let denied = world.authorize().await;
@@ -182,10 +182,10 @@ async fn a_token_does_not_follow_a_redirect() {
 }
 
 #[tokio::test]
-async fn a_token_for_another_resource_is_turned_away_and_not_asked_for_in_a_circle() {
+async fn a_token_for_another_resource_is_rejected_without_a_renewal_loop() {
     let world = World::start().await;
     world.authorize().await.unwrap();
-    // As if it had been given for another audience: the resource takes none of its tokens.
+    // As if it had been issued for another audience: the resource accepts none of its tokens.
     world.authorization.configure(|server| server.refreshes = false);
     world.authorization.end_tokens();
     world.authorization.end_refresh_tokens();
@@ -195,7 +195,7 @@ async fn a_token_for_another_resource_is_turned_away_and_not_asked_for_in_a_circ
 }
 
 #[tokio::test]
-async fn a_record_that_cannot_be_read_is_none() {
+async fn an_unreadable_record_counts_as_none() {
     let world = World::start().await;
     let key = TokenKey { upstream: "mcp.test".to_owned(), user: user("ada") };
     world.tokens.save(&key, SecretText::new("{\"url\":")).await.unwrap();

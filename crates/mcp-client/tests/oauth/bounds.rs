@@ -1,4 +1,4 @@
-//! What may be called, how much is read, and how long it is waited for.
+//! Limits of OAuth: allowed URLs, sizes and times.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::world::{METADATA, PRM, World, user};
 const TOO_LARGE: OAuthError = OAuthError::Net(NetError::TooLarge { limit: 256 * 1024 });
 
 #[tokio::test]
-async fn the_guard_is_asked_before_anything_else() {
+async fn the_guard_checks_every_oauth_url_first() {
     let world = World::start().await;
     let http = ReferralClients::new(&GuardPolicy::default(), ClientSettings::default());
     let oauth = OAuth::new(OAuthParts { http, ..world.parts.clone() });
@@ -112,13 +112,13 @@ async fn answers_are_read_up_to_a_limit() {
 }
 
 #[tokio::test]
-async fn nobody_is_waited_for_without_end() {
+async fn every_oauth_step_has_a_time_limit() {
     let world = World::start().await;
     let in_time = Err(OAuthError::TimedOut(Duration::from_secs(10)));
     world.authorization.set_fault("/register", WebFault::Hang);
     let (begun, ()) = tokio::join!(world.begin(), async {
         world.authorization.wait_requests("/register", 1).await;
-        // From here on nothing but time passes, and that at once.
+        // From here on only time passes, and it passes at once.
         tokio::time::pause();
     });
     assert_eq!(begun.map(|_| ()), in_time);
@@ -157,7 +157,7 @@ async fn many_slow_answers_are_not_waited_for_either() {
         tokio::time::advance(almost).await;
     };
     tokio::time::pause();
-    // Somebody always has something to do: time moves only when it is told to.
+    // A task is always busy: time moves only when the test advances it.
     let busy = async {
         loop {
             tokio::task::yield_now().await;
@@ -171,11 +171,11 @@ async fn many_slow_answers_are_not_waited_for_either() {
 }
 
 #[tokio::test]
-async fn a_server_that_fails_is_told_apart_from_one_that_says_no() {
+async fn a_failing_token_endpoint_differs_from_a_refusal() {
     let world = World::start().await;
     world.authorization.set_fault("/token", WebFault::Status(500));
     let failed = world.authorize().await;
-    assert_eq!(failed, Err(OAuthError::NoToken("its answer is not what OAuth asks for".to_owned())));
+    assert_eq!(failed, Err(OAuthError::NoToken("its response is not valid OAuth".to_owned())));
     let world = World::start().await;
     world.authorization.configure(|server| server.refuses = Some((400, "invalid_grant".to_owned())));
     assert_eq!(world.authorize().await, Err(OAuthError::NoToken("invalid_grant".to_owned())));

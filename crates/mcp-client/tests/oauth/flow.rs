@@ -1,4 +1,4 @@
-//! From nothing to a token, in each of the ways that servers ask for.
+//! From nothing to a token, in each way that servers require.
 
 use http::StatusCode;
 use serde_json::json;
@@ -106,11 +106,11 @@ async fn our_metadata_document_is_our_id_where_the_server_can() {
 }
 
 #[tokio::test]
-async fn a_server_that_registers_nobody_says_so() {
+async fn a_server_without_registration_is_reported() {
     let world = World::start().await;
     world.authorization.configure(|server| server.registers = false);
     let refused = world.begin().await.unwrap_err();
-    assert_eq!(refused, OAuthError::NotRegistered("it takes no registrations".to_owned()));
+    assert_eq!(refused, OAuthError::NotRegistered("it has no registration endpoint".to_owned()));
 }
 
 #[tokio::test]
@@ -191,7 +191,7 @@ async fn what_is_forgotten_is_gone() {
 }
 
 #[tokio::test]
-async fn a_server_without_oauth_is_told_apart() {
+async fn a_server_without_oauth_is_recognized() {
     let world = World::start().await;
     world.resource.configure(|resource| resource.metadata_paths.clear());
     assert_eq!(world.begin().await, Err(OAuthError::NoMetadata));

@@ -1,4 +1,4 @@
-//! OAuth through its front door, against an authorization server and a resource whose every fault can be ordered.
+//! OAuth through its public API, against an authorization server and a resource with injectable faults.
 #![cfg(test)]
 
 mod attacks;

@@ -1,4 +1,4 @@
-//! Tokens end; the user should not notice.
+//! Tokens expire; the user should not notice.
 
 use futures_util::future::join_all;
 use http::StatusCode;
@@ -21,7 +21,7 @@ async fn a_token_is_renewed_before_it_ends_and_rotates() {
         assert_eq!(world.call().await, Ok(StatusCode::OK));
         let requests = world.token_requests("refresh_token");
         assert_eq!(requests.len(), round);
-        // Naming scopes would ask for some that were never given.
+        // Naming scopes would request some that were never granted.
         assert_eq!(requests[round - 1].get("scope"), None);
     }
     let used: std::collections::BTreeSet<_> =
@@ -57,7 +57,7 @@ async fn however_many_ask_it_is_renewed_once() {
 }
 
 #[tokio::test]
-async fn a_late_no_to_the_old_token_does_not_renew_the_new_one() {
+async fn a_late_rejection_of_the_old_token_does_not_renew_the_new_one() {
     let world = World::start().await;
     world.authorize().await.unwrap();
     world.authorization.end_tokens();
@@ -75,7 +75,7 @@ async fn a_late_no_to_the_old_token_does_not_renew_the_new_one() {
 }
 
 #[tokio::test]
-async fn a_no_to_a_request_from_before_does_not_end_a_new_grant() {
+async fn a_late_rejection_does_not_end_a_new_grant() {
     let world = World::start().await;
     world.authorization.configure(|server| server.refreshes = false);
     let credentials = world.credentials();
@@ -86,7 +86,7 @@ async fn a_no_to_a_request_from_before_does_not_end_a_new_grant() {
 }
 
 #[tokio::test]
-async fn without_a_refresh_token_the_user_is_asked() {
+async fn without_a_refresh_token_the_user_must_authorize_again() {
     let world = World::start().await;
     world.authorization.configure(|server| server.refreshes = false);
     world.authorize().await.unwrap();
@@ -223,7 +223,7 @@ async fn an_upstream_that_moves_to_another_server_gets_new_tokens_and_a_new_clie
     assert_eq!(second.requests("/register").len(), 1);
     assert_eq!(second.requests("/token").len(), 1);
     assert_eq!(second.requests("/token")[0].form["grant_type"], "authorization_code");
-    // Nothing of the old grant went to the old server either, since nobody asked it.
+    // Nothing of the old grant was sent to the old server either.
     assert!(world.token_requests("refresh_token").is_empty());
 }
 

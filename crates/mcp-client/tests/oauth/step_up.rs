@@ -1,4 +1,4 @@
-//! The token is fine, and not for this.
+//! The token is valid, but lacks scopes.
 
 use http::StatusCode;
 use toolyard_mcp_client::oauth::OAuthError;
@@ -19,10 +19,10 @@ async fn world_with_read() -> World {
 }
 
 #[tokio::test]
-async fn the_user_is_asked_for_what_they_gave_and_what_is_wanting() {
+async fn step_up_requests_granted_and_missing_scopes() {
     let world = world_with_read().await;
     assert_eq!(world.call().await, Err(CredentialsError::Needed));
-    // What the token is good for goes on.
+    // What the token allows still works.
     assert!(!world.credentials().headers().await.unwrap().is_empty());
 
     world.authorize().await.unwrap();
@@ -32,7 +32,7 @@ async fn the_user_is_asked_for_what_they_gave_and_what_is_wanting() {
 }
 
 #[tokio::test]
-async fn a_user_is_not_asked_twice_for_what_is_not_given() {
+async fn a_scope_that_was_not_granted_is_requested_once() {
     let world = world_with_read().await;
     world.authorization.configure(|server| server.gives_scope = Some("read also".to_owned()));
     assert_eq!(world.call().await, Err(CredentialsError::Needed));
@@ -48,7 +48,7 @@ async fn a_user_is_not_asked_twice_for_what_is_not_given() {
 }
 
 #[tokio::test]
-async fn what_the_server_does_not_know_is_not_asked_for_again() {
+async fn an_unknown_scope_is_not_requested_again() {
     let world = world_with_read().await;
     assert_eq!(world.call().await, Err(CredentialsError::Needed));
     world.authorization.configure(|server| server.denies = Some("invalid_scope".to_owned()));
@@ -59,7 +59,7 @@ async fn what_the_server_does_not_know_is_not_asked_for_again() {
 }
 
 #[tokio::test]
-async fn any_other_no_is_a_no() {
+async fn any_other_403_is_a_refusal() {
     let world = world_with_read().await;
     let challenge =
         |status, header: &str| AuthChallenge { status, www_authenticate: vec![header.to_owned()] };

@@ -1,4 +1,4 @@
-//! A user, an upstream, its authorization server, and a browser that says yes.
+//! A user, an upstream, its authorization server, and a browser that accepts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -28,7 +28,7 @@ pub(crate) struct World {
     pub(crate) parts: OAuthParts,
 }
 
-/// Stands still until it is moved; in seconds.
+/// Stands still until it is advanced; in seconds.
 pub(crate) struct TestClock(AtomicI64);
 
 impl TestClock {
@@ -56,7 +56,7 @@ pub(crate) fn clients() -> ReferralClients {
     ReferralClients::new(&policy, ClientSettings::default())
 }
 
-/// What came of a request with credentials.
+/// The result of a request with credentials.
 pub(crate) type Called = Result<StatusCode, CredentialsError>;
 
 impl World {
@@ -102,7 +102,7 @@ impl World {
         self.authorizer().begin_flow().await
     }
 
-    /// The user opens the link, says yes, and the browser comes back.
+    /// The user opens the link, consents, and the browser returns.
     pub(crate) async fn say_yes(&self, started: &StartedFlow) -> OAuthCallback {
         let request = Request::get(&started.link).body(Default::default()).unwrap();
         let answer = client().send(request).await.unwrap();
@@ -116,7 +116,7 @@ impl World {
         self.oauth.complete_flow(&user("ada"), callback).await
     }
 
-    /// All of it.
+    /// The whole flow.
     pub(crate) async fn authorize(&self) -> Result<TokenKey, OAuthError> {
         let started = self.begin().await?;
         self.complete(self.say_yes(&started).await).await
@@ -148,7 +148,7 @@ impl World {
         (status, turned_away.then_some(AuthChallenge { status, www_authenticate }))
     }
 
-    /// The text that is kept for Ada.
+    /// The stored text for Ada.
     pub(crate) async fn kept(&self) -> Option<String> {
         let key = TokenKey { upstream: "mcp.test".to_owned(), user: user("ada") };
         self.tokens.load(&key).await.unwrap().map(|text| text.expose().to_owned())

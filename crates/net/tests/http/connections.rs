@@ -1,4 +1,4 @@
-//! How connections are kept, given up and closed.
+//! How connections are kept, dropped and closed.
 
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ async fn a_connection_that_the_peer_closed_while_idle_is_replaced() {
     for _ in 0..20 {
         let (got, mut conn) = tokio::join!(fetch(&client, &peer), peer.answer_one(ok("hi")));
         assert_eq!(got, "hi");
-        // Waits until the client has noticed; a request that meets the closing is rightly reported as broken.
+        // Waits until the client has noticed; a request that races with the close is rightly reported as broken.
         conn.finish().await;
         conn.closed().await;
     }
@@ -64,7 +64,7 @@ async fn a_request_that_came_back_unwritten_is_sent_again() {
         let (got, conn) = tokio::join!(fetch(&client, &peer), peer.answer_one(ok("hi")));
         assert_eq!(got, "hi");
         drop(conn);
-        // The runtime learns of the closing, but its task has not run: the next request is given to a dead connection.
+        // The runtime knows that the connection closed, but its task has not run: the next request gets a dead connection.
         tokio::task::yield_now().await;
     }
 }

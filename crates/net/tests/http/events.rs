@@ -1,4 +1,4 @@
-//! Reading an answer as server-sent events.
+//! Reading a response as server-sent events.
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ async fn a_stream_that_broke_never_looks_like_one_that_ended() {
 }
 
 #[tokio::test]
-async fn an_event_that_is_too_large_is_told_each_time() {
+async fn an_event_that_is_too_large_is_reported_on_each_call() {
     let (mut events, _conn) = events_of(&chunked(&["data: 123456\n\n"]), 11).await;
     for _ in 0..2 {
         assert_eq!(events.next().await, Err(NetError::TooLarge { limit: 11 }));

@@ -1,4 +1,4 @@
-//! Reading an answer line by line.
+//! Reading a response line by line.
 
 use crate::peer::{Conn, Peer, chunked, ok};
 use toolyard_net::{ClientSettings, Guard, HttpClient, NetError, ResponseLines};

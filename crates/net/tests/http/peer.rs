@@ -1,4 +1,4 @@
-//! A peer that speaks HTTP/1.1 by hand, so that a test decides which bytes come when and sees when a connection ends.
+//! A hand-written HTTP/1.1 peer, so that a test decides which bytes arrive when, and sees when a connection ends.
 
 use std::net::SocketAddr;
 
@@ -57,16 +57,16 @@ impl Conn {
         self.0.write_all(text.as_bytes()).await.unwrap();
     }
 
-    /// Says that nothing more will be written.
+    /// Closes the sending side.
     pub(crate) async fn finish(&mut self) {
         self.0.shutdown().await.unwrap();
     }
 
-    /// Returns when the client has closed; whatever it sends before that is an error.
+    /// Returns when the client has closed; anything it sends before is an error.
     pub(crate) async fn closed(&mut self) {
         let mut buffer = [0; 64];
         match self.0.read(&mut buffer).await {
-            // A reset is a close as well: the client had unread bytes.
+            // A reset counts as a close: the client had unread bytes.
             Ok(0) | Err(_) => {}
             Ok(read) => panic!("the client sent {:?}", String::from_utf8_lossy(&buffer[..read])),
         }
@@ -93,12 +93,12 @@ pub(crate) fn post(uri: &str) -> Request<Full<Bytes>> {
     Request::builder().method(Method::POST).uri(uri).body(body).unwrap()
 }
 
-/// A whole answer.
+/// A complete response.
 pub(crate) fn ok(body: &str) -> String {
     format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len())
 }
 
-/// A whole answer in chunks, without a length in its head.
+/// A complete response in chunks, without a length in its head.
 pub(crate) fn chunked(chunks: &[&str]) -> String {
     let mut text = String::from("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
     for chunk in chunks {

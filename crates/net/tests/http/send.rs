@@ -1,4 +1,4 @@
-//! What a caller gets for a request: the answer, or an error that tells whether the peer can have seen it.
+//! The outcome of a request: the response, or an error that tells whether the peer can have seen it.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ fn client(guard: Guard) -> HttpClient {
     HttpClient::new(guard, ClientSettings::default())
 }
 
-/// What the client makes of this answer, read with room for `limit` bytes.
+/// What the client makes of this response, read with a limit of `limit` bytes.
 async fn answer_to(answer: &str, limit: usize) -> Result<String, NetError> {
     let peer = Peer::start().await;
     let client = client(Guard::dev());
@@ -21,7 +21,7 @@ async fn answer_to(answer: &str, limit: usize) -> Result<String, NetError> {
         let bytes = client.send(peer.post("/tool")).await?.bytes(limit).await?;
         Ok(String::from_utf8(bytes.into()).unwrap())
     };
-    // The peer closes after its answer, as some framings and all cuts need it.
+    // The peer closes after its response, as some framings and all truncations need it.
     let serve = async { drop(peer.answer_one(answer).await) };
     tokio::join!(fetch, serve).0
 }
@@ -84,7 +84,7 @@ async fn bodies_are_whole_in_every_framing() {
 
 #[tokio::test]
 async fn a_body_over_the_limit_is_refused_by_its_announced_size() {
-    // The body never comes: the header alone must do.
+    // The body never arrives: the header alone must be enough.
     let announced = "HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n";
     let peer = Peer::start().await;
     let client = client(Guard::dev());

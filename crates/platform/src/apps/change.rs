@@ -1,4 +1,4 @@
-//! Changing what an app says of itself.
+//! Changing the details of an app.
 
 use serde_json::{Map, Value};
 use toolyard_core::ports::{AppChange, AppRecord, Change};
@@ -7,16 +7,16 @@ use toolyard_protocol::{PackageName, app::AppDetails};
 use super::{details, find::find_owned};
 use crate::{Actor, Platform, PlatformError};
 
-/// What to change. Missing members stay as they are.
+/// What to change. Missing fields stay as they are.
 #[derive(Debug, Default)]
 pub struct AppUpdate {
-    /// Operators: whether the app may call the tools of other apps for every user.
+    /// Operators only: whether the app may call the tools of other apps for every user.
     pub assistant: Option<bool>,
-    /// Members of the details.
+    /// Fields of the details.
     pub details: Map<String, Value>,
 }
 
-/// Changes an app, and returns it as it is then.
+/// Changes an app, and returns the changed app.
 pub async fn change(
     platform: &Platform,
     actor: &Actor,
@@ -26,7 +26,7 @@ pub async fn change(
     let app = find_owned(platform, actor, package).await?;
     actor.require_person("an app key cannot change the app; use a developer's token")?;
     if patch.assistant.is_some() && !actor.is_operator() {
-        return Err(PlatformError::forbidden("only an operator gives the assistant grant"));
+        return Err(PlatformError::forbidden("only an operator may change the assistant grant"));
     }
     let details = Some(apply_patch(&app.details, patch.details)?).filter(|details| *details != app.details);
     let problems =
@@ -35,7 +35,7 @@ pub async fn change(
         return Err(PlatformError::invalid_with(format!("{package} cannot be changed like this"), problems));
     }
 
-    // Nothing is changed before everything was checked.
+    // Nothing is written before everything is checked.
     let details = details.map(|details| AppChange::Details(Box::new(details)));
     for change in details.into_iter().chain(patch.assistant.map(AppChange::Assistant)) {
         platform.stores.apps.change_app(package, change, platform.clock.now()).await?;
@@ -45,7 +45,7 @@ pub async fn change(
     find_owned(platform, actor, package).await
 }
 
-/// The details with some members replaced.
+/// The details with some fields replaced.
 fn apply_patch(details: &AppDetails, patch: Map<String, Value>) -> Result<AppDetails, PlatformError> {
     let invalid =
         |error: serde_json::Error| PlatformError::invalid(format!("the body cannot be read: {error}"));

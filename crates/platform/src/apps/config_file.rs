@@ -1,4 +1,4 @@
-//! What an app says of itself in `{publicUrl}/tpa_config.json`: read when it is registered, through the guard of apps.
+//! The app's own `{publicUrl}/tpa_config.json`: read on registration, through the URL guard.
 
 use std::time::Duration;
 
@@ -17,14 +17,14 @@ use toolyard_protocol::{
 use super::older_tools::to_definitions;
 use crate::{Platform, PlatformError};
 
-/// The file below the app's URL.
+/// The name of the file, relative to the app's URL.
 const FILE: &str = "tpa_config.json";
 /// Largest file, in bytes.
 const MAX_FILE_BYTES: usize = 1024 * 1024;
-/// How long the app may take.
+/// Timeout of the download.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The file. What we do not know in it is passed over.
+/// The file. Unknown fields are ignored.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct AppConfigFile {
@@ -36,7 +36,7 @@ struct AppConfigFile {
     tools: Option<Vec<Box<RawValue>>>,
 }
 
-/// Reads the file and takes from it what the request leaves out.
+/// Reads the file and fills in what the request leaves out.
 pub(super) async fn complete_from_file(
     platform: &Platform,
     details: &mut AppDetails,

@@ -1,4 +1,4 @@
-//! What an app may say of itself.
+//! Validation of app details.
 
 use toolyard_net::OutsideUrl;
 use toolyard_protocol::{
@@ -11,7 +11,7 @@ use toolyard_protocol::{
 
 use crate::Platform;
 
-/// Everything that is wrong with the details of an app.
+/// All problems of an app's details.
 pub(super) fn find_problems(platform: &Platform, details: &AppDetails) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut problem = |path: &str, message: String| problems.push(Problem::new(path, message));
@@ -40,7 +40,7 @@ pub(super) fn find_problems(platform: &Platform, details: &AppDetails) -> Vec<Pr
         problem(
             "iconUrl",
             format!(
-                "expected an https address that this server may ask, or data:image in at most {MAX_ICON_BYTES} bytes"
+                "expected an https URL that this server may request, or data:image in at most {MAX_ICON_BYTES} bytes"
             ),
         );
     }

@@ -5,7 +5,7 @@ use toolyard_protocol::PackageName;
 
 use crate::{Actor, Platform, PlatformError};
 
-/// The app, if this actor may see and change it. What a developer does not own does not exist for them.
+/// The app, if this actor may see and change it. For anyone else it does not exist.
 pub async fn find_owned(
     platform: &Platform,
     actor: &Actor,

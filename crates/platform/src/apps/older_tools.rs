@@ -1,11 +1,11 @@
-//! Tools in the form before MCP, as older consoles and `tpa_config.json` have them: turned into definitions wherever a
-//! request brings tools.
+//! Tools in the format from before MCP, as older consoles and `tpa_config.json` contain them. Converted to definitions
+//! wherever a request contains tools.
 
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, value::RawValue};
 use toolyard_protocol::{Problem, legacy::read_tools, raw::to_raw};
 
-/// What tells the forms apart.
+/// The fields that distinguish the formats.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ToolForm {
@@ -13,7 +13,7 @@ struct ToolForm {
     input_schema: Option<IgnoredAny>,
 }
 
-/// The tools as MCP definitions. Definitions stay byte for byte.
+/// Converts tools to MCP definitions. Definitions are not changed.
 pub fn to_definitions(tools: Vec<Box<RawValue>>) -> Result<Vec<Box<RawValue>>, Vec<Problem>> {
     if !is_older_form(&tools) {
         return Ok(tools);
@@ -23,7 +23,7 @@ pub fn to_definitions(tools: Vec<Box<RawValue>>) -> Result<Vec<Box<RawValue>>, V
     Ok(tools.iter().map(|tool| to_raw(&tool.to_definition())).collect())
 }
 
-/// One schema is enough: then a tool without one is a definition with a fault, not a tool of the older form.
+/// If any tool has a schema, all are definitions; a tool without one is then an invalid definition.
 fn is_older_form(tools: &[Box<RawValue>]) -> bool {
     let forms: Vec<ToolForm> =
         tools.iter().filter_map(|tool| serde_json::from_str(tool.get()).ok()).collect();

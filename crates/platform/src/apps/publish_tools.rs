@@ -1,4 +1,4 @@
-//! Giving an app other tools: the whole set at once, checked whole, switched in one transaction.
+//! Publishing an app's tools: the whole set is checked and switched in one transaction.
 
 use toolyard_core::{catalog::validate_tool_set_on_pool, ports::Change};
 use toolyard_protocol::{PackageName, api::ToolSet, items::AppItems};
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{Actor, Platform, PlatformError};
 
-/// Replaces the app's tools, prompts and resources, and returns the version.
+/// Replaces the app's tools, prompts and resources, and returns the new version.
 pub async fn publish_tools(
     platform: &Platform,
     actor: &Actor,

@@ -15,12 +15,12 @@ use super::{
 };
 use crate::{Actor, Platform, PlatformError};
 
-/// An app that was registered. Key and secret are shown once and stored nowhere.
+/// A registered app. Key and secret are shown once and never stored in plain text.
 #[derive(Debug)]
 pub struct RegisteredApp {
     /// The app.
     pub app: AppRecord,
-    /// Its API key; empty if it keeps the one it had.
+    /// Its API key; empty if the app keeps an existing key.
     pub api_key: String,
     /// The secret that signs requests to it.
     pub signing_secret: String,
@@ -41,7 +41,7 @@ pub async fn register(
     let package = new.package_name;
     let mut problems = details::find_problems(platform, &new.details);
     if package.is_reserved() {
-        let text = format!("`{package}` is kept for the platform; choose another name");
+        let text = format!("`{package}` is reserved for the platform; choose another name");
         problems.insert(0, Problem::new("packageName", text));
     }
     let known_key = new.api_key_hash.as_deref().map(parse_key_hash).transpose().unwrap_or_else(|problem| {
@@ -65,7 +65,7 @@ pub async fn register(
         return Err(PlatformError::invalid_with(format!("{package} cannot be registered"), problems));
     }
 
-    // An app that has a key keeps it; we know its hash only.
+    // An app with an existing key keeps it; only its hash is known.
     let api_key = if known_key.is_some() { String::new() } else { platform.ids.new_secret() };
     let signing_secret = platform.ids.new_secret();
     let created = platform.stores.apps.create_app(NewAppRecord {

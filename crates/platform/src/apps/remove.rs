@@ -6,7 +6,7 @@ use toolyard_protocol::PackageName;
 use super::find::find_owned;
 use crate::{Actor, Platform, PlatformError};
 
-/// Removes an app: its tools, installs, settings and what it stored for users. Where it runs, it is stopped.
+/// Removes an app with its tools, installs, settings and stored data. Running instances are stopped.
 pub async fn remove(platform: &Platform, actor: &Actor, package: &PackageName) -> Result<(), PlatformError> {
     find_owned(platform, actor, package).await?;
     actor.require_person("an app key cannot remove the app; use a developer's token")?;

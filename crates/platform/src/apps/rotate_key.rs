@@ -1,4 +1,4 @@
-//! New keys and signing secrets of an app.
+//! Rotating an app's API key and signing secret.
 
 use sha2::{Digest as _, Sha256};
 use toolyard_core::ports::{AppChange, AppRecord, Change};
@@ -7,7 +7,7 @@ use toolyard_protocol::PackageName;
 use super::find::find_owned;
 use crate::{Actor, Platform, PlatformError};
 
-/// Makes a new API key and returns it; the old one is void.
+/// Creates a new API key and returns it; the old one becomes invalid.
 pub async fn rotate_key(
     platform: &Platform,
     actor: &Actor,
@@ -20,7 +20,8 @@ pub async fn rotate_key(
     Ok(api_key)
 }
 
-/// Makes a new signing secret and returns it. Requests carry signatures of the old and the new one until the next rotation.
+/// Creates a new signing secret and returns it. Requests are signed with the old and the new one until the next
+/// rotation.
 pub async fn rotate_secret(
     platform: &Platform,
     actor: &Actor,

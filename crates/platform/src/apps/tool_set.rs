@@ -1,4 +1,4 @@
-//! A checked set of tools as it is stored.
+//! A validated tool set, as it is stored.
 
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
@@ -11,7 +11,7 @@ pub(super) fn stored_set(tools: Vec<Box<RawValue>>, items: AppItems, actor: &Act
     StoredToolSet { hash: content_hash(&tools, &items), tools, items, by: actor.name() }
 }
 
-/// A list that is empty leaves no trace, so a set of tools alone has the hash that it had before there was anything else.
+/// Empty lists do not change the hash, so a set of tools alone has the same hash as in older versions.
 fn content_hash(tools: &[Box<RawValue>], items: &AppItems) -> String {
     let mut hash = Sha256::new();
     let mut add = |text: &str| {
@@ -20,14 +20,14 @@ fn content_hash(tools: &[Box<RawValue>], items: &AppItems) -> String {
     };
     tools.iter().for_each(|tool| add(tool.get()));
     for (kind, list) in items.lists().into_iter().filter(|(_, list)| !list.is_empty()) {
-        // Every definition is an object, so no definition is taken for the name of a list.
+        // Every definition is an object, so it cannot be confused with the name of a list.
         add(kind.list_name());
         list.iter().for_each(|item| add(item.get()));
     }
     hex::encode(hash.finalize())
 }
 
-/// Which tools would have an alias that another tool had first.
+/// Reports tools whose alias already belongs to another tool.
 pub(super) async fn alias_conflicts(
     platform: &Platform,
     package: &PackageName,

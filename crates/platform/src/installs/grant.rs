@@ -1,4 +1,4 @@
-//! Letting an app call the tools of other apps for a user, or no longer.
+//! Granting or revoking an app's permission to call the tools of other apps for a user.
 
 use toolyard_core::ports::Change;
 use toolyard_protocol::PackageName;

@@ -1,4 +1,4 @@
-//! What a user has: apps, what they allow them, and tools they switched off.
+//! A user's installs, grants and switched-off tools.
 
 mod grant;
 mod install;
@@ -10,7 +10,7 @@ use toolyard_protocol::{PackageName, UserId};
 pub use self::{grant::grant_assistant, install::install, switch_tool::switch_tool, uninstall::uninstall};
 use crate::{Platform, PlatformError};
 
-/// Refuses what belongs to an installed app if the user has not installed it.
+/// Fails unless the user has installed the app.
 pub async fn require_installed(
     platform: &Platform,
     user: &UserId,

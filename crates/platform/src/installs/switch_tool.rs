@@ -14,8 +14,8 @@ pub async fn switch_tool(
     enabled: bool,
 ) -> Result<(), PlatformError> {
     let user = &actor.user;
-    // Only what is there can be off: so the number of settings is bounded. Tools of the server, of upstreams for all and of
-    // plugins are there without an install, so the view is asked; what hides a tool does not matter.
+    // Only existing tools can be switched off, which bounds the number of settings. Built-in tools, shared upstreams
+    // and plugins need no install, so the view decides; hidden tools count too.
     let view = platform.catalog.view(user, ViewScope::Everything).await?;
     let mut visible =
         view.tools().map(|tool| &tool.name).chain(view.hidden_tools().map(|hidden| &hidden.name));
@@ -23,7 +23,7 @@ pub async fn switch_tool(
         if !enabled {
             return Err(PlatformError::not_found(format_args!("tool {tool}")));
         }
-        // The setting of a tool that is gone since can be removed.
+        // The setting of a tool that no longer exists can be removed.
         require_installed(platform, user, tool.package()).await?;
     }
     platform.stores.settings.switch_tool(user, tool, enabled).await?;

@@ -1,11 +1,12 @@
-//! Uninstalling an app for a user, with what it stored for them.
+//! Uninstalling an app for a user, with its stored data.
 
 use toolyard_core::ports::Change;
 use toolyard_protocol::PackageName;
 
 use crate::{ActorOfUser, Platform, PlatformError};
 
-/// Uninstalls an app or an upstream: settings, grants, stored data and authorizations go with it, and it is stopped.
+/// Uninstalls an app or an upstream with its settings, grants, stored data and authorizations. A running app is
+/// stopped.
 pub async fn uninstall(
     platform: &Platform,
     actor: &ActorOfUser,

@@ -1,4 +1,4 @@
-//! Installing a plugin for a user: read, judge, agree, look for clashes, store.
+//! Installing a plugin for a user: parse, judge, check agreement and name conflicts, store.
 
 use toolyard_core::{
     catalog::ViewScope,
@@ -13,18 +13,18 @@ use toolyard_trust::{ManifestChange as PluginUpdate, PluginJudge as _, PluginVer
 use super::{manifest::read_manifest, status_name};
 use crate::{ActorOfUser, NeededAgreement, Platform, PlatformError};
 
-/// A manifest, or a plugin of the catalogue, and what the user agrees to.
+/// A manifest or a plugin of the catalogue, and the permissions that the user grants.
 #[derive(Debug, Default)]
 pub struct InstallRequest {
     /// The manifest, as it was signed.
     pub manifest: Option<String>,
     /// A plugin of this server's catalogue, instead of a manifest.
     pub catalogue_id: Option<PluginId>,
-    /// Its version; by default the one that was published last.
+    /// Its version; by default the latest published one.
     pub version: Option<String>,
-    /// What the user agrees to; by default what was agreed to for the version before, or nothing.
+    /// The permissions that the user grants; by default those granted to the previous version, or none.
     pub permissions: Option<PluginPermissions>,
-    /// Whether the user agrees that an update has an older version, another publisher or another signer.
+    /// Whether the user accepts that an update has an older version, another publisher or another signer.
     pub accept_change: bool,
 }
 
@@ -40,7 +40,7 @@ pub async fn install(
     let manifest = find_manifest(platform, &request).await?;
     let verdict = require_runnable(platform, &manifest)?;
     let before = platform.stores.plugins.find_installed(user, &manifest.id).await?;
-    // The store remembers also what this process never ran.
+    // The store also knows about stops before this process started.
     let was_stopped = before.as_ref().is_some_and(|before| {
         before.hash == verdict.content_hash && matches!(before.switch, PluginSwitch::Stopped(_))
     });
@@ -87,7 +87,7 @@ async fn find_manifest(platform: &Platform, request: &InstallRequest) -> Result<
     read_manifest(platform, &text)
 }
 
-/// Only what may run is installed.
+/// Fails unless the plugin may run.
 fn require_runnable(platform: &Platform, manifest: &Manifest) -> Result<PluginVerdict, PlatformError> {
     let verdict = platform.plugins.trust.judge(manifest, None, platform.clock.now());
     let verdict = verdict
@@ -99,7 +99,7 @@ fn require_runnable(platform: &Platform, manifest: &Manifest) -> Result<PluginVe
     Err(PlatformError::forbidden(format!("{id} is not run here ({status}): {}", verdict.reason)))
 }
 
-/// What the user agreed to, or what they still have to agree to.
+/// The granted permissions, or an error with what the user still has to agree to.
 fn require_agreement(
     request: &InstallRequest,
     manifest: &Manifest,
@@ -126,8 +126,8 @@ fn require_agreement(
     Err(PlatformError::NeedsAgreement(Box::new(NeededAgreement { message, asks_for, not_agreed, change })))
 }
 
-/// Tools of two plugins must not have the same name: clients show them without their package. And no tool may have the
-/// alias of another.
+/// Tools of two plugins must not have the same name, because clients show them without their package. No tool may have
+/// the alias of another.
 async fn require_free_names(
     platform: &Platform,
     user: &UserId,

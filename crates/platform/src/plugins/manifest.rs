@@ -1,10 +1,10 @@
-//! A manifest within the bounds of this server.
+//! Parsing a manifest within the limits of this server.
 
 use toolyard_protocol::plugin::Manifest;
 
 use crate::{Platform, PlatformError};
 
-/// Refuses a manifest that is larger than this server takes.
+/// Refuses a manifest that is too large.
 pub(super) fn require_size(platform: &Platform, text: &str) -> Result<(), PlatformError> {
     let most = platform.plugins.bounds.manifest_bytes;
     if text.len() <= most {

@@ -23,7 +23,7 @@ pub use self::{
 };
 use crate::PlatformError;
 
-/// Bounds of plugins that the operator sets.
+/// Limits of plugins that the operator sets.
 #[derive(Debug, Clone, Copy)]
 pub struct PluginBounds {
     /// Plugins of one user.
@@ -34,32 +34,32 @@ pub struct PluginBounds {
     pub catalogue: usize,
 }
 
-/// What the verbs about plugins work with.
+/// The dependencies of the verbs about plugins.
 pub struct PluginContext {
-    /// Which plugins this server trusts.
+    /// Decides which plugins this server trusts.
     pub trust: Arc<PluginTrust>,
-    /// What runs them, if the operator allows that.
+    /// Runs plugins, if the operator allows them.
     pub runs: Option<Arc<dyn PluginRuns>>,
-    /// Bounds.
+    /// Limits.
     pub bounds: PluginBounds,
-    /// One install at a time, so that two cannot both find their names free.
+    /// One install at a time, so that two cannot both claim the same tool names.
     installing: tokio::sync::Mutex<()>,
 }
 
 impl PluginContext {
-    /// A service of these parts.
+    /// Creates the context from these parts.
     pub fn new(trust: Arc<PluginTrust>, runs: Option<Arc<dyn PluginRuns>>, bounds: PluginBounds) -> Self {
         Self { trust, runs, bounds, installing: tokio::sync::Mutex::new(()) }
     }
 
-    /// Refuses if plugins do not run on this server.
+    /// Fails if plugins do not run on this server.
     pub fn require_enabled(&self) -> Result<&dyn PluginRuns, PlatformError> {
         let text = "plugins do not run on this server; the operator can allow them (plugins.enabled)";
         self.runs.as_deref().ok_or_else(|| PlatformError::forbidden(text))
     }
 }
 
-/// A status as stores and the API write it.
+/// The name of a status in stores and the API.
 pub fn status_name(status: &TrustStatus) -> &'static str {
     match status {
         TrustStatus::Signed { .. } => "signed",

@@ -1,4 +1,4 @@
-//! Revoking plugins, and reading the lists of keys and revocations again.
+//! Revoking plugins, and reloading the lists of keys and revocations.
 
 use toolyard_core::ports::Change;
 use toolyard_protocol::plugin::{ContentHash, PluginId};
@@ -7,14 +7,14 @@ use toolyard_trust::RevokedPlugin;
 use super::{TrustError, sign::require_curator};
 use crate::{Actor, Platform, PlatformError};
 
-/// What to revoke. Without version and hash: every version of the plugin.
+/// What to revoke. Without version and hash, every version of the plugin is revoked.
 #[derive(Debug, Default)]
 pub struct RevokeRequest {
     /// A version of the catalogue.
     pub version: Option<String>,
-    /// A content, under whatever id.
+    /// A content hash, under any id.
     pub content_hash: Option<ContentHash>,
-    /// For people.
+    /// The reason, for people.
     pub reason: String,
 }
 
@@ -39,12 +39,12 @@ pub async fn revoke(
     };
     let plugin = RevokedPlugin { id, content_hash, reason: request.reason };
     let revoked = platform.plugins.trust.revoke(plugin, platform.clock.now()).await?;
-    // Every user may have it: all views are built again, and calls under way judge again before they run.
+    // Any user may have it: all views are rebuilt, and calls check the verdict again before they run.
     platform.stores.announcements.announce(Change::PluginListsChanged).await;
     Ok(revoked)
 }
 
-/// Reads the lists of keys and revocations again. True if one is new.
+/// Reloads the lists of keys and revocations. True if one changed.
 pub async fn reload_lists(platform: &Platform) -> Result<bool, TrustError> {
     let is_new = platform.plugins.trust.refresh(platform.clock.now()).await?;
     if is_new {

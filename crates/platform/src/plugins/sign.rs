@@ -1,4 +1,4 @@
-//! What a curator does with a plugin: audit it, sign it, publish it in the catalogue.
+//! What a curator does with a plugin: audit, sign, publish in the catalogue.
 
 use toolyard_core::ports::{Change, PublishedPlugin};
 use toolyard_protocol::{
@@ -10,18 +10,19 @@ use toolyard_trust::{AuditReport, audit_manifest, manifest_hash};
 use super::manifest::{read_manifest, require_size};
 use crate::{Actor, Platform, PlatformError};
 
-/// Segments of our own routes: `/installed/{id}` and `/{id}/revoke`. What has these names could not be fetched.
+/// Segments of this server's own routes: `/installed/{id}` and `/{id}/revoke`. A plugin with such a name could not be
+/// fetched.
 const RESERVED_ID: &str = "installed";
 const RESERVED_VERSION: &str = "revoke";
 
-/// The outcome of an audit, and the signed manifest if nothing forbids it.
+/// The result of an audit, and the signed manifest if the audit passed.
 #[derive(Debug)]
 pub struct SignedPlugin {
-    /// What is signed.
+    /// The hash of the content.
     pub content_hash: ContentHash,
-    /// What the audit found.
+    /// The audit report.
     pub report: AuditReport,
-    /// The signed manifest, which is in the catalogue; None if the audit forbids it.
+    /// The signed manifest, which is in the catalogue; None if the audit failed.
     pub manifest: Option<Manifest>,
 }
 
@@ -33,7 +34,7 @@ pub(super) fn require_curator(actor: &Actor) -> Result<(), PlatformError> {
     }
 }
 
-/// Audits a plugin, and if nothing forbids it, signs and publishes it.
+/// Audits a plugin; if the audit passes, signs and publishes it.
 pub async fn sign(platform: &Platform, actor: &Actor, manifest: &str) -> Result<SignedPlugin, PlatformError> {
     require_curator(actor)?;
     platform.limits.check_costly(actor)?;
@@ -51,7 +52,7 @@ pub async fn sign(platform: &Platform, actor: &Actor, manifest: &str) -> Result<
         return Ok(SignedPlugin { content_hash, report, manifest: None });
     }
     let signed = platform.plugins.trust.sign(&manifest, platform.clock.now())?;
-    // The signature takes some room: what could not be installed does not go into the catalogue.
+    // The signature adds to the size: a plugin that could not be installed must not be published.
     require_size(platform, signed.raw())?;
     publish_signed(platform, actor, &signed, &content_hash).await?;
     Ok(SignedPlugin { content_hash, report, manifest: Some(signed) })

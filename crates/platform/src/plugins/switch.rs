@@ -15,7 +15,7 @@ pub async fn find_installed(
     plugin.ok_or_else(|| PlatformError::not_found(format_args!("plugin {id} of this user")))
 }
 
-/// Switches a plugin on or off. One that the platform stopped stays off.
+/// Switches a plugin on or off. A plugin that the platform stopped stays off.
 pub async fn switch(
     platform: &Platform,
     actor: &ActorOfUser,

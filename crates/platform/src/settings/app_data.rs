@@ -1,4 +1,4 @@
-//! What an app stores for a user: a small key-value store. Nothing depends on it, so nothing is announced.
+//! What an app stores for a user: a small key-value store. No cache depends on it, so nothing is announced.
 
 use serde_json::{Map, Value};
 use toolyard_protocol::{PackageName, UserId};
@@ -7,12 +7,12 @@ use crate::{Actor, Platform, PlatformError};
 
 /// Largest value, in bytes of JSON.
 const MAX_VALUE_BYTES: usize = 100 * 1024;
-/// Everything that one app stores for one user, in bytes.
+/// Total size of what one app stores for one user, in bytes.
 const MAX_TOTAL_BYTES: usize = 1024 * 1024;
 /// Longest key.
 const MAX_KEY_BYTES: usize = 256;
 
-/// Everything that the app stores for the user.
+/// All entries that the app stored for the user.
 pub async fn read_app_data(
     platform: &Platform,
     actor: &Actor,
@@ -39,7 +39,7 @@ pub async fn write_app_data(
         }
     }
     if !platform.stores.app_data.write_entries(user, &package, entries, MAX_TOTAL_BYTES).await? {
-        let text = format!("an app keeps at most {MAX_TOTAL_BYTES} bytes for a user; nothing was stored");
+        let text = format!("an app may store at most {MAX_TOTAL_BYTES} bytes for a user; nothing was stored");
         return Err(PlatformError::TooLarge(text));
     }
     Ok(())
@@ -57,7 +57,7 @@ pub async fn remove_app_data(
     Ok(())
 }
 
-/// An app sees what it stored itself, for users who installed it.
+/// The app's package, if the actor is an app and the user has installed it.
 async fn require_own(
     platform: &Platform,
     actor: &Actor,

@@ -1,4 +1,4 @@
-//! A user's values of the settings of an app.
+//! A user's values for the settings of an app.
 
 use serde_json::{Map, Value};
 use toolyard_core::ports::{AppRecord, Change};
@@ -6,7 +6,7 @@ use toolyard_protocol::{PackageName, app::MAX_APP_SETTINGS_BYTES, raw::to_raw};
 
 use crate::{ActorOfUser, Platform, PlatformError, installs::require_installed};
 
-/// Replaces the user's values, and returns the app whose settings they are. The app receives them where it runs.
+/// Replaces the user's values, and returns the app. A running app receives them.
 pub async fn set_app_settings(
     platform: &Platform,
     actor: &ActorOfUser,
@@ -19,7 +19,7 @@ pub async fn set_app_settings(
     let is_known =
         |key: &str| app.details.settings.iter().any(|s| s.get("key").and_then(Value::as_str) == Some(key));
     if let Some(unknown) = values.keys().find(|key| !is_known(key)) {
-        return Err(PlatformError::invalid(format!("`{unknown}` is no setting of {package}")));
+        return Err(PlatformError::invalid(format!("`{unknown}` is not a setting of {package}")));
     }
     if to_raw(&values).get().len() > MAX_APP_SETTINGS_BYTES {
         let text = format!("the values are larger than {MAX_APP_SETTINGS_BYTES} bytes");

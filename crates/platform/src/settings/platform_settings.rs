@@ -1,20 +1,20 @@
-//! A user's settings that belong to no app.
+//! User settings that do not belong to an app.
 
 use toolyard_core::ports::Change;
 use toolyard_protocol::PlatformSettings;
 
 use crate::{ActorOfUser, Platform, PlatformError};
 
-/// What to change. What is missing stays.
+/// What to change. Missing fields stay as they are.
 #[derive(Debug, Default)]
 pub struct PlatformSettingsUpdate {
-    /// A time zone of the IANA database; an empty text removes it.
+    /// An IANA time zone; an empty text removes it.
     pub user_timezone: Option<String>,
-    /// Whether the user reads metres and degrees Celsius.
+    /// Whether the user prefers metric units.
     pub metric_system_enabled: Option<bool>,
 }
 
-/// Changes time zone and units of a user. Running apps receive the new values.
+/// Changes the user's time zone and units. Running apps receive the new values.
 pub async fn set_platform_settings(
     platform: &Platform,
     actor: &ActorOfUser,

@@ -1,4 +1,4 @@
-//! How the signer follows revocations, whichever node made them.
+//! How the signer follows revocations, from any node.
 
 use async_trait::async_trait;
 use toolyard_core::ports::{Announcement, Change, ChangeSubscriber, StoreError};
@@ -17,13 +17,13 @@ impl ChangeSubscriber for Platform {
         if announcement.change == Change::Everything
             && let Err(error) = self.load_revoked_tokens().await
         {
-            tracing::error!(%error, "revoked tokens could not be read");
+            tracing::error!(%error, "revoked tokens not loaded");
         }
     }
 }
 
 impl Platform {
-    /// Reads which tokens were revoked and have not expired.
+    /// Loads the revoked tokens that have not expired.
     pub async fn load_revoked_tokens(&self) -> Result<(), StoreError> {
         for (id, expires_at) in self.stores.tokens.revoked_tokens(self.clock.now()).await? {
             self.tokens.mark_revoked(id, expires_at);

@@ -11,29 +11,29 @@ use crate::{Actor, Credential, Platform, PlatformError};
 const MAX_NAME: usize = 100;
 /// How many days a token is valid by default.
 const DEFAULT_DAYS: i64 = 30;
-/// Most days.
+/// The longest validity, in days.
 const MAX_DAYS: i64 = 365;
 const DAY_S: i64 = 24 * 60 * 60;
 
-/// The token that is asked for.
+/// The requested token.
 #[derive(Debug)]
 pub struct TokenRequest {
-    /// What for, in at most 100 characters.
+    /// Its purpose, in at most 100 characters.
     pub name: String,
-    /// Operators: for whom; otherwise for the actor.
+    /// Operators only: the subject; by default the actor.
     pub user: Option<UserId>,
-    /// Operators: which role; otherwise `user`.
+    /// Operators only: the role; by default `user`.
     pub role: Option<Role>,
     /// How long it is valid.
     pub days: Option<i64>,
 }
 
-/// A token, the only time that it is shown, and what is listed of it.
+/// A new token, shown only once, and its list entry.
 #[derive(Debug)]
 pub struct IssuedSecret {
     /// The token.
     pub token: String,
-    /// What is listed of it.
+    /// Its list entry.
     pub listed: IssuedToken,
 }
 
@@ -56,7 +56,7 @@ pub async fn issue(
     let role = request.role.unwrap_or(Role::User);
     let subject = request.user.map_or_else(|| holder.name.to_owned(), |user| user.as_str().to_owned());
     if holder.role != Role::Operator && (subject != holder.name || role != Role::User) {
-        let text = "only an operator makes tokens for others, or with another role than user";
+        let text = "only an operator may issue tokens for others, or with another role than user";
         return Err(PlatformError::forbidden(text));
     }
     let seconds = validity_seconds(&holder, days * DAY_S, platform.clock.now())?;
@@ -68,7 +68,7 @@ pub async fn issue(
     let issued =
         sign_listed(&platform.tokens, &*platform.clock, &*platform.ids, details).map_err(|error| {
             tracing::error!(%error, "token could not be signed");
-            PlatformError::Internal("the token could not be made; the server's log says more")
+            PlatformError::Internal("the token could not be issued; see the server's log")
         })?;
     add_to_list(platform, &issued.listed).await?;
     platform.stores.announcements.announce(Change::TokenIssued { subject: subject.into() }).await;
@@ -80,7 +80,7 @@ async fn add_to_list(platform: &Platform, token: &IssuedToken) -> Result<(), Pla
     match platform.stores.tokens.add_token(token, room).await? {
         AddTokenOutcome::Listed => Ok(()),
         AddTokenOutcome::QuotaReached => Err(PlatformError::QuotaReached(format!(
-            "{} has {} tokens that have not ended, or the server has {}; wait until some end, or ask the operator to raise \
+            "{} has {} unexpired tokens, or the server has {}; wait until some expire, or ask the operator to raise \
              `quotas.tokens_per_user` or `quotas.tokens`",
             token.subject, room.of_subject, room.of_all
         ))),
@@ -88,15 +88,15 @@ async fn add_to_list(platform: &Platform, token: &IssuedToken) -> Result<(), Pla
     }
 }
 
-/// How long a token is valid that this person makes: never longer than their own credential, so that a credential which was
-/// found or borrowed does not become a longer one.
+/// The validity of a token that this person issues: never longer than that of their own credential, so that a stolen or
+/// borrowed credential cannot be extended.
 fn validity_seconds(holder: &TokenHolder<'_>, wanted: i64, now: Timestamp) -> Result<i64, PlatformError> {
     match holder.credential {
         _ if holder.role == Role::Operator => Ok(wanted),
         Credential::DevHeader | Credential::Embedded => Ok(wanted),
         Credential::Token { expires_at, .. } => Ok(wanted.min(expires_at.saturating_sub(now.as_second()))),
         Credential::IdentityProvider { .. } => Err(PlatformError::forbidden(
-            "a login of your identity provider makes no tokens; ask an operator for one",
+            "a login of your identity provider cannot issue tokens; ask an operator for one",
         )),
     }
 }
@@ -104,21 +104,21 @@ fn validity_seconds(holder: &TokenHolder<'_>, wanted: i64, now: Timestamp) -> Re
 /// What is signed and listed.
 #[derive(Debug, Clone, Copy)]
 pub struct TokenDetails<'a> {
-    /// What for.
+    /// Its purpose.
     pub name: &'a str,
-    /// Whose.
+    /// Its subject.
     pub subject: &'a str,
-    /// What it allows.
+    /// Its role.
     pub role: Role,
-    /// How long it is valid.
+    /// Its validity, in seconds.
     pub seconds: i64,
-    /// By whom it is made.
+    /// Who issues it.
     pub by: &'a str,
-    /// With which token, if that one is listed.
+    /// The token it is issued with, if that one is listed.
     pub made_with: Option<&'a TokenId>,
 }
 
-/// Signs a token under a new id. The caller lists it: a server, or a command if no server runs.
+/// Signs a token with a new id. The caller adds it to the list: the server, or a command if no server runs.
 pub fn sign_listed(
     signer: &TokenSigner,
     clock: &dyn Clock,

@@ -5,7 +5,7 @@ use toolyard_core::ports::{IssuedToken, TokenCursor};
 use super::TokenHolder;
 use crate::{Actor, Platform, PlatformError};
 
-/// At most `limit` of the actor's tokens after a place in the list; operators see all.
+/// At most `limit` of the actor's tokens, after a position in the list; operators see all.
 pub async fn list(
     platform: &Platform,
     actor: &Actor,

@@ -1,4 +1,4 @@
-//! Tokens of this server: signed, listed under an id, and revoked by it. A token is shown once and stored nowhere.
+//! Tokens of this server: signed, listed by id, and revoked by id. A token is shown once and never stored.
 
 mod follow;
 mod issue;
@@ -17,7 +17,7 @@ pub use self::{
 };
 use crate::{Actor, Credential, PlatformError};
 
-/// A person who manages tokens. Apps have none.
+/// A person who manages tokens. Apps cannot.
 struct TokenHolder<'a> {
     name: &'a str,
     role: Role,
@@ -32,8 +32,8 @@ impl<'a> TokenHolder<'a> {
         }
     }
 
-    /// The tokens that this person may see and revoke: all, or their own. A person of the same name from another issuer has the
-    /// role of a user, so no one reaches tokens with more rights than their own.
+    /// The tokens that this person may see and revoke: all, or their own. A person of the same name from another issuer
+    /// has the role `user`, so nobody reaches tokens with more rights than their own.
     fn token_scope(&self) -> TokenScope<'a> {
         TokenScope { subject: (self.role != Role::Operator).then_some(self.name), role: self.role }
     }

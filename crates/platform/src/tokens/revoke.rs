@@ -1,4 +1,4 @@
-//! Revoking a token, with all that were issued with it.
+//! Revoking a token, with all tokens issued with it.
 
 use toolyard_core::ports::Change;
 use toolyard_protocol::TokenId;
@@ -6,7 +6,7 @@ use toolyard_protocol::TokenId;
 use super::TokenHolder;
 use crate::{Actor, Platform, PlatformError};
 
-/// Revokes a token and all that were issued with it: they are refused from now on.
+/// Revokes a token and all tokens issued with it: they are refused from now on.
 pub async fn revoke(platform: &Platform, actor: &Actor, id: &TokenId) -> Result<(), PlatformError> {
     let holder = TokenHolder::new(actor)?;
     let revoked = platform.stores.tokens.revoke_token(id, holder.token_scope(), platform.clock.now()).await?;

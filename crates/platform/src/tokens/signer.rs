@@ -1,4 +1,4 @@
-//! Signs and verifies tokens: JWTs, EdDSA, the key derived from the root key.
+//! Signs and verifies tokens: JWTs with EdDSA; the key is derived from the root key.
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 use dashmap::DashMap;
@@ -10,46 +10,46 @@ use std::sync::Arc;
 use toolyard_core::ports::SecretSealer;
 use toolyard_protocol::{TokenId, api::Role};
 
-/// Who issues and who reads.
+/// The issuer of the tokens.
 const ISSUER: &str = "toolyard";
-/// Verified tokens that are remembered, so that a call costs no signature check. Beyond this the memory is emptied.
+/// Verified tokens that are cached, so that a request needs no signature check. Beyond this the cache is cleared.
 const MAX_REMEMBERED: usize = 10_000;
 
-/// What a token says.
+/// The claims of a token.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TokenClaims {
-    /// Who.
+    /// The subject.
     pub sub: String,
-    /// What they may do.
+    /// The role.
     pub role: Role,
-    /// By whom the token was made.
+    /// The issuer.
     pub iss: String,
-    /// When, in seconds.
+    /// When it was issued, in seconds.
     pub iat: i64,
-    /// Until when, in seconds.
+    /// When it expires, in seconds.
     pub exp: i64,
     /// The id under which it is listed and revoked; unlisted tokens have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jti: Option<TokenId>,
 }
 
-/// A token that is not believed, or could not be made.
+/// A token that is not accepted, or could not be signed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
-    /// Not a token of ours.
+    /// Not a token of this server.
     #[error("the token is not valid here")]
     Invalid,
-    /// Too old.
+    /// Expired.
     #[error("the token has expired; get a new one")]
     Expired,
-    /// Called back.
+    /// Revoked.
     #[error("the token was revoked; get a new one")]
     Revoked,
     /// Valid, but it names no user.
     #[error("the token names no user: {0}")]
     NoUser(String),
-    /// The root key cannot make a key pair.
-    #[error("tokens cannot be made with this root key")]
+    /// No key pair can be derived from the root key.
+    #[error("tokens cannot be signed with this root key")]
     NoKey,
 }
 
@@ -58,13 +58,13 @@ pub struct TokenSigner {
     sign: EncodingKey,
     verify: Vec<DecodingKey>,
     remembered: DashMap<[u8; 32], Arc<TokenClaims>>,
-    /// Those that were called back, with when they end, in seconds. Looked at in each check, so it is kept here; the store has
-    /// it too. Bounded, because the store bounds how many tokens there are.
+    /// Revoked tokens with their expiry, in seconds. Checked on every request, so it is kept in memory as well as in
+    /// the store. Bounded, because the store bounds the number of tokens.
     revoked: DashMap<TokenId, i64>,
 }
 
 impl TokenSigner {
-    /// Tokens under these secrets; those of the old root key are believed during a rotation.
+    /// Creates a signer from these keys; tokens of the old root key are accepted during a rotation.
     pub fn new(secrets: &dyn SecretSealer) -> Result<Self, TokenError> {
         let (mut sign, mut verify) = (None, Vec::new());
         for seed in secrets.derive_keys("tokens") {
@@ -81,7 +81,7 @@ impl TokenSigner {
         })
     }
 
-    /// Makes a token that is not listed.
+    /// Signs a token that is not listed.
     pub fn issue_unlisted(
         &self,
         sub: &str,
@@ -92,7 +92,7 @@ impl TokenSigner {
         self.issue_with_id(None, sub, role, now, seconds)
     }
 
-    /// Makes a token under an id.
+    /// Signs a token with an id.
     pub fn issue_with_id(
         &self,
         id: Option<TokenId>,
@@ -123,7 +123,7 @@ impl TokenSigner {
         let mut rules = Validation::new(Algorithm::EdDSA);
         rules.set_issuer(&[ISSUER]);
         rules.validate_aud = false;
-        // The clock is ours, not the library's.
+        // Expiry is checked with our own clock.
         rules.validate_exp = false;
         let verified =
             self.verify.iter().find_map(|key| jsonwebtoken::decode::<TokenClaims>(token, key, &rules).ok());
@@ -149,17 +149,17 @@ impl TokenSigner {
         Ok(claims)
     }
 
-    /// Calls a token back, which would end then.
+    /// Marks a token as revoked, with its expiry.
     pub fn mark_revoked(&self, id: TokenId, ends: Timestamp) {
         self.revoked.insert(id, ends.as_second());
     }
 
-    /// Whether a token was called back.
+    /// Whether a token was revoked.
     pub fn is_revoked(&self, id: &TokenId) -> bool {
         self.revoked.contains_key(id)
     }
 
-    /// Forgets what has ended by itself. Called now and then.
+    /// Removes expired tokens. Called periodically.
     pub fn remove_expired(&self, now: Timestamp) {
         self.revoked.retain(|_, ends| *ends > now.as_second());
     }
@@ -171,7 +171,7 @@ mod tests {
 
     use super::*;
 
-    /// Root keys of one byte each, which are their own seeds.
+    /// Root keys of one byte each, which are used as seeds.
     struct TestKeys<'a>(&'a [u8]);
 
     impl SecretSealer for TestKeys<'_> {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_was_called_back_is_refused_until_it_would_have_ended() {
+    fn a_revoked_token_is_refused_until_it_expires() {
         let (tokens, now) = (tokens(&[1]), Timestamp::UNIX_EPOCH);
         let ids = [1, 2].map(|byte| TokenId::from_bytes([byte; 16]));
         let [one, two] =
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn other_keys_and_other_algorithms_are_not_believed() {
+    fn other_keys_and_other_algorithms_are_refused() {
         let now = Timestamp::UNIX_EPOCH;
         let token = tokens(&[1]).issue_unlisted("ada", Role::User, now, 60).unwrap();
         assert_eq!(tokens(&[2]).verify(&token, now).unwrap_err(), TokenError::Invalid);

@@ -15,7 +15,7 @@ use crate::{Actor, Platform, PlatformError};
 pub struct NewUpstreamRequest {
     /// `github`; its tools are `mcp.github:…`.
     pub id: String,
-    /// Members of its details.
+    /// Fields of its details.
     pub details: Map<String, Value>,
 }
 

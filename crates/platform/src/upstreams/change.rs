@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{Actor, Platform, PlatformError};
 
-/// Changes an upstream. Missing members stay; null removes one.
+/// Changes an upstream. Missing fields stay; null removes a field.
 pub async fn change(
     platform: &Platform,
     actor: &Actor,

@@ -1,4 +1,4 @@
-//! What an upstream may be, and who may say so.
+//! Validation of upstreams, and who may set what.
 
 use std::collections::HashSet;
 
@@ -18,14 +18,14 @@ pub(super) fn read_details(details: Value) -> Result<UpstreamDetails, PlatformEr
     })
 }
 
-/// What an upstream may name depends on who says it: a program runs here, and the environment is the server's.
+/// Commands run on this machine, and environment variables are the server's, so only operators may set them.
 pub(super) fn require_may_name(
     platform: &Platform,
     actor: &Actor,
     details: &UpstreamDetails,
 ) -> Result<(), PlatformError> {
     if details.needs_operator() && !actor.is_operator() {
-        let text = "only an operator names a command, variables of the environment, or `forAll`";
+        let text = "only an operator may set a command, environment variables, or `forAll`";
         return Err(PlatformError::forbidden(text));
     }
     if details.command.is_some() && !platform.config.allow_commands {
@@ -35,10 +35,10 @@ pub(super) fn require_may_name(
     Ok(())
 }
 
-/// What is in the configuration file is changed there.
+/// Upstreams in the configuration file must be changed there.
 pub(super) fn require_not_managed(record: &UpstreamRecord) -> Result<(), PlatformError> {
     if record.managed {
-        let text = "this upstream stands in the configuration file; change it there";
+        let text = "this upstream is defined in the configuration file; change it there";
         return Err(PlatformError::conflict(text));
     }
     Ok(())
@@ -64,16 +64,16 @@ pub(super) fn require_valid(platform: &Platform, details: &UpstreamDetails) -> R
     if problems.is_empty() {
         return Ok(());
     }
-    Err(PlatformError::invalid_with("the upstream is not described well", problems))
+    Err(PlatformError::invalid_with("the details of the upstream are invalid", problems))
 }
 
-/// Whether an upstream is behind another origin than before, so that what was given for the old one is not for it.
+/// Whether an upstream has moved to another origin, so that secrets and tokens for the old one must not be sent to it.
 pub(super) fn has_moved(before: &UpstreamDetails, after: &UpstreamDetails) -> bool {
     let origin = |details: &UpstreamDetails| details.url.as_deref().map(url_origin);
     origin(before) != origin(after)
 }
 
-/// Secrets were given for one origin: when an upstream moves to another one, they are given again or removed.
+/// Secrets belong to one origin: if an upstream moves to another one, they must be sent again or removed.
 pub(super) fn require_fresh_secrets(
     before: &UpstreamDetails,
     after: &UpstreamDetails,

@@ -8,14 +8,14 @@ use toolyard_protocol::{
 
 use crate::{Actor, Platform, PlatformError};
 
-/// An upstream as it is stored.
+/// A stored upstream.
 #[derive(Debug, Clone)]
 pub struct StoredUpstream {
     /// Its package.
     pub package: PackageName,
-    /// Who owns it.
+    /// Its owner.
     pub owner: String,
-    /// How it is reached.
+    /// How to reach it.
     pub record: UpstreamRecord,
 }
 
@@ -34,7 +34,7 @@ fn may_change(actor: &Actor, owner: &str, package: &PackageName) -> bool {
     !actor.is_app() && actor.may_change(owner, package)
 }
 
-/// The upstream, if this actor may see and change it. What an actor does not own does not exist for them.
+/// The upstream, if this actor may see and change it. For anyone else it does not exist.
 pub async fn find_owned(
     platform: &Platform,
     actor: &Actor,
@@ -51,7 +51,7 @@ pub async fn list_owned(platform: &Platform, actor: &Actor) -> Result<Vec<Stored
     Ok(owned.map(|(package, owner, record)| StoredUpstream { package, owner, record }).collect())
 }
 
-/// An upstream that the user has, installed or shared, and that its users authorize.
+/// An upstream that the user has, installed or shared, and that requires user authorization.
 pub async fn find_for_user(
     platform: &Platform,
     user: &UserId,
@@ -64,7 +64,7 @@ pub async fn find_for_user(
         return Err(upstream_not_found(id));
     }
     if found.record.details.auth != UpstreamAuth::OAuth {
-        return Err(PlatformError::invalid(format!("{id} needs no authorization of its users")));
+        return Err(PlatformError::invalid(format!("{id} does not need user authorization")));
     }
     Ok(found)
 }

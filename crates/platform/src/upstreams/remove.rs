@@ -5,7 +5,7 @@ use toolyard_core::ports::Change;
 use super::{StoredUpstream, check::require_not_managed, find::find_owned};
 use crate::{Actor, Platform, PlatformError};
 
-/// Removes an upstream: its installs, authorizations and lists go with it.
+/// Removes an upstream with its installs, authorizations and lists.
 pub async fn remove(platform: &Platform, actor: &Actor, id: &str) -> Result<(), PlatformError> {
     let StoredUpstream { package, record, .. } = find_owned(platform, actor, id).await?;
     if !record.disabled {

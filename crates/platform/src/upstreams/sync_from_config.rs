@@ -1,4 +1,5 @@
-//! Upstreams of the configuration file: stored like all others at every start, and disabled when they left the file.
+//! Upstreams of the configuration file: stored like all others on every start, and disabled when they are removed from
+//! the file.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,10 +15,11 @@ use toolyard_protocol::{
 use super::{check::has_moved, write::announce_upstream};
 use crate::Platform;
 
-/// Who owns what is in the file.
+/// The owner of upstreams in the file.
 const OWNER: &str = "(configuration)";
 
-/// Brings the store in line with the file. What left the file keeps its installs, and comes back with them.
+/// Brings the store in line with the file. An upstream that was removed from the file keeps its installs, in case it
+/// returns.
 pub async fn sync_from_config(
     platform: &Platform,
     configured: &BTreeMap<String, UpstreamDetails>,
@@ -34,7 +36,7 @@ pub async fn sync_from_config(
     }
     for (package, owner, record) in platform.stores.upstreams.list_upstreams().await? {
         if record.managed && !record.disabled && !named.contains(&package) {
-            tracing::warn!(%package, "upstream is no longer in the configuration file; its tools are hidden");
+            tracing::warn!(upstream = %package, "upstream removed from the configuration file; its tools are hidden");
             put_configured(platform, package, owner, UpstreamRecord { disabled: true, ..record }).await?;
         }
     }

@@ -9,7 +9,7 @@ use toolyard_protocol::{PackageName, upstream::UpstreamDetails};
 use super::check::has_moved;
 use crate::{Platform, PlatformError};
 
-/// Seals what is secret, stores the upstream and announces it. None if the name is taken, or the upstream is gone.
+/// Seals the secrets, stores the upstream and announces it. None if the name is taken, or the upstream was removed.
 pub(super) async fn write_upstream(
     platform: &Platform,
     package: &PackageName,

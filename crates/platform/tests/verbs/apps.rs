@@ -31,7 +31,7 @@ async fn a_registered_app_belongs_to_its_developer_and_is_announced() {
 }
 
 #[tokio::test]
-async fn everything_that_is_wrong_is_said_at_once_and_nothing_is_stored() {
+async fn all_problems_are_reported_at_once_and_nothing_is_stored() {
     let f = Fixture::start().await;
     let dora = person("dora", Role::Developer);
     let mut new = new_app("mcp.reserved");

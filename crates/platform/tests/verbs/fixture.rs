@@ -23,7 +23,7 @@ use toolyard_protocol::{UserId, api::Role, app::AppKind};
 use toolyard_store::StoreSettings;
 use toolyard_testkit::FixedClock;
 
-/// Seals by turning bytes round: enough to see that something was sealed.
+/// Seals by reversing the bytes: enough to see that a value was sealed.
 struct TestSecrets;
 
 impl SecretSealer for TestSecrets {
@@ -42,13 +42,14 @@ impl SecretSealer for TestSecrets {
 
 struct NobodyPresent;
 
+#[async_trait]
 impl UserPresence for NobodyPresent {
-    fn session_view(&self, _user: &UserId) -> Option<SessionView> {
+    async fn session_view(&self, _user: &UserId) -> Option<SessionView> {
         None
     }
 }
 
-/// Everything that was announced.
+/// All announcements.
 #[derive(Default)]
 struct Announced(Mutex<Vec<Change>>);
 
@@ -59,7 +60,7 @@ impl ChangeSubscriber for Announced {
     }
 }
 
-/// A platform, and what it announces.
+/// A platform, and its announcements.
 pub(crate) struct Fixture {
     pub(crate) platform: Arc<Platform>,
     announced: Arc<Announced>,
@@ -80,7 +81,7 @@ impl Fixture {
         Self { platform, announced, _folder: folder }
     }
 
-    /// What was announced since this was asked last.
+    /// The announcements since the last call.
     pub(crate) fn announced(&self) -> Vec<Change> {
         std::mem::take(&mut *self.announced.0.lock().unwrap())
     }
@@ -132,7 +133,7 @@ pub(crate) fn for_user(name: &str) -> ActorOfUser {
     ActorOfUser { user: name.parse().unwrap(), actor: person(name, Role::User) }
 }
 
-/// Which kind of refusal it was.
+/// The kind of a refusal.
 #[track_caller]
 pub(crate) fn refusal<T>(outcome: Result<T, PlatformError>) -> PlatformError {
     match outcome {

@@ -36,7 +36,7 @@ async fn a_token_is_valid_until_it_is_revoked_with_all_that_it_made() {
 }
 
 #[tokio::test]
-async fn nobody_makes_more_of_a_credential_than_it_is() {
+async fn a_token_never_exceeds_the_credential_it_was_issued_with() {
     let f = Fixture::start().await;
     let ada = person("ada", Role::User);
     let other = TokenRequest { user: Some("bob".parse().unwrap()), ..request("x") };

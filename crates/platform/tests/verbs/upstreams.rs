@@ -81,7 +81,7 @@ async fn the_configuration_file_owns_what_is_in_it() {
     refusal(upstreams::remove(&f.platform, &boss, "one").await);
     let ada = for_user("ada");
     installs::install(&f.platform, &ada, &"mcp.one".parse().unwrap()).await.unwrap();
-    // It left the file: disabled, with its installs, until it comes back or is removed.
+    // Removed from the file: disabled, with its installs, until it returns or is removed.
     upstreams::sync_from_config(&f.platform, &std::collections::BTreeMap::new()).await.unwrap();
     assert!(upstreams::find_owned(&f.platform, &boss, "one").await.unwrap().record.disabled);
     upstreams::sync_from_config(&f.platform, &file).await.unwrap();

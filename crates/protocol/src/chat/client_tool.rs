@@ -1,4 +1,4 @@
-//! Tools that the caller's own client runs. Their definitions come with every request and are as untrusted as the rest of it.
+//! Tools that the caller's own client runs. Their definitions come with every request and are untrusted.
 
 use std::collections::HashSet;
 
@@ -9,12 +9,12 @@ use crate::problem::Problem;
 
 /// Longest name.
 const MAX_NAME: usize = 64;
-/// References that lead to the root of a schema, one after the other.
+/// Maximum number of references followed to the root of a schema.
 const MAX_ROOT_REFERENCES: usize = 8;
-/// What a schema may say of a value.
+/// The types of JSON Schema.
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
 
-/// A tool of the client.
+/// A client tool.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClientTool {
     /// Letters, digits and `_`, a letter first.
@@ -25,13 +25,13 @@ pub struct ClientTool {
     pub parameters: Value,
 }
 
-/// Whose rules hold for names and schemas.
+/// Which rules apply to names and schemas.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ToolDialect {
-    /// `POST /api/chat`: a name begins with a letter and has no `-`, and a schema has no references.
+    /// `POST /api/chat`: a name starts with a letter and has no `-`; a schema has no references.
     #[default]
     Chat,
-    /// OpenAI's own rules: any of letters, digits, `_` and `-`, and references inside of the schema.
+    /// OpenAI's rules: letters, digits, `_` and `-` in any order; references inside the schema are allowed.
     OpenAi,
 }
 
@@ -52,16 +52,16 @@ impl ToolDialect {
     }
 }
 
-/// Bounds of client tools. All of them are settings of the server, under `[chat]`.
+/// Limits of client tools, set in the server configuration under `[chat]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientToolLimits {
-    /// Tools of one request.
+    /// Tools per request.
     pub tools: usize,
     /// All definitions together, in bytes of JSON.
     pub bytes: usize,
-    /// Schemas within schemas.
+    /// Nesting depth of schemas.
     pub depth: usize,
-    /// Properties of one object.
+    /// Properties per object.
     pub properties: usize,
 }
 
@@ -71,14 +71,14 @@ impl Default for ClientToolLimits {
     }
 }
 
-/// A definition as it came.
+/// A definition as received.
 #[derive(Debug, Deserialize)]
 pub(super) struct RawClientTool {
     #[serde(default)]
     pub(super) name: Value,
     #[serde(default)]
     pub(super) description: Option<Value>,
-    /// Also as MCP spells it.
+    /// Also accepted under MCP's name.
     #[serde(default, alias = "inputSchema")]
     pub(super) parameters: Option<Value>,
 }
@@ -96,7 +96,7 @@ impl RawClientTool {
     }
 }
 
-/// What is wrong with the tools of a request to `POST /api/chat`. `taken` are names that the server's own tools have.
+/// Checks the tools of a request to `POST /api/chat`. `taken` tells whether a server tool has that name.
 pub fn check_client_tools(
     tools: &[ClientTool],
     limits: &ClientToolLimits,
@@ -105,7 +105,7 @@ pub fn check_client_tools(
     check_client_tools_in_dialect(tools, limits, ToolDialect::Chat, taken)
 }
 
-/// The same by the rules of a dialect.
+/// Checks client tools by the rules of a dialect.
 pub fn check_client_tools_in_dialect(
     tools: &[ClientTool],
     limits: &ClientToolLimits,
@@ -141,29 +141,29 @@ pub fn check_client_tools_in_dialect(
     Ok(())
 }
 
-/// What a schema says of the value itself. Generators put a type that contains itself behind a reference.
+/// The schema of the value itself. Generators put a type that contains itself behind a reference.
 fn resolve_root_schema(schema: &Value, dialect: ToolDialect) -> &Value {
-    let mut found = schema;
+    let mut current = schema;
     for _ in 0..MAX_ROOT_REFERENCES {
-        let target = match found["$ref"].as_str().and_then(|reference| reference.strip_prefix('#')) {
-            Some(pointer) if dialect == ToolDialect::OpenAi && found.get("type").is_none() => {
+        let target = match current["$ref"].as_str().and_then(|reference| reference.strip_prefix('#')) {
+            Some(pointer) if dialect == ToolDialect::OpenAi && current.get("type").is_none() => {
                 schema.pointer(pointer)
             }
             _ => None,
         };
         match target {
-            Some(target) => found = target,
+            Some(target) => current = target,
             None => break,
         }
     }
-    found
+    current
 }
 
 fn truncate_name(name: &str) -> String {
     name.chars().take(MAX_NAME).collect()
 }
 
-/// Walks a schema. What stands inside `enum`, `const`, `default` and `examples` is data, not schema.
+/// Walks a schema. The content of `enum`, `const`, `default` and `examples` is data, not schema.
 fn check_schema(
     value: &Value,
     path: &str,
@@ -182,7 +182,7 @@ fn check_schema(
     for (keyword, inside) in fields {
         let at = format!("{path}.{keyword}");
         match keyword.as_str() {
-            // Where it leads is checked when the schema is compiled.
+            // The target is checked when the schema is compiled.
             "$ref" if dialect == ToolDialect::OpenAi && is_local(inside) => {}
             "$ref" if dialect == ToolDialect::OpenAi => {
                 return Err(format!(
@@ -190,7 +190,7 @@ fn check_schema(
                 ));
             }
             "$ref" | "$dynamicRef" | "$recursiveRef" => {
-                return Err(format!("{at}: references are not taken; write it out"));
+                return Err(format!("{at}: references are not supported; inline the schema"));
             }
             "type" => check_types(inside, &at)?,
             "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
@@ -247,11 +247,11 @@ mod tests {
         ClientTool { name: name.to_owned(), description: "d".to_owned(), parameters }
     }
 
-    fn told(tools: &[ClientTool]) -> String {
-        told_in(ToolDialect::Chat, tools)
+    fn check_error(tools: &[ClientTool]) -> String {
+        check_error_in(ToolDialect::Chat, tools)
     }
 
-    fn told_in(dialect: ToolDialect, tools: &[ClientTool]) -> String {
+    fn check_error_in(dialect: ToolDialect, tools: &[ClientTool]) -> String {
         let taken = |name: &str| name == "com_ex__taken";
         check_client_tools_in_dialect(tools, &ClientToolLimits::default(), dialect, taken)
             .map_or_else(|problem| problem.to_string(), |()| String::new())
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn openai_has_other_names_and_references_inside() {
         let object = || json!({ "type": "object" });
-        let openai = |tool| told_in(ToolDialect::OpenAi, &[tool]);
+        let openai = |tool| check_error_in(ToolDialect::OpenAi, &[tool]);
         for name in ["get-weather", "1st", "-", "_x", "A9", &"a".repeat(64)] {
             assert_eq!(openai(tool(name, object())), "", "{name}");
         }
@@ -290,8 +290,8 @@ mod tests {
                 "$dynamicRef: references",
             ),
         ] {
-            let told = openai(tool("a", schema));
-            assert!(told.contains(why), "{why}: {told}");
+            let reported = openai(tool("a", schema));
+            assert!(reported.contains(why), "{why}: {reported}");
         }
     }
 
@@ -306,7 +306,7 @@ mod tests {
     fn good_ones_pass() {
         let schema = json!({ "type": "object", "properties": { "type": { "type": ["string", "null"] }, "list":
             { "type": "array", "items": { "anyOf": [{ "type": "number" }, true] } } }, "required": ["type"] });
-        assert_eq!(told(&[tool("get_local_time", schema), tool("b", nested(8))]), "");
+        assert_eq!(check_error(&[tool("get_local_time", schema), tool("b", nested(8))]), "");
     }
 
     #[test]
@@ -334,8 +334,8 @@ mod tests {
             (vec![tool("a", json!({ "type": "object", "x": "y".repeat(256 * 1024) }))], "at most 262144"),
             ((0..65).map(|n| tool(&format!("t{n}"), object())).collect(), "65 tools; at most 64"),
         ] {
-            let told = told(&tools);
-            assert!(told.contains(why), "{why}: {told}");
+            let reported = check_error(&tools);
+            assert!(reported.contains(why), "{why}: {reported}");
         }
     }
 
@@ -343,7 +343,8 @@ mod tests {
     fn alternatives_count_as_depth() {
         let either = (0..8).fold(json!({ "type": "string" }), |inside, _| json!({ "oneOf": [inside] }));
         assert!(
-            told(&[tool("a", json!({ "type": "object", "properties": { "x": either } }))]).contains("deeper")
+            check_error(&[tool("a", json!({ "type": "object", "properties": { "x": either } }))])
+                .contains("deeper")
         );
     }
 }

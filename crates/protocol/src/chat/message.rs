@@ -1,60 +1,60 @@
-//! Messages of a chat as clients send them, read into one form.
+//! Chat messages as clients send them, parsed into one form.
 //!
-//! Results of tools come back in many shapes: parts `tool-<name>` and `dynamic-tool` (AI SDK 5 and later), parts
+//! Tool results come back in many shapes: parts `tool-<name>` and `dynamic-tool` (AI SDK 5 and later), parts
 //! `tool-invocation` with the call inside (AI SDK 4) or flat (hustle-incognito 1), lists `toolInvocations` (AI SDK 4 and older
 //! hustle-incognito), lists `tool_calls` (OpenAI) or `toolCalls` with messages of role `tool`, and the parts `tool-call` and
-//! `tool-result` of the AI SDK's model messages. All of them are what a client claims, no more.
+//! `tool-result` of the AI SDK's model messages. All of them are untrusted client input.
 
 use serde_json::{Map, Value};
 
 use crate::problem::Problem;
 
-/// Lists of calls whose results are messages of their own.
+/// Lists of calls whose results are separate messages.
 const CALL_LISTS: [&str; 2] = ["tool_calls", "toolCalls"];
-/// Most parts of one message.
+/// Maximum number of parts of one message.
 pub const MAX_PARTS: usize = 2_000;
 
-/// Who speaks.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChatRole {
     /// The user.
     User,
-    /// The model, and what its calls came to.
+    /// The model, with the results of its calls.
     Assistant,
-    /// Whoever wrote the client.
+    /// The developer of the client.
     System,
-    /// What calls came to, as OpenAI's clients send it.
+    /// The result of a call, as OpenAI clients send it.
     Tool,
 }
 
 /// One message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatMessage {
-    /// Its id, where the client gives one.
+    /// Its id, if the client sends one.
     pub id: Option<String>,
-    /// Who speaks.
+    /// The author.
     pub role: ChatRole,
-    /// What is said, in order. What models do not read is left out.
+    /// The content, in order. Parts that models do not read are left out.
     pub parts: Vec<ChatPart>,
 }
 
 /// A part of a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ChatPart {
-    /// Words.
+    /// Text.
     Text(String),
     /// An image or another file, by URL; data URLs too.
     File {
-        /// Such as `image/png`; empty where the client does not say.
+        /// Such as `image/png`; empty if the client does not send it.
         media_type: String,
-        /// Where it is.
+        /// The URL.
         url: String,
     },
-    /// The model was asked anew.
+    /// A new request to the model started.
     Step,
-    /// A call, with what it came to.
+    /// A call and its result.
     Call(ChatCall),
-    /// What a call of an earlier message came to.
+    /// The result of a call in an earlier message.
     ToolOutput {
         /// The call.
         id: String,
@@ -63,33 +63,33 @@ pub enum ChatPart {
     },
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatCall {
-    /// Ties everything together.
+    /// The call id.
     pub id: String,
     /// The tool, as the model called it.
     pub name: String,
     /// Its arguments.
     pub input: Value,
-    /// What came of it.
+    /// Its state.
     pub state: CallState,
 }
 
-/// What came of a call.
+/// The state of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallState {
-    /// Nothing yet.
+    /// No result yet.
     Open,
     /// A result.
     Done(Value),
     /// It failed.
     Failed(String),
-    /// Somebody said no.
+    /// Rejected, with an optional reason.
     Denied(Option<String>),
 }
 
-/// Reads messages; what cannot be read is named, not guessed.
+/// Parses messages; reports each one that is invalid.
 pub(super) fn parse_messages(list: &[Value]) -> (Vec<ChatMessage>, Vec<Problem>) {
     let (mut messages, mut problems) = (Vec::new(), Vec::new());
     for (index, message) in list.iter().enumerate() {
@@ -101,7 +101,7 @@ pub(super) fn parse_messages(list: &[Value]) -> (Vec<ChatMessage>, Vec<Problem>)
     (messages, problems)
 }
 
-/// Reads one message.
+/// Parses one message.
 pub fn parse_message(message: &Value, path: &str) -> Result<ChatMessage, Problem> {
     let problem = |member: &str, why: &str| Problem::new(format!("{path}{member}"), why);
     let Value::Object(fields) = message else {
@@ -115,7 +115,7 @@ pub fn parse_message(message: &Value, path: &str) -> Result<ChatMessage, Problem
         _ => return Err(problem(".role", "expected user, assistant, system or tool")),
     };
     let mut parts = Vec::new();
-    // A result that is `undefined` has no JSON, so its message comes without content.
+    // An `undefined` result has no JSON, so its message has no content.
     let may_be_empty = has_calls(fields) || role == ChatRole::Tool;
     match (fields.get("parts"), fields.get("content")) {
         (Some(Value::Array(list)), content) if !list.is_empty() || content.is_none() => {
@@ -139,7 +139,7 @@ pub fn parse_message(message: &Value, path: &str) -> Result<ChatMessage, Problem
     Ok(ChatMessage { id: str_field(fields, "id").map(str::to_owned), role, parts })
 }
 
-/// The words of parts, one after the other.
+/// The texts of the parts, joined by line breaks.
 fn join_texts(parts: &[ChatPart]) -> String {
     let texts = parts.iter().filter_map(|part| match part {
         ChatPart::Text(text) => Some(text.as_str()),
@@ -156,7 +156,7 @@ fn str_field<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a str> 
     fields.get(name).and_then(Value::as_str)
 }
 
-/// The id of a call, as the AI SDK or as OpenAI spells it.
+/// The call id, as the AI SDK or OpenAI spells it.
 fn call_id(fields: &Map<String, Value>) -> Option<&str> {
     ["toolCallId", "tool_call_id"].iter().find_map(|name| str_field(fields, name)).filter(|id| !id.is_empty())
 }
@@ -188,11 +188,11 @@ fn parse_parts(list: &[Value], path: &str, parts: &mut Vec<ChatPart>) -> Result<
             }
             "tool-invocation" => match fields.get("toolInvocation") {
                 Some(Value::Object(inside)) => parts.push(parse_older_call(inside, &path)?),
-                // The flat one has the name beside it; it is no tool called "invocation".
+                // The flat form has the name beside it; the tool is not called "invocation".
                 _ => parts.push(parse_current_call(fields, str_field(fields, "toolName"), &path)?),
             },
             "dynamic-tool" => parts.push(parse_current_call(fields, str_field(fields, "toolName"), &path)?),
-            // The AI SDK's model messages; no tools called "call" and "result".
+            // Model messages of the AI SDK; the tools are not called "call" and "result".
             "tool-call" if str_field(fields, "toolName").is_some() => {
                 parts.push(parse_listed_call(part, &path)?)
             }
@@ -203,7 +203,7 @@ fn parse_parts(list: &[Value], path: &str, parts: &mut Vec<ChatPart>) -> Result<
                 if let Some(name) = kind.strip_prefix("tool-") {
                     parts.push(parse_current_call(fields, Some(name), &path)?);
                 }
-                // Thoughts, sources, data: not for a model.
+                // Reasoning, sources and data are not for the model.
             }
         }
     }
@@ -221,7 +221,7 @@ fn parse_file(fields: &Map<String, Value>) -> Option<ChatPart> {
     Some(ChatPart::File { media_type: media_type.to_owned(), url })
 }
 
-/// Pictures, sounds and files as OpenAI's clients send them: by URL or with their bytes. Those that were uploaded before are
+/// Images, audio and files as OpenAI clients send them: by URL or inline. Uploaded files are rejected, because they are
 /// stored elsewhere.
 fn parse_openai_file(kind: &str, fields: &Map<String, Value>, path: &str) -> Result<ChatPart, Problem> {
     let about = fields.get(kind).filter(|inside| inside.is_object());
@@ -303,7 +303,7 @@ fn build_call(
     Ok(ChatPart::Call(ChatCall { id, name, input, state }))
 }
 
-/// Calls that stand beside the content. Where the parts have them as well, the parts are right.
+/// Calls next to the content. If the parts contain calls as well, the parts win.
 fn parse_sibling_calls(
     fields: &Map<String, Value>,
     path: &str,
@@ -333,7 +333,7 @@ fn parse_sibling_calls(
 }
 
 /// A call without its result: OpenAI's `{id, function: {name, arguments}}`, or `{toolCallId, toolName, args}` as a stream
-/// told it. Arguments are a text of JSON or the JSON itself.
+/// sends it. Arguments are a JSON string or the JSON itself.
 fn parse_listed_call(one: &Value, path: &str) -> Result<ChatPart, Problem> {
     let first =
         |names: &[&str]| names.iter().find_map(|name| one.get(*name)).filter(|found| !found.is_null());
@@ -450,8 +450,8 @@ mod tests {
         }
         let answer = |output: Value| [ChatPart::ToolOutput { id: "c1".to_owned(), output }];
         for id in ["toolCallId", "tool_call_id"] {
-            let said = json!({ "role": "tool", "content": "{\"t\":1}", id: "c1" });
-            assert_eq!(parts(said), answer(json!("{\"t\":1}")));
+            let message = json!({ "role": "tool", "content": "{\"t\":1}", id: "c1" });
+            assert_eq!(parts(message), answer(json!("{\"t\":1}")));
             assert_eq!(parts(json!({ "role": "tool", id: "c1" })), answer(json!("")));
         }
         let part = |more: Value| {
@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_denials_and_open_calls_are_told_apart() {
+    fn failures_denials_and_open_calls_are_distinguished() {
         let state = |more: Value| {
             let mut part = json!({ "type": "tool-x", "toolCallId": "c" });
             part.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -576,8 +576,8 @@ mod tests {
                 "2001 parts; at most 2000",
             ),
         ] {
-            let told = parse_message(&message, "messages[0]").unwrap_err().to_string();
-            assert!(told.contains(why), "{why}: {told}");
+            let error = parse_message(&message, "messages[0]").unwrap_err().to_string();
+            assert!(error.contains(why), "{why}: {error}");
         }
     }
 }

@@ -1,14 +1,14 @@
-//! Chat on the wire: what clients send to `POST /api/chat`, and the two streams that they understand.
+//! Chat on the wire: what clients send to `POST /api/chat`, and the two stream formats they understand.
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | the request, whoever sends it | [`request`] |
-//! | its messages, and the shapes in which results of tools come back | [`message`] |
-//! | tools that the caller's own client runs, and the rules for them | [`client_tool`] |
+//! | the request, from any client | [`request`] |
+//! | its messages, and the shapes of tool results | [`message`] |
+//! | client tools and their rules | [`client_tool`] |
 //! | the stream of AI SDK 5 and later | [`ui`] |
 //! | the stream of AI SDK 4 and hustle-incognito | [`v1`] |
-//! | what OpenAI's clients speak | [`openai`], [`responses`] |
-//! | how an answer is written | [`sampling`] |
+//! | OpenAI compatible APIs | [`openai`], [`responses`] |
+//! | sampling and output format | [`sampling`] |
 
 pub mod client_tool;
 pub mod message;
@@ -26,34 +26,34 @@ pub use sampling::SamplingParams;
 
 use crate::problem::Problem;
 
-/// Names the stream that the client wants: `ui` or `v1`.
+/// Query parameter for the stream format: `ui` or `v1`.
 pub const PROTOCOL_QUERY: &str = "protocol";
-/// The mark of a stream of AI SDK 5 and later.
+/// Marks a stream of AI SDK 5 and later.
 pub const UI_STREAM_HEADER: &str = "x-vercel-ai-ui-message-stream";
-/// The mark of a stream of AI SDK 4.
+/// Marks a stream of AI SDK 4.
 pub const DATA_STREAM_HEADER: &str = "x-vercel-ai-data-stream";
-/// Clients that run no platform tools say so with `true`.
+/// Set to `true` by clients that do not want platform tools.
 pub const MCP_MODE_HEADER: &str = "x-mcp-mode";
 
-/// Why an answer ended, in the words of the AI SDK.
+/// Why a response ended, in the terms of the AI SDK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FinishReason {
-    /// Everything is said.
+    /// The model is done.
     Stop,
-    /// No room for more.
+    /// The token limit was reached.
     Length,
-    /// The vendor held something back.
+    /// The vendor filtered the content.
     ContentFilter,
-    /// The client has to run something.
+    /// The client must run tools.
     ToolCalls,
-    /// Something went wrong.
+    /// An error occurred.
     Error,
-    /// Anything else, such as a budget.
+    /// Anything else, such as an exceeded budget.
     Other,
 }
 
-/// A body as a type, or where it is not one.
+/// Parses a body, or reports where it is invalid.
 fn read_body<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, Vec<Problem>> {
     let mut from = serde_json::Deserializer::from_slice(body);
     let read = serde_path_to_error::deserialize(&mut from).map_err(|error| {
@@ -61,11 +61,11 @@ fn read_body<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, Vec<Probl
         vec![Problem::new(if path == "." { "" } else { &path }, error.into_inner().to_string())]
     })?;
     from.end()
-        .map_err(|error| vec![Problem::new("", format!("the body goes on after its JSON: {error}"))])?;
+        .map_err(|error| vec![Problem::new("", format!("unexpected content after the JSON: {error}"))])?;
     Ok(read)
 }
 
-/// What is left of a body as a type, or where it is not one.
+/// Parses the remaining fields of a body, or reports where they are invalid.
 fn read_fields<T: serde::de::DeserializeOwned>(
     fields: serde_json::Map<String, serde_json::Value>,
 ) -> Result<T, Vec<Problem>> {

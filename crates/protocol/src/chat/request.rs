@@ -1,4 +1,4 @@
-//! The body of `POST /api/chat`. Several kinds of clients send it; what none of ours knows is ignored.
+//! The body of `POST /api/chat`. Several kinds of clients send it; unknown fields are ignored.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -10,10 +10,10 @@ use super::{
 };
 use crate::{problem::Problem, secret::SecretText};
 
-/// Most messages of one request.
+/// Maximum number of messages of one request.
 pub const MAX_MESSAGES: usize = 2_000;
 
-/// Which stream a client understands.
+/// The stream format a client understands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChatProtocol {
     /// AI SDK 5 and later, and our own SDK.
@@ -23,7 +23,7 @@ pub enum ChatProtocol {
 }
 
 impl ChatProtocol {
-    /// The one that the client names.
+    /// The format with that name.
     pub fn from_name(text: &str) -> Option<Self> {
         match text {
             "ui" => Some(Self::Ui),
@@ -33,32 +33,32 @@ impl ChatProtocol {
     }
 }
 
-/// A request for an answer.
+/// A chat request.
 #[derive(Debug)]
 pub struct ChatRequest {
-    /// The chat's id, the client's own.
+    /// The chat id, chosen by the client.
     pub id: Option<String>,
     /// The conversation.
     pub messages: Vec<ChatMessage>,
-    /// What the caller's own client runs.
+    /// Tools that the client runs.
     pub client_tools: Vec<ClientTool>,
-    /// Only tools of these categories; empty is automatic choice.
+    /// Only tools of these categories; if empty, tools are selected automatically.
     pub categories: Vec<String>,
-    /// Only these tools, by alias or canonical name; missing is all.
+    /// Only these tools, by alias or canonical name; `None` means all.
     pub only: Option<Vec<String>>,
-    /// None of these.
+    /// Excluded tools.
     pub without: Vec<String>,
-    /// Most questions to the model.
+    /// Maximum number of requests to the model.
     pub max_steps: Option<u64>,
-    /// Which model.
+    /// The model.
     pub model: Option<String>,
-    /// How it shall behave.
+    /// The system prompt.
     pub system: Option<String>,
-    /// A credential in the body, as one family of clients sends it.
+    /// A credential in the body, as some clients send it.
     pub api_key: Option<SecretText>,
-    /// Whether the answer goes on without its reader, and can be heard again.
+    /// Whether the response continues if the client disconnects, and can be resumed.
     pub resumable: bool,
-    /// Which stream its form asks for.
+    /// The stream format, detected from the request.
     pub protocol: ChatProtocol,
 }
 
@@ -73,7 +73,7 @@ struct ChatRequestFields {
     trigger: Option<String>,
     #[serde(default)]
     client_tools: Option<Vec<RawClientTool>>,
-    /// The other spelling: a map of names.
+    /// The other spelling: a map by name.
     #[serde(default)]
     tools: Option<Value>,
     #[serde(default)]
@@ -99,7 +99,7 @@ struct ChatRequestFields {
 }
 
 impl ChatRequest {
-    /// Reads a body, and names everything that is wrong with it.
+    /// Parses a body and reports every problem.
     pub fn parse(body: &[u8]) -> Result<Self, Vec<Problem>> {
         let body: ChatRequestFields = read_body(body)?;
         let mut problems = Vec::new();
@@ -142,7 +142,7 @@ impl ChatRequest {
     }
 }
 
-/// No client names its protocol, so its form has to tell: newer ones say why they ask, or send messages that have parts and
+/// Clients do not name their protocol, so it is detected: newer ones send a trigger, or messages that have parts and
 /// no content.
 fn detect_protocol(has_trigger: bool, messages: &[Value]) -> ChatProtocol {
     let newer = |message: &Value| message.get("parts").is_some() && message.get("content").is_none();

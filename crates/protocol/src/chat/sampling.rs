@@ -1,4 +1,4 @@
-//! How an answer is written, as OpenAI's clients ask for it: sampling, reasoning, format. Read here, honoured by models.
+//! Sampling, reasoning and output format, as OpenAI clients request them. Parsed here, applied by models.
 
 use std::sync::Arc;
 
@@ -6,35 +6,35 @@ use serde_json::Value;
 
 use crate::problem::Problem;
 
-/// Most texts at which an answer stops, as OpenAI takes them.
+/// Maximum number of stop sequences, as OpenAI has it.
 pub const MAX_STOPS: usize = 4;
-/// Longest of them, in characters.
+/// Maximum length of a stop sequence, in characters.
 pub const MAX_STOP_CHARS: usize = 200;
 /// Longest name of a format.
 pub const MAX_FORMAT_NAME: usize = 64;
 
-/// How an answer is written. Everything that is missing is the model's own choice.
+/// Sampling and output format. The model decides everything that is missing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SamplingParams {
-    /// Only the most likely tokens that together have this probability, 0 to 1.
+    /// Only the most likely tokens with this cumulative probability, 0 to 1.
     pub top_p: Option<f64>,
-    /// Texts at which the answer stops.
+    /// Stop sequences.
     pub stop: Vec<String>,
-    /// The same seed asks for the same answer.
+    /// The same seed requests the same response.
     pub seed: Option<i64>,
-    /// Against repeating words, -2 to 2.
+    /// Penalty on repeated tokens, -2 to 2.
     pub frequency_penalty: Option<f64>,
-    /// Against repeating topics, -2 to 2.
+    /// Penalty on repeated topics, -2 to 2.
     pub presence_penalty: Option<f64>,
-    /// How long the model thinks.
+    /// How much the model reasons.
     pub reasoning_effort: Option<ReasoningEffort>,
-    /// What form the text has.
+    /// The output format.
     pub format: ResponseFormat,
     /// Whether several tools may be called at once.
     pub parallel_calls: Option<bool>,
 }
 
-/// What form the text of an answer has.
+/// The output format of a response.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum ResponseFormat {
     /// Any text.
@@ -42,11 +42,11 @@ pub enum ResponseFormat {
     Text,
     /// A JSON object.
     JsonObject,
-    /// JSON of a schema.
+    /// JSON that matches a schema.
     JsonSchema(Arc<JsonFormat>),
 }
 
-/// A format by schema.
+/// A format defined by a JSON Schema.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JsonFormat {
     /// 1 to 64 letters, digits, `_` and `-`.
@@ -55,11 +55,11 @@ pub struct JsonFormat {
     pub description: Option<String>,
     /// The schema.
     pub schema: Value,
-    /// Whether the vendor has to hold the model to it.
+    /// Whether the vendor must enforce the schema.
     pub strict: Option<bool>,
 }
 
-/// How long a model thinks before it answers.
+/// How much a model reasons before it responds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are OpenAI's and say it")]
 pub enum ReasoningEffort {
@@ -74,7 +74,7 @@ pub enum ReasoningEffort {
 impl ReasoningEffort {
     const ALL: [Self; 6] = [Self::None, Self::Minimal, Self::Low, Self::Medium, Self::High, Self::XHigh];
 
-    /// OpenAI's word.
+    /// OpenAI's name for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -87,7 +87,7 @@ impl ReasoningEffort {
     }
 }
 
-/// A part of [`SamplingParams`] that not every model can honour.
+/// A part of [`SamplingParams`] that not every model supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are those of the fields")]
 pub enum SamplingOption {
@@ -102,7 +102,7 @@ pub enum SamplingOption {
 }
 
 impl SamplingParams {
-    /// What a model has to be able to do to honour this.
+    /// The options that a model must support.
     pub fn required_options(&self) -> impl Iterator<Item = SamplingOption> {
         let format = match self.format {
             ResponseFormat::Text => None,
@@ -125,7 +125,7 @@ impl SamplingParams {
     }
 }
 
-/// A number within bounds; nothing where it is missing.
+/// A number within bounds; `None` if missing.
 pub(super) fn parse_number(
     value: Option<&Value>,
     path: &str,
@@ -141,7 +141,7 @@ pub(super) fn parse_number(
     }
 }
 
-/// A text, or up to four of them.
+/// A string, or up to four of them.
 pub(super) fn parse_stops(value: Option<&Value>, path: &str) -> Result<Vec<String>, Problem> {
     let expected = || {
         let text =
@@ -162,7 +162,7 @@ pub(super) fn parse_stops(value: Option<&Value>, path: &str) -> Result<Vec<Strin
     if texts.len() <= MAX_STOPS && texts.iter().all(fits) { Ok(texts) } else { Err(expected()) }
 }
 
-/// A whole number.
+/// An integer.
 pub(super) fn parse_seed(value: Option<&Value>, path: &str) -> Result<Option<i64>, Problem> {
     match value {
         None | Some(Value::Null) => Ok(None),
@@ -173,7 +173,7 @@ pub(super) fn parse_seed(value: Option<&Value>, path: &str) -> Result<Option<i64
     }
 }
 
-/// One of OpenAI's words.
+/// One of OpenAI's effort levels.
 pub(super) fn parse_effort(value: Option<&Value>, path: &str) -> Result<Option<ReasoningEffort>, Problem> {
     match value {
         None | Some(Value::Null) => Ok(None),
@@ -185,7 +185,7 @@ pub(super) fn parse_effort(value: Option<&Value>, path: &str) -> Result<Option<R
     }
 }
 
-/// `{type}` and, for a schema, what describes it: beside the type, or in the member of that name.
+/// `{type}` and, for a schema, its description: next to the type, or in the member named by `inside`.
 pub(super) fn parse_format(
     value: Option<&Value>,
     path: &str,

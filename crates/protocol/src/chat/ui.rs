@@ -1,7 +1,7 @@
 //! The UI message stream of AI SDK 5 and later: server-sent events with one chunk each.
 //!
-//! Clients of many versions refuse a chunk with one key that they do not know, so these are the chunks and keys that all of
-//! them know, and nothing else. What is ours goes into `data-…` chunks.
+//! Clients of many versions reject a chunk with an unknown key. So only chunks and keys that all of them know are used;
+//! our own data goes into `data-…` chunks.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
@@ -11,62 +11,62 @@ use crate::{line::JsonLine, raw::to_raw};
 
 /// The last event of a stream.
 pub const DONE: &str = "data: [DONE]\n\n";
-/// Keeps a silent stream open; every client skips it.
+/// Keeps an idle stream open; clients ignore it.
 pub const HEARTBEAT: &str = ": keep-alive\n\n";
 
 /// One chunk.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum UiChunk {
-    /// The first one.
+    /// The first chunk.
     Start {
-        /// The message that the answer is, or goes on with.
+        /// The message that the response creates or continues.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message_id: Option<String>,
     },
-    /// The model is asked. Without it every client asks again for ever.
+    /// A request to the model starts. Without it, clients would repeat the request forever.
     StartStep,
-    /// It has answered, and what it called is done.
+    /// The model responded and its calls are done.
     FinishStep,
-    /// A text begins.
+    /// A text starts.
     TextStart {
         /// The text.
         id: String,
     },
-    /// It goes on.
+    /// More of a text.
     TextDelta {
         /// The text.
         id: String,
-        /// More of it.
+        /// The addition.
         delta: String,
     },
-    /// It ends.
+    /// A text ends.
     TextEnd {
         /// The text.
         id: String,
     },
-    /// Thoughts begin.
+    /// Reasoning starts.
     ReasoningStart {
-        /// The thoughts.
+        /// The reasoning.
         id: String,
     },
-    /// They go on.
+    /// More reasoning.
     ReasoningDelta {
-        /// The thoughts.
+        /// The reasoning.
         id: String,
-        /// More of them.
+        /// The addition.
         delta: String,
     },
-    /// They end.
+    /// Reasoning ends.
     ReasoningEnd {
-        /// The thoughts.
+        /// The reasoning.
         id: String,
     },
-    /// A call begins to be written.
+    /// The model starts to write a call.
     ToolInputStart {
         /// The call.
         tool_call_id: String,
-        /// The tool, as the model calls it.
+        /// The tool name that the model used.
         tool_name: String,
         /// Whether the server runs it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,22 +76,22 @@ pub enum UiChunk {
     ToolInputDelta {
         /// The call.
         tool_call_id: String,
-        /// Text of JSON, cut anywhere.
+        /// Part of a JSON string, split anywhere.
         input_text_delta: String,
     },
-    /// A call is whole.
+    /// A call is complete.
     ToolInputAvailable {
         /// The call.
         tool_call_id: String,
-        /// The tool, as the model calls it.
+        /// The tool name that the model used.
         tool_name: String,
         /// Its arguments.
         input: Box<RawValue>,
-        /// Whether the server runs it; the client runs the others.
+        /// Whether the server runs it; if not, the client does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         provider_executed: Option<bool>,
     },
-    /// What a call came to.
+    /// The result of a call.
     ToolOutputAvailable {
         /// The call.
         tool_call_id: String,
@@ -116,29 +116,29 @@ pub enum UiChunk {
     DataTool {
         /// The call.
         id: String,
-        /// The app and the tool, for people.
+        /// The app and the tool, to display.
         data: ToolData,
     },
-    /// How far a call is. Told, not kept.
+    /// Progress of a call. Transient: not part of the message.
     #[serde(rename = "data-progress")]
     DataProgress {
         /// Always.
         transient: bool,
-        /// Which call, and how far.
+        /// The call and its progress.
         data: ProgressData,
     },
-    /// Why the answer ends before it is through.
+    /// Why the response ends early.
     #[serde(rename = "data-notice")]
     DataNotice {
-        /// In a word and in words.
+        /// A code and a message.
         data: NoticeData,
     },
-    /// Something went wrong; the rest of the stream is not read.
+    /// An error; clients ignore the rest of the stream.
     Error {
-        /// What.
+        /// The error message.
         error_text: String,
     },
-    /// The last one.
+    /// The last chunk.
     Finish {
         /// Why.
         finish_reason: FinishReason,
@@ -153,51 +153,51 @@ pub struct ToolData {
     pub tool_call_id: String,
     /// `package:tool`
     pub name: String,
-    /// For people.
+    /// Human-readable title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The app's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app: Option<String>,
-    /// Where its picture is.
+    /// URL of its icon.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub icon: Option<String>,
 }
 
-/// How far a call is.
+/// Progress of a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProgressData {
     /// The call.
     pub tool_call_id: String,
-    /// How far, in the unit of `total`.
+    /// Progress so far, in the unit of `total`.
     pub progress: f64,
-    /// How much there is, if known.
+    /// The total, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<f64>,
-    /// For people.
+    /// Human-readable message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
-/// Why an answer ends before it is through.
+/// Why a response ends early.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoticeData {
     /// `steps`, `tokens`, `time`
     pub code: String,
-    /// For people.
+    /// Human-readable message.
     pub message: String,
 }
 
 impl UiChunk {
-    /// As it goes over the wire.
+    /// The chunk as a server-sent event.
     pub fn to_event(&self) -> String {
         JsonLine::new(self).to_event()
     }
 }
 
-/// A result of a tool as clients get it, and as they send it back for the model to read: the text, unless it only repeats the
-/// structured content as MCP asks for; else the structured content, else the blocks.
+/// A tool result as clients receive it and send it back for the model: the text, unless it only repeats the
+/// structured content as MCP recommends; else the structured content, else the blocks.
 pub fn client_output(
     text: Option<&str>,
     structured: Option<&RawValue>,

@@ -1,12 +1,12 @@
-//! The data stream v1 of AI SDK 4 and hustle-incognito: lines of a code, a colon and JSON. A code that is not known ends the
-//! whole chat at the client, so these are all there are.
+//! The data stream v1 of AI SDK 4 and hustle-incognito: lines of a code, a colon and JSON. An unknown code breaks the
+//! chat at the client, so only these are sent.
 
 use serde::Serialize;
 
 use super::FinishReason;
 use crate::line::JsonLine;
 
-/// Keeps a silent stream open; every client skips an empty line.
+/// Keeps an idle stream open; clients ignore empty lines.
 pub const HEARTBEAT: &str = "\n";
 
 /// The codes that are sent.
@@ -14,25 +14,25 @@ pub const HEARTBEAT: &str = "\n";
 pub enum V1Code {
     /// A text.
     Text,
-    /// Data beside the message: a list.
+    /// Data next to the message: a list.
     Data,
-    /// What went wrong; the chat ends.
+    /// An error; the chat ends.
     Error,
-    /// A call, whole.
+    /// A complete call.
     ToolCall,
-    /// What it came to.
+    /// The result of a call.
     ToolResult,
-    /// A call begins to be written.
+    /// The model starts to write a call.
     ToolCallStart,
     /// More of its arguments.
     ToolCallDelta,
-    /// The end.
+    /// The end of the response.
     Finish,
     /// The end of a step.
     FinishStep,
-    /// The begin of a step.
+    /// The start of a step.
     StartStep,
-    /// Thoughts.
+    /// Reasoning.
     Reasoning,
 }
 
@@ -54,18 +54,18 @@ impl V1Code {
     }
 }
 
-/// One line.
+/// One line of the stream.
 pub fn v1_line(code: V1Code, value: &(impl Serialize + ?Sized)) -> String {
     format!("{}:{}\n", code.as_char(), JsonLine::new(value))
 }
 
-/// What an answer cost.
+/// Token usage.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct V1Usage {
-    /// Tokens that the model read.
+    /// Tokens in the prompt.
     pub prompt_tokens: u64,
-    /// Tokens that it wrote.
+    /// Tokens in the completion.
     pub completion_tokens: u64,
 }
 
@@ -75,14 +75,14 @@ pub struct V1Usage {
 pub struct V1Finish {
     /// Why.
     pub finish_reason: FinishReason,
-    /// What it cost.
+    /// Token usage.
     pub usage: V1Usage,
-    /// Only of a step.
+    /// Only for a step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_continued: Option<bool>,
 }
 
-/// Text in pieces that no client takes for anything else: one reads a piece that is JSON of a list or an object a second time.
+/// A text as lines. Some clients parse a piece that is a JSON list or object a second time, so such a text is split.
 pub fn text_lines(text: &str) -> String {
     let looks_like_json =
         text.starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();

@@ -1,50 +1,50 @@
-//! What one model can do, in the words that apps read.
+//! The capabilities of a device model, as apps read them.
 //!
-//! The flags decide (`hasCamera`); the objects beside them only describe. A flag can be true with no object (the part is
-//! there, its data is not offered), and an object can be left over beside a flag that is false.
+//! The flags decide (`hasCamera`); the objects only describe. A flag can be true without an object (the part exists, its
+//! data is not available), and an object can remain although its flag is false.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
-/// What a device can do. Profiles also come from outside, so every field has a default.
+/// The capabilities of a device. Profiles also come from devices, so every field has a default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Capabilities {
     /// The exact name of the model.
     pub model_name: String,
-    /// Whether it can take pictures.
+    /// Whether it can take photos.
     pub has_camera: bool,
     /// The camera.
     pub camera: Option<Camera>,
-    /// Whether it can show something.
+    /// Whether it has a display.
     pub has_display: bool,
     /// The display.
     pub display: Option<Display>,
-    /// Whether it can hear.
+    /// Whether it can record sound.
     pub has_microphone: bool,
     /// The microphone.
     pub microphone: Option<Microphone>,
-    /// Whether it can speak.
+    /// Whether it can play sound.
     pub has_speaker: bool,
     /// The speaker.
     pub speaker: Option<Speaker>,
-    /// Whether it can feel motion.
+    /// Whether it can sense motion.
     #[serde(rename = "hasIMU")]
     pub has_imu: bool,
-    /// The motion sensor, where its raw data is offered.
+    /// The motion sensor, if its raw data is available.
     pub imu: Option<Imu>,
     /// Whether it can be pressed or swiped.
     pub has_button: bool,
     /// The buttons.
     pub button: Option<Buttons>,
-    /// Whether it has lamps.
+    /// Whether it has lights.
     pub has_light: bool,
-    /// The lamps.
+    /// The lights.
     pub light: Option<Lights>,
-    /// Its power.
+    /// Power supply.
     pub power: Power,
-    /// Whether it is on a wireless network of its own.
+    /// Whether it has Wi-Fi.
     pub has_wifi: bool,
 }
 
@@ -62,7 +62,7 @@ pub struct Resolution {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Camera {
-    /// Of a still picture.
+    /// Resolution of a photo.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolution: Option<Resolution>,
     /// Whether it has high dynamic range.
@@ -71,22 +71,22 @@ pub struct Camera {
     /// Whether it can focus.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub has_focus: Option<bool>,
-    /// Moving pictures.
+    /// Video recording.
     pub video: Video,
 }
 
-/// Moving pictures.
+/// Video recording.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Video {
     /// Whether it can record.
     pub can_record: bool,
-    /// Whether it can send a live stream.
+    /// Whether it can stream live video.
     pub can_stream: bool,
     /// `rtmp`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supported_stream_types: Option<Vec<String>>,
-    /// Of the live stream.
+    /// Resolutions of the live stream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supported_resolutions: Option<Vec<Resolution>>,
 }
@@ -98,25 +98,25 @@ pub struct Display {
     /// How many.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
-    /// Whether it shows more than one colour.
+    /// Whether it shows more than one color.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_color: Option<bool>,
-    /// Which colour: `green`, `full_color`.
+    /// The color: `green`, `full_color`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub color: Option<String>,
-    /// Whether it shows pictures.
+    /// Whether it can show bitmaps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub can_display_bitmap: Option<bool>,
-    /// Its size.
+    /// Its resolution.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolution: Option<Resolution>,
-    /// How much of the view it fills.
+    /// Field of view.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field_of_view: Option<FieldOfView>,
     /// Lines of text that fit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_text_lines: Option<u32>,
-    /// Whether its brightness can be set.
+    /// Whether its brightness is adjustable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adjust_brightness: Option<bool>,
 }
@@ -125,10 +125,10 @@ pub struct Display {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct FieldOfView {
-    /// Across.
+    /// Horizontal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub horizontal: Option<Number>,
-    /// Down.
+    /// Vertical.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vertical: Option<Number>,
 }
@@ -140,7 +140,7 @@ pub struct Microphone {
     /// How many.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
-    /// Whether it notices by itself that somebody speaks.
+    /// Whether it detects voice activity by itself.
     #[serde(rename = "hasVAD", skip_serializing_if = "Option::is_none")]
     pub has_vad: Option<bool>,
 }
@@ -167,7 +167,7 @@ pub struct Imu {
     /// Whether it measures acceleration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub has_accelerometer: Option<bool>,
-    /// Whether it knows north.
+    /// Whether it has a compass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub has_compass: Option<bool>,
     /// Whether it measures rotation.
@@ -196,12 +196,12 @@ pub struct Button {
     pub kind: String,
     /// What it reports: `press`, `long_press`.
     pub events: Vec<String>,
-    /// Whether it is touched, not pushed.
+    /// Whether it is a touch surface.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_capacitive: Option<bool>,
 }
 
-/// The lamps.
+/// The lights.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Lights {
@@ -213,15 +213,15 @@ pub struct Lights {
     pub lights: Option<Vec<Light>>,
 }
 
-/// One lamp.
+/// One light.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Light {
-    /// Its own name.
+    /// Its id.
     pub id: String,
     /// `privacy`, `user_feedback` or `general`.
     pub purpose: String,
-    /// Whether it shows more than one colour.
+    /// Whether it shows more than one color.
     pub is_full_color: bool,
     /// `white`, `rgb`
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -231,11 +231,11 @@ pub struct Light {
     pub position: Option<String>,
 }
 
-/// Power.
+/// Power supply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Power {
-    /// Whether a case or a puck carries a battery.
+    /// Whether there is an external battery, such as a case or a puck.
     pub has_external_battery: bool,
 }
 

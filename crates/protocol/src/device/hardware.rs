@@ -1,40 +1,40 @@
-//! What an app needs, checked against what a device has.
+//! Checks the hardware requirements of an app against a device.
 //!
-//! Without a device, or with a model that nobody knows, nothing is missing: the user may still read the answer on a
+//! Without a device, or with an unknown model, nothing counts as missing: the user may still read the result on a
 //! phone.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::capabilities::Capabilities;
-use crate::name::shown;
+use crate::name::text_excerpt;
 
-/// The model name that stands for no glasses at all.
+/// The model name for no glasses at all.
 pub const NO_GLASSES: &str = "None";
 
-/// A part that an app can need.
+/// A hardware part that an app can require.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum HardwareType {
-    /// Takes pictures.
+    /// Takes photos.
     Camera,
-    /// Shows something.
+    /// Shows content.
     Display,
-    /// Hears.
+    /// Records sound.
     Microphone,
-    /// Speaks.
+    /// Plays sound.
     Speaker,
-    /// Feels motion.
+    /// Senses motion.
     Imu,
-    /// Is pressed or swiped.
+    /// Can be pressed or swiped.
     Button,
-    /// A lamp.
+    /// A light.
     Light,
-    /// A wireless network of its own.
+    /// Wi-Fi.
     Wifi,
-    /// Any glasses at all.
+    /// Any glasses.
     Exist,
-    /// Something that we do not know, and so never find.
+    /// An unknown part; no device has it.
     #[serde(untagged)]
     Other(String),
 }
@@ -56,7 +56,7 @@ impl HardwareType {
         }
     }
 
-    /// The part with its article, for people.
+    /// The part with its article, for messages.
     fn describe(&self) -> String {
         match self {
             Self::Camera => "a camera".to_owned(),
@@ -68,7 +68,7 @@ impl HardwareType {
             Self::Light => "a light".to_owned(),
             Self::Wifi => "Wi-Fi".to_owned(),
             Self::Exist => "glasses".to_owned(),
-            Self::Other(name) => format!("`{}`", shown(name)),
+            Self::Other(name) => format!("`{}`", text_excerpt(name)),
         }
     }
 }
@@ -79,22 +79,22 @@ impl HardwareType {
 pub enum HardwareLevel {
     /// Does not work without it.
     Required,
-    /// Does more with it. A level that we do not know counts as this one.
+    /// Does more with it. An unknown level counts as this one.
     #[default]
     #[serde(other)]
     Optional,
 }
 
-/// One thing that an app needs.
+/// One hardware requirement of an app.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct HardwareRequirement {
-    /// Which part.
+    /// The part.
     #[serde(rename = "type")]
     pub kind: HardwareType,
-    /// How much.
+    /// Whether it is required.
     #[serde(default)]
     pub level: HardwareLevel,
-    /// What for, in the words of the developer.
+    /// Why it is needed, as the developer describes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
@@ -103,13 +103,13 @@ pub struct HardwareRequirement {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DeviceCompatibility {
-    /// Without these the app does not work.
+    /// The app does not work without these.
     pub missing_required: Vec<HardwareRequirement>,
-    /// Without these the app does less.
+    /// The app works with limits without these.
     pub missing_optional: Vec<HardwareRequirement>,
 }
 
-/// Checks what an app needs against a device, if there is one that we know.
+/// Checks the requirements of an app against a device. Without a known device nothing is missing.
 pub fn check_hardware(
     requirements: &[HardwareRequirement],
     device: Option<&Capabilities>,
@@ -131,7 +131,7 @@ impl DeviceCompatibility {
         self.missing_required.is_empty()
     }
 
-    /// Why the app does not work on that model, for people: "needs a camera; Even Realities G1 has none".
+    /// Why the app does not work on that model: "needs a camera; Even Realities G1 has none".
     pub fn reason(&self, model: &str) -> Option<String> {
         let mut parts: Vec<&HardwareType> = Vec::new();
         for requirement in &self.missing_required {
@@ -152,7 +152,7 @@ impl DeviceCompatibility {
             1 => "has neither",
             _ => "has none of them",
         };
-        join_words(parts.iter()).map(|needs| format!("needs {needs}; {} {has}", shown(model)))
+        join_words(parts.iter()).map(|needs| format!("needs {needs}; {} {has}", text_excerpt(model)))
     }
 }
 
@@ -199,7 +199,7 @@ mod tests {
                 check_hardware(&needs(&[kind]), Some(&find_profile(model).unwrap())).is_compatible(),
                 "{kind} on {model}"
             );
-            // Its profile keeps objects of a display and others beside flags that are false.
+            // Its profile keeps objects of a display and others next to flags that are false.
             assert!(
                 !check_hardware(&needs(&[kind]), Some(&find_profile(NO_GLASSES).unwrap())).is_compatible(),
                 "{kind} on none"
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_that_nobody_knows_is_never_there() {
+    fn an_unknown_hardware_part_is_never_present() {
         assert_eq!(reason(&["GPS"], "Mentra Live").unwrap(), "needs `GPS`; Mentra Live has none");
         let read: HardwareRequirement =
             serde_json::from_value(json!({ "type": "GPS", "level": "REQUIRED", "why": 1 })).unwrap();

@@ -1,7 +1,7 @@
 //! Glasses and what they can do.
 //!
-//! A device says its model; what that model can do stands in [`all_profiles()`], or comes from the device itself. What an app
-//! needs is checked against it in [`hardware`]. Which apps run where is not decided here.
+//! A device reports its model. The capabilities of that model are in [`all_profiles()`], or the device sends them itself. What
+//! an app requires is checked against them in [`hardware`]. Which apps run where is decided elsewhere.
 
 pub mod capabilities;
 pub mod hardware;

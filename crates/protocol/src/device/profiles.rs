@@ -1,6 +1,6 @@
-//! The models that we know, by their exact names.
+//! The known device models, by their exact names.
 //!
-//! A model without a row here has no profile, and then nothing is filtered. "Brilliant Frame" is such a model.
+//! A model without an entry has no profile, so nothing is filtered. "Brilliant Frame" is such a model.
 
 use std::sync::{Arc, LazyLock};
 
@@ -41,7 +41,7 @@ pub fn profile_names() -> impl Iterator<Item = &'static str> {
     PROFILES.iter().map(|profile| profile.model_name.as_str())
 }
 
-/// Two green displays, one microphone; also the form of the Mentra Display.
+/// Two green displays, one microphone. The Mentra Display has the same form.
 fn even_realities(model_name: &str, button: Option<Buttons>) -> Capabilities {
     Capabilities {
         model_name: model_name.to_owned(),
@@ -139,7 +139,7 @@ fn simulated_glasses() -> Capabilities {
     }
 }
 
-/// Upstream keeps the objects of the simulated glasses here; apps that read them see the same from us.
+/// The vendor's profile keeps the objects of the simulated glasses here; apps that read them get the same from us.
 fn no_glasses() -> Capabilities {
     Capabilities {
         model_name: NO_GLASSES.to_owned(),
@@ -197,7 +197,7 @@ mod tests {
         }
     }
 
-    /// One row a model: camera, display, microphone, speaker, IMU, button, light, Wi-Fi.
+    /// One row per model: camera, display, microphone, speaker, IMU, button, light, Wi-Fi.
     #[test]
     fn the_table_of_models() {
         let rows: Vec<String> = PROFILES

@@ -1,4 +1,4 @@
-//! Whether definitions have the shape that MCP gives them. Members that nobody looks at are not looked at.
+//! Checks the shape of MCP definitions. Members that this server does not use are not checked.
 
 use std::collections::HashSet;
 
@@ -7,14 +7,14 @@ use serde_json::value::RawValue;
 use super::{ItemKind, MAX_ITEMS, MAX_PROMPT_ARGUMENTS, MAX_URI_BYTES};
 use crate::{
     mcp::uri,
-    name::shown,
+    name::text_excerpt,
     problem::Problem,
     raw::RawFields,
     tool::{MAX_DEFINITION_BYTES, MAX_DESCRIPTION_BYTES, read_name, read_text},
     visible::{count_invisible, strip_invisible_json},
 };
 
-/// Checks a list; nothing comes twice in it.
+/// Checks a list; duplicates are a problem.
 pub(super) fn check_list(kind: ItemKind, raws: &[Box<RawValue>], problems: &mut Vec<Problem>) {
     let member = kind.list_name();
     if raws.len() > MAX_ITEMS {
@@ -34,7 +34,7 @@ pub(super) fn check_list(kind: ItemKind, raws: &[Box<RawValue>], problems: &mut 
     }
 }
 
-/// Checks one definition, and gives back what it is known by.
+/// Checks one definition and returns its key.
 pub(super) fn check_entry(
     kind: ItemKind,
     raw: &RawValue,
@@ -50,8 +50,10 @@ pub(super) fn check_entry(
         return None;
     };
     if let Some(name) = strip_invisible_json(raw).bad_name {
-        problems
-            .push(Problem::new(path, format!("the name `{}` in it has invisible characters", shown(&name))));
+        problems.push(Problem::new(
+            path,
+            format!("the name `{}` in it has invisible characters", text_excerpt(&name)),
+        ));
     }
     let key = fields.parse_field::<String>(kind.key_name()).and_then(Result::ok);
     if key.is_some_and(|key| count_invisible(&key) > 0) {
@@ -70,7 +72,7 @@ pub(super) fn check_entry(
     }
     check_texts(&fields, &["mimeType"], path, problems);
     if !matches!(fields.parse_field::<String>("name"), Some(Ok(name)) if !name.is_empty()) {
-        problems.push(Problem::new(format!("{path}.name"), "expected a text: the name for people"));
+        problems.push(Problem::new(format!("{path}.name"), "expected a text: the display name"));
     }
     read_uri(&fields, kind.key_name(), path, problems)
 }
@@ -115,7 +117,7 @@ fn check_arguments(fields: &RawFields, path: &str, problems: &mut Vec<Problem>) 
                 problems.push(Problem::new(format!("{path}.name"), "each argument needs a name"));
             }
             Some(Ok(name)) if !seen.insert(name.clone()) => {
-                problems.push(Problem::new(format!("{path}.name"), "an argument of that name came before"));
+                problems.push(Problem::new(format!("{path}.name"), "an earlier argument has that name"));
             }
             Some(Ok(_)) => {}
             Some(Err(_)) | None => problems.push(Problem::new(format!("{path}.name"), "expected a text")),
@@ -133,7 +135,7 @@ fn read_uri(fields: &RawFields, member: &str, path: &str, problems: &mut Vec<Pro
         Some(Ok(uri)) if uri::has_scheme(&uri) => return Some(uri),
         Some(Ok(_)) => "expected a URI that begins with a scheme, such as todo://list".to_owned(),
         Some(Err(_)) => "expected a text".to_owned(),
-        None => "missing; it is what the app is asked for".to_owned(),
+        None => "missing; the app finds the resource by it".to_owned(),
     };
     problems.push(Problem::new(path, wrong));
     None

@@ -1,7 +1,7 @@
-//! What an app brings beside tools: prompts, resources and resource templates, as MCP defines them.
+//! What an app offers besides tools: prompts, resources and resource templates, as MCP defines them.
 //!
-//! Definitions are checked once, when they are registered, and kept as they came. How an app is asked for one is in
-//! [`ask`].
+//! Definitions are checked once, when they are registered, and stored as received. The requests to an app are in
+//! [`request`].
 
 mod check;
 pub mod request;
@@ -14,9 +14,9 @@ use crate::{
     tool::{MAX_PROBLEMS, MAX_TOOLS},
 };
 
-/// Most prompts, resources or templates of one app. Each has room for a definition as large as a tool's.
+/// Maximum number of prompts, resources or templates of one app. Each definition may be as large as a tool's.
 pub const MAX_ITEMS: usize = MAX_TOOLS;
-/// Most arguments of one prompt.
+/// Maximum number of arguments of one prompt.
 pub const MAX_PROMPT_ARGUMENTS: usize = 64;
 /// Longest URI or URI template, in bytes.
 pub const MAX_URI_BYTES: usize = 2 * 1024;
@@ -33,7 +33,7 @@ pub enum ItemKind {
 }
 
 impl ItemKind {
-    /// The list that holds it.
+    /// The name of its list.
     pub const fn list_name(self) -> &'static str {
         match self {
             Self::Prompt => "prompts",
@@ -42,7 +42,7 @@ impl ItemKind {
         }
     }
 
-    /// The member that tells it from others of its kind.
+    /// The member that identifies it within its list.
     pub const fn key_name(self) -> &'static str {
         match self {
             Self::Prompt => "name",
@@ -80,7 +80,7 @@ impl AppItems {
         ]
     }
 
-    /// Bytes of all definitions.
+    /// Size of all definitions in bytes.
     pub fn byte_size(&self) -> usize {
         self.lists().into_iter().flat_map(|(_, list)| list).map(|raw| raw.get().len()).sum()
     }
@@ -90,12 +90,12 @@ impl AppItems {
         self.lists().iter().all(|(_, list)| list.is_empty())
     }
 
-    /// Whether there is anything to read under a URI.
+    /// Whether any resource can be read by URI.
     pub fn has_resources(&self) -> bool {
         !self.resources.is_empty() || !self.resource_templates.is_empty()
     }
 
-    /// Everything that is wrong with them, up to a bound.
+    /// Every problem, up to a limit.
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         for (kind, list) in self.lists() {
@@ -106,7 +106,7 @@ impl AppItems {
     }
 }
 
-/// Everything that is wrong with one definition, each under `path`.
+/// Every problem of one definition, each under `path`.
 pub fn item_problems(kind: ItemKind, raw: &RawValue, path: &str) -> Vec<Problem> {
     let mut problems = Vec::new();
     check::check_entry(kind, raw, path, &mut problems);

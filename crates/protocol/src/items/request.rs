@@ -1,11 +1,11 @@
-//! How an app is asked for a prompt or a resource.
+//! Requests to an app for a prompt or a resource.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::id::{CallId, UserId};
 
-/// Code with which an app says that it has no such prompt or resource.
+/// Error code of an app that has no such prompt or resource.
 pub const NOT_FOUND: &str = "NOT_FOUND";
 
 /// Body of `POST {publicUrl}/prompt`.
@@ -15,7 +15,7 @@ pub struct PromptRequest {
     pub name: String,
     /// Its arguments, an object.
     pub arguments: Box<RawValue>,
-    /// For whom, and when.
+    /// User and time.
     pub context: AppRequestContext,
 }
 
@@ -24,17 +24,17 @@ pub struct PromptRequest {
 pub struct ResourceRequest {
     /// The URI as the app knows it.
     pub uri: String,
-    /// For whom, and when.
+    /// User and time.
     pub context: AppRequestContext,
 }
 
-/// For whom, and when.
+/// User, time and id of a request to an app.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AppRequestContext {
-    /// For whom.
+    /// The user.
     pub user_id: UserId,
-    /// When: ISO 8601 in UTC.
+    /// ISO 8601 in UTC.
     pub timestamp: String,
     /// The request's id on the platform.
     pub call_id: CallId,

@@ -1,5 +1,5 @@
-//! The nearest older form of a definition, for clients that know no other. What it cannot say is left out or said as
-//! text, so it is for showing, never for storing.
+//! The closest older form of a definition, for clients that know no other. What it cannot express is left out or written
+//! as text, so it is for display, never for storage.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::{LegacyParameter, ParameterType, ToolSchema};
 use crate::tool::ToolDefinition;
 
 impl ToolSchema {
-    /// The nearest older form of a definition.
+    /// The closest older form of a definition.
     pub fn from_definition_lossy(definition: &ToolDefinition) -> Self {
         let schema = &definition.input_schema();
         let required = schema.get("required").and_then(Value::as_array);
@@ -46,7 +46,7 @@ mod tests {
     use crate::raw::to_raw;
 
     #[test]
-    fn what_can_be_said_is_said() {
+    fn everything_the_older_form_can_express_is_kept() {
         let definition = json!({
             "name": "add", "description": "d", "mentraExtensions": { "activationPhrases": { "en": ["a"], "de": ["b"] } },
             "inputSchema": { "type": "object", "required": ["n"], "properties": {

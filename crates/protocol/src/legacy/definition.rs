@@ -1,19 +1,19 @@
-//! From an MCP definition back to the older form, only where nothing is lost.
+//! Converts an MCP definition to the older form, only if nothing is lost.
 
 use serde_json::{Map, Value};
 
 use super::tool_schema::{LegacyParameter, ParameterType, ToolSchema};
 use crate::{
-    name::{LocalName, shown},
+    name::{LocalName, text_excerpt},
     problem::Problem,
     tool::MAX_PROBLEMS,
 };
 
-/// The older form cannot say all of a definition.
+/// The older form cannot express the whole definition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the older form cannot say everything: {}", .reasons.iter().map(Problem::to_string).collect::<Vec<_>>().join("; "))]
+#[error("the older form cannot express everything: {}", .reasons.iter().map(Problem::to_string).collect::<Vec<_>>().join("; "))]
 pub struct LossyConversion {
-    /// Each thing that would be lost, with its place.
+    /// Everything that would be lost, with its path.
     pub reasons: Vec<Problem>,
 }
 
@@ -42,11 +42,11 @@ impl LossCollector {
         self.reasons.push(Problem::new(path, message));
     }
 
-    /// Every member outside the known ones would be lost.
+    /// Reports every member that is not known, because it would be lost.
     fn add_unknown_members(&mut self, fields: &Map<String, Value>, known: &[&str], path: &str) {
         for name in fields.keys().filter(|name| !known.contains(&name.as_str())) {
             let dot = if path.is_empty() { "" } else { "." };
-            self.add_loss(format!("{path}{dot}{}", shown(name)), NO_PLACE);
+            self.add_loss(format!("{path}{dot}{}", text_excerpt(name)), NO_PLACE);
         }
     }
 
@@ -91,7 +91,7 @@ impl LossCollector {
         let required = self.convert_required(schema.get("required"), properties);
         let mut parameters = Vec::with_capacity(properties.len());
         for (name, property) in properties {
-            let path = format!("inputSchema.properties.{}", shown(name));
+            let path = format!("inputSchema.properties.{}", text_excerpt(name));
             let required = required.contains(&name.as_str());
             if let Some(parameter) = self.convert_parameter(property, required, &path) {
                 parameters.push((name.clone(), parameter));
@@ -134,7 +134,7 @@ impl LossCollector {
                 "object" => "an object inside the arguments; the older form is flat".to_owned(),
                 "array" => "a list; the older form has none".to_owned(),
                 "integer" => "an integer; the older form has only numbers".to_owned(),
-                other => format!("`{}`; the older form has string, number and boolean", shown(other)),
+                other => format!("`{}`; the older form has string, number and boolean", text_excerpt(other)),
             }),
             Some(_) => Err("several types; the older form has one".to_owned()),
             None => Err("missing; the older form needs one".to_owned()),
@@ -229,9 +229,9 @@ mod tests {
             "mentraExtensions": { "activationPhrases": { "en": ["plan"] }, "category": "utility" },
         });
         let lost = ToolSchema::from_definition(&definition).unwrap_err();
-        let told: Vec<String> = lost.reasons.iter().map(Problem::to_string).collect();
+        let messages: Vec<String> = lost.reasons.iter().map(Problem::to_string).collect();
         assert_eq!(
-            told,
+            messages,
             [
                 "inputSchema.additionalProperties: has no place in the older form",
                 "inputSchema.required[1]: names no property",
@@ -253,15 +253,17 @@ mod tests {
                 "annotations: has no place in the older form",
             ]
         );
-        assert!(lost.to_string().starts_with("the older form cannot say everything: inputSchema.additional"));
+        assert!(
+            lost.to_string().starts_with("the older form cannot express everything: inputSchema.additional")
+        );
     }
 
     #[test]
-    fn what_is_no_definition_is_refused() {
-        let told = |value: &Value| ToolSchema::from_definition(value).unwrap_err().reasons.len();
-        assert_eq!((told(&json!(7)), told(&json!({}))), (1, 3));
+    fn invalid_definitions_are_rejected() {
+        let messages = |value: &Value| ToolSchema::from_definition(value).unwrap_err().reasons.len();
+        assert_eq!((messages(&json!(7)), messages(&json!({}))), (1, 3));
         let wide: Map<String, Value> = (0..1_000).map(|n| (format!("p{n}"), json!(7))).collect();
-        assert_eq!(told(&json!({ "inputSchema": { "properties": wide } })), MAX_PROBLEMS);
+        assert_eq!(messages(&json!({ "inputSchema": { "properties": wide } })), MAX_PROBLEMS);
     }
 
     fn parameter() -> impl Strategy<Value = LegacyParameter> {

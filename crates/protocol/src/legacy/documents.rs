@@ -1,4 +1,4 @@
-//! Whole documents that carry tools in the older form: `tpa_config.json`, and an app in a line of a database export.
+//! Documents with tools in the older form: `tpa_config.json`, and an app in a line of a database export.
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -19,22 +19,22 @@ use crate::{
 /// `tpa_config.json`, later `app_config.json`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct TpaConfig {
-    /// The app's name, for people.
+    /// The display name of the app.
     pub name: String,
-    /// What it does, for people.
+    /// What it does.
     pub description: String,
     /// Its version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// Its tools.
     pub tools: Vec<ToolSchema>,
-    /// Everything else, as it came: `settings`, `permissions`.
+    /// Everything else, as received: `settings`, `permissions`.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
 impl TpaConfig {
-    /// Reads the file and names every problem at once.
+    /// Parses the file and reports every problem at once.
     pub fn parse(text: &str) -> Result<Self, Vec<Problem>> {
         let mut rest = parse_object(text)?;
         let mut problems = Vec::new();
@@ -50,26 +50,26 @@ impl TpaConfig {
     }
 }
 
-/// An app as the older platform stored it: one line of a database export. Everything else in it is left behind.
+/// An app as the older platform stored it: one line of a database export. All other fields are dropped.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AppDocument {
     /// `com.example.todo`
     pub package_name: PackageName,
-    /// For people.
+    /// Display name.
     pub name: String,
-    /// For people.
+    /// Human-readable description.
     pub description: String,
-    /// Where the app answers.
+    /// Base URL of the app.
     pub public_url: Option<String>,
-    /// How it shares the screen.
+    /// How it shares the display.
     pub app_type: AppType,
-    /// SHA-256 of its key, in hex. With it the app keeps its key, and with it anybody can forge a user's web token.
+    /// SHA-256 of its key, in hex. The app keeps its key with it. Secret: it is enough to forge a user's web token.
     pub hashed_api_key: Option<SecretText>,
     /// Its tools.
     pub tools: Vec<ToolSchema>,
-    /// What it needs.
+    /// The hardware it needs.
     pub hardware_requirements: Vec<HardwareRequirement>,
-    /// What it may hear and see.
+    /// The device data it needs.
     pub permissions: Vec<DeclaredPermission>,
     /// Its settings with their defaults.
     pub settings: Vec<Value>,
@@ -80,7 +80,7 @@ pub struct AppDocument {
 }
 
 impl AppDocument {
-    /// Reads one line and names every problem at once.
+    /// Parses one line and reports every problem at once.
     pub fn parse(line: &str) -> Result<Self, Vec<Problem>> {
         let fields = parse_object(line)?;
         let mut problems = Vec::new();
@@ -144,7 +144,7 @@ fn tools_in(fields: &Map<String, Value>, problems: &mut Vec<Problem>) -> Vec<Too
     }
 }
 
-/// A list whose entries are read one by one, so that each wrong one is named.
+/// Parses a list entry by entry, so that each invalid one is reported.
 fn parse_list<T: DeserializeOwned>(
     fields: &Map<String, Value>,
     name: &str,
@@ -172,7 +172,7 @@ fn parse_list<T: DeserializeOwned>(
     read
 }
 
-/// Takes the database's own ids out, at every depth.
+/// Removes the ids of the database, at every depth.
 fn strip_ids(value: Value) -> Value {
     match value {
         Value::Object(fields) => Value::Object(
@@ -217,19 +217,19 @@ mod tests {
 
     #[test]
     fn a_config_file_names_every_problem() {
-        let told = |text: &str| {
+        let messages = |text: &str| {
             TpaConfig::parse(text).unwrap_err().iter().map(Problem::to_string).collect::<Vec<_>>()
         };
         assert_eq!(
-            told(r#"{"name":7,"version":1,"tools":[{"id":"a"}]}"#),
+            messages(r#"{"name":7,"version":1,"tools":[{"id":"a"}]}"#),
             [
                 "name: expected a text, found a number",
                 "version: expected a text, found a number",
                 "tools[0].description: missing; expected a text",
             ]
         );
-        assert_eq!(told("[]"), [": expected an object, found a list"]);
-        assert!(told("{")[0].starts_with(": not JSON: "));
+        assert_eq!(messages("[]"), [": expected an object, found a list"]);
+        assert!(messages("{")[0].starts_with(": not JSON: "));
     }
 
     #[test]

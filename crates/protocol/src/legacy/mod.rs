@@ -1,7 +1,7 @@
-//! The forms before MCP: tools as consoles and `tpa_config.json` had them, and whole apps as a database export has them.
+//! The formats before MCP: tools as consoles and `tpa_config.json` had them, and whole apps from a database export.
 //!
-//! Read once, turned into definitions, and forgotten; going back is possible only where nothing would be lost. Nothing
-//! else in the workspace keeps tools in these forms.
+//! Parsed once and converted to definitions. Converting back works only if nothing is lost. Nothing else in the workspace
+//! stores tools in these formats.
 
 mod approximate;
 mod definition;

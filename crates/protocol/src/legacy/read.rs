@@ -1,4 +1,4 @@
-//! Reads tools in the older form and names everything that is wrong with them at once.
+//! Parses tools in the older form and reports every problem at once.
 
 use std::collections::HashMap;
 
@@ -6,20 +6,20 @@ use serde_json::{Map, Value};
 
 use super::tool_schema::{LegacyParameter, ParameterType, ToolSchema};
 use crate::{
-    name::{LocalName, shown},
+    name::{LocalName, text_excerpt},
     problem::Problem,
     tool::{MAX_PROBLEMS, MAX_TOOLS},
 };
 
-/// Reads a list of tools: `[{id, description, activationPhrases?, parameters?}]`. Fields that we do not know are dropped,
-/// as the older platform did; so are the `_id`s that its database adds.
+/// Parses a list of tools: `[{id, description, activationPhrases?, parameters?}]`. Unknown fields are dropped,
+/// as on the older platform, and so are the `_id`s of its database.
 pub fn read_tools(list: &Value) -> Result<Vec<ToolSchema>, Vec<Problem>> {
     let mut problems = Vec::new();
     let tools = tools_at(list, "tools", &mut problems);
     value_or_problems(Some(tools), problems)
 }
 
-/// The value, if there is one and nothing was wrong with it.
+/// The value, or the problems if there are any.
 pub(super) fn value_or_problems<T>(value: Option<T>, mut problems: Vec<Problem>) -> Result<T, Vec<Problem>> {
     problems.truncate(MAX_PROBLEMS);
     match value {
@@ -28,7 +28,7 @@ pub(super) fn value_or_problems<T>(value: Option<T>, mut problems: Vec<Problem>)
     }
 }
 
-/// Reads a list of tools under a path.
+/// Parses a list of tools under a path.
 pub(super) fn tools_at(list: &Value, path: &str, problems: &mut Vec<Problem>) -> Vec<ToolSchema> {
     let Some(list) = list.as_array() else {
         problems
@@ -41,7 +41,7 @@ pub(super) fn tools_at(list: &Value, path: &str, problems: &mut Vec<Problem>) ->
     }
     let (mut tools, mut first) = (Vec::with_capacity(list.len()), HashMap::new());
     for (index, value) in list.iter().enumerate() {
-        // A list can be wrong in more places than anybody reads.
+        // Stop early: nobody reads that many problems.
         if problems.len() >= MAX_PROBLEMS {
             break;
         }
@@ -113,11 +113,11 @@ fn read_parameters(
     };
     let mut read = Vec::with_capacity(parameters.len());
     for (name, value) in parameters {
-        // The database puts its own `_id` beside the parameters; a parameter of that name has a type.
+        // The database adds its own `_id` next to the parameters; a real parameter of that name has a type.
         if name == "_id" && value.get("type").is_none() {
             continue;
         }
-        if let Some(parameter) = read_parameter(value, &format!("{path}.{}", shown(name)), problems) {
+        if let Some(parameter) = read_parameter(value, &format!("{path}.{}", text_excerpt(name)), problems) {
             read.push((name.clone(), parameter));
         }
     }
@@ -131,7 +131,7 @@ fn read_parameter(value: &Value, path: &str, problems: &mut Vec<Problem>) -> Opt
     };
     let kind = match fields.get("type") {
         Some(Value::String(name)) => {
-            ParameterType::from_name(name).ok_or_else(|| format!("`{}`", shown(name)))
+            ParameterType::from_name(name).ok_or_else(|| format!("`{}`", text_excerpt(name)))
         }
         Some(other) => Err(json_type_name(other).to_owned()),
         None => Err("nothing".to_owned()),
@@ -163,7 +163,7 @@ fn read_parameter(value: &Value, path: &str, problems: &mut Vec<Problem>) -> Opt
     Some(LegacyParameter { kind, description: description?, choices, required: required? })
 }
 
-/// Turns the entries of `enum` into values of the parameter's type: `["1", "2"]` of a number cannot be given otherwise.
+/// Converts the entries of `enum` to the type of the parameter: the older form writes numbers as `["1", "2"]`.
 fn read_choices(
     kind: ParameterType,
     listed: &[Value],
@@ -180,7 +180,7 @@ fn read_choices(
             Some(choice) if choices.contains(&choice) => {}
             Some(choice) => choices.push(choice),
             None => {
-                let message = format!("{} is no {}", shown(&entry.to_string()), kind.as_str());
+                let message = format!("{} is no {}", text_excerpt(&entry.to_string()), kind.as_str());
                 problems.push(Problem::new(path, message));
             }
         }
@@ -188,7 +188,7 @@ fn read_choices(
     choices
 }
 
-/// A field that must be a text.
+/// A required string field.
 pub(super) fn text_at(
     fields: &Map<String, Value>,
     name: &str,
@@ -205,7 +205,7 @@ pub(super) fn text_at(
     None
 }
 
-/// A field that is a list of simple values, or the same in one text with commas, as a form has it.
+/// A list of simple values, or the same in one string separated by commas, as web forms send it.
 fn texts_at(fields: &Map<String, Value>, name: &str, path: &str, problems: &mut Vec<Problem>) -> Vec<Value> {
     let (list, path) = (fields.get(name), format!("{path}.{name}"));
     match list {
@@ -215,7 +215,7 @@ fn texts_at(fields: &Map<String, Value>, name: &str, path: &str, problems: &mut 
         }
         Some(Value::Array(list)) => {
             for (index, entry) in list.iter().enumerate() {
-                // What else is no text is checked against the type.
+                // Other values are checked against the type of the parameter.
                 if !entry.is_string()
                     && (name == "activationPhrases" || entry.is_array() || entry.is_object())
                 {
@@ -236,7 +236,7 @@ fn texts_at(fields: &Map<String, Value>, name: &str, path: &str, problems: &mut 
     }
 }
 
-/// A value in one word, for people.
+/// The type of a value, for messages.
 pub(super) const fn json_type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

@@ -13,9 +13,9 @@ pub struct ToolSchema {
     pub id: LocalName,
     /// For the model.
     pub description: String,
-    /// Words after which an assistant may think of the tool. Always written: an older platform fails without it.
+    /// Phrases that suggest the tool to an assistant. Always written: an older platform fails without it.
     pub activation_phrases: Vec<String>,
-    /// Its parameters by name, in the order in which they came.
+    /// Its parameters by name, in their original order.
     #[serde(serialize_with = "as_map", skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<(String, LegacyParameter)>,
 }
@@ -23,19 +23,19 @@ pub struct ToolSchema {
 /// One parameter in the older form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LegacyParameter {
-    /// What values it takes.
+    /// The type of its values.
     #[serde(rename = "type")]
     pub kind: ParameterType,
     /// For the model.
     pub description: String,
-    /// The only values that it takes, each of its type; none where it takes any. Written as texts.
+    /// The allowed values, each of its type; empty allows any. Written as strings.
     #[serde(rename = "enum", serialize_with = "as_texts", skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<Value>,
-    /// Whether it must be given.
+    /// Whether it is required.
     pub required: bool,
 }
 
-/// What values a parameter takes.
+/// The type of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -60,7 +60,7 @@ impl ParameterType {
         [Self::String, Self::Number, Self::Boolean].into_iter().find(|kind| kind.as_str() == name)
     }
 
-    /// A value of this type, from the text that the older form has for it.
+    /// A value of this type, parsed from the string in the older form.
     pub(super) fn parse_choice(self, text: &str) -> Option<Value> {
         match self {
             Self::String => Some(text.into()),

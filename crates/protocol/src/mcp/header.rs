@@ -1,24 +1,24 @@
-//! Header names, and how any text travels in a header.
+//! Header names, and how text is encoded in a header.
 
 use std::borrow::Cow;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
-/// The revision that a request speaks.
+/// The protocol revision of a request.
 pub const PROTOCOL_VERSION: &str = "mcp-protocol-version";
-/// The method, again.
+/// The method, repeated from the body.
 pub const METHOD: &str = "mcp-method";
-/// The name or URI that the method is about, again.
+/// The name or URI that the method refers to, repeated from the body.
 pub const NAME: &str = "mcp-name";
-/// The session of a handshake revision.
+/// The session id of a handshake revision.
 pub const SESSION: &str = "mcp-session-id";
-/// In front of the name of a mirrored parameter.
+/// Prefix of the header of a mirrored parameter.
 pub const PARAM_PREFIX: &str = "mcp-param-";
 
 const OPEN: &str = "=?base64?";
 const CLOSE: &str = "?=";
 
-/// A text as it may stand in a header: itself where that is plain, else wrapped.
+/// Encodes a text for a header: unchanged if it is plain, else in base64.
 pub fn encode_header(text: &str) -> Cow<'_, str> {
     let plain = text.bytes().all(|b| (0x20..=0x7e).contains(&b))
         && text.trim() == text
@@ -26,7 +26,7 @@ pub fn encode_header(text: &str) -> Cow<'_, str> {
     if plain { text.into() } else { format!("{OPEN}{}{CLOSE}", STANDARD.encode(text)).into() }
 }
 
-/// The text that a header stands for. None where it is wrapped and cannot be unwrapped.
+/// Decodes a header. `None` if the encoding is invalid.
 pub fn decode_header(value: &str) -> Option<Cow<'_, str>> {
     match strip_base64_marker(value) {
         None => Some(value.into()),

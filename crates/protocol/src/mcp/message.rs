@@ -1,4 +1,4 @@
-//! A JSON-RPC message: read without looking into what only passes through, and written.
+//! JSON-RPC messages: parsed without looking into params and results, and written.
 
 use std::borrow::Cow;
 
@@ -7,56 +7,56 @@ use serde_json::value::RawValue;
 
 use crate::raw::to_raw;
 
-/// Longest id that is taken, in bytes of JSON. Ids come back in every answer.
+/// Longest accepted id, in bytes of JSON. Ids are repeated in every response.
 pub const MAX_ID_BYTES: usize = 256;
 
-/// A message that came in.
+/// A received message.
 #[derive(Debug)]
 pub enum RpcMessage<'a> {
-    /// Wants an answer.
+    /// Expects a response.
     Request {
-        /// A text or a number, as it came.
+        /// A string or a number, as received.
         id: &'a RawValue,
-        /// What is asked.
+        /// The method.
         method: Cow<'a, str>,
-        /// With what.
+        /// Its parameters.
         params: Option<&'a RawValue>,
     },
-    /// Wants none.
+    /// Expects no response.
     Notification {
-        /// What is told.
+        /// The method.
         method: Cow<'a, str>,
-        /// With what.
+        /// Its parameters.
         params: Option<&'a RawValue>,
     },
-    /// Answers a request of ours.
+    /// Responds to one of our requests.
     Response {
-        /// Which request; missing where a peer refuses what it could not read.
+        /// The id of the request; missing if the peer rejects what it could not parse.
         id: Option<&'a RawValue>,
-        /// What came of it.
+        /// The result or the error.
         outcome: Result<&'a RawValue, RpcError>,
     },
 }
 
-/// Why a text is no message, and the id to answer under, where there is one.
+/// Why a text is not a valid message, and the id to respond with, if there is one.
 #[derive(Debug, Clone)]
 pub struct InvalidRpcMessage {
-    /// To whom the answer goes.
+    /// The id of the request.
     pub id: Option<Box<RawValue>>,
-    /// What to answer.
+    /// The error to respond with.
     pub error: RpcError,
 }
 
-/// An error of the protocol.
+/// A JSON-RPC error.
 #[derive(Debug, Clone, Serialize, Deserialize, thiserror::Error)]
 #[error("{message} ({code})")]
 pub struct RpcError {
-    /// What kind.
+    /// The error code.
     pub code: i64,
-    /// For people.
+    /// Human-readable message.
     #[serde(default)]
     pub message: String,
-    /// For programs.
+    /// Data for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Box<RawValue>>,
 }
@@ -64,49 +64,49 @@ pub struct RpcError {
 impl RpcError {
     /// Not JSON.
     pub const PARSE: i64 = -32700;
-    /// JSON, and no message.
+    /// Valid JSON, but not a message.
     pub const INVALID_REQUEST: i64 = -32600;
-    /// There is no such method here.
+    /// The method does not exist.
     pub const METHOD_NOT_FOUND: i64 = -32601;
-    /// The method does not take these params.
+    /// The params are invalid.
     pub const INVALID_PARAMS: i64 = -32602;
-    /// Our own fault.
+    /// Internal error.
     pub const INTERNAL: i64 = -32603;
-    /// Handshake revisions: there is no such resource.
+    /// Handshake revisions: the resource does not exist.
     pub const RESOURCE_NOT_FOUND: i64 = -32002;
-    /// A header does not fit the body.
+    /// A header does not match the body.
     pub const HEADER_MISMATCH: i64 = -32020;
-    /// The client did not declare what the call needs.
+    /// The client did not declare a required capability.
     pub const MISSING_CAPABILITY: i64 = -32021;
-    /// The revision is not spoken here.
+    /// The protocol revision is not supported.
     pub const UNSUPPORTED_VERSION: i64 = -32022;
 
-    /// An error.
+    /// An error without data.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: None }
     }
 
-    /// With something for programs.
+    /// Adds data for programs.
     #[must_use]
     pub fn with_data<T: Serialize>(mut self, data: &T) -> Self {
         self.data = Some(to_raw(data));
         self
     }
 
-    /// The method is not known, or not offered.
+    /// The method is unknown, or not offered.
     pub fn method_not_found(method: &str) -> Self {
-        let shown: String = method.chars().take(80).collect();
-        Self::new(Self::METHOD_NOT_FOUND, format!("there is no method `{shown}` here"))
+        let excerpt: String = method.chars().take(80).collect();
+        Self::new(Self::METHOD_NOT_FOUND, format!("unknown method `{excerpt}`"))
     }
 
-    /// The params are wrong.
+    /// The params are invalid.
     pub fn invalid_params(message: impl Into<String>) -> Self {
         Self::new(Self::INVALID_PARAMS, message)
     }
 
-    /// Our own fault; the log says more.
+    /// Internal error; details are in the log.
     pub fn internal_error() -> Self {
-        Self::new(Self::INTERNAL, "the server failed; its log says more")
+        Self::new(Self::INTERNAL, "internal server error; see the server log")
     }
 }
 
@@ -127,13 +127,13 @@ struct RpcEnvelope<'a> {
 }
 
 impl<'a> RpcMessage<'a> {
-    /// Reads one message.
+    /// Parses one message.
     pub fn parse(text: &'a [u8]) -> Result<Self, InvalidRpcMessage> {
         let refuse = |id: Option<&RawValue>, code, message: &str| InvalidRpcMessage {
             id: id.map(RawValue::to_owned),
             error: RpcError::new(code, message),
         };
-        // serde takes a list of members for an object as well.
+        // serde also accepts a list of members for an object.
         let is_list = text.trim_ascii_start().starts_with(b"[");
         let read = match is_list {
             true => Err(serde::de::Error::custom("a list")),
@@ -163,7 +163,7 @@ impl<'a> RpcMessage<'a> {
             (None, Some(id), Some(result), None) => Ok(Self::Response { id: Some(id), outcome: Ok(result) }),
             (None, id, None, Some(error)) => {
                 let error = serde_json::from_str(error.get())
-                    .unwrap_or_else(|_| RpcError::new(RpcError::INTERNAL, "an error that says nothing"));
+                    .unwrap_or_else(|_| RpcError::new(RpcError::INTERNAL, "an error without a message"));
                 Ok(Self::Response { id, outcome: Err(error) })
             }
             (_, id, _, _) => {
@@ -174,7 +174,7 @@ impl<'a> RpcMessage<'a> {
     }
 }
 
-/// Tells a member that is null from one that is missing.
+/// Distinguishes a null member from a missing one.
 fn even_null<'de: 'a, 'a, D: serde::Deserializer<'de>>(from: D) -> Result<Option<&'a RawValue>, D::Error> {
     <&'a RawValue>::deserialize(from).map(Some)
 }
@@ -194,19 +194,19 @@ struct RpcRequest<'a> {
     params: Option<&'a RawValue>,
 }
 
-/// A request.
+/// Writes a request.
 pub fn write_request(id: &RawValue, method: &str, params: Option<&RawValue>) -> String {
     to_json_text(&RpcRequest { jsonrpc: "2.0", id: Some(id), method, params })
 }
 
-/// A notification.
+/// Writes a notification.
 pub fn write_notification(method: &str, params: Option<&RawValue>) -> String {
     to_json_text(&RpcRequest { jsonrpc: "2.0", id: None, method, params })
 }
 
-/// The answer to a request.
+/// Writes a successful response.
 pub fn write_result(id: &RawValue, result: &RawValue) -> String {
-    // By hand: results may be large, and this is one copy.
+    // Written by hand: results may be large, and this copies them once.
     let (id, result) = (id.get(), result.get());
     let mut text = String::with_capacity(id.len() + result.len() + 36);
     text.push_str("{\"jsonrpc\":\"2.0\",\"id\":");
@@ -217,7 +217,7 @@ pub fn write_result(id: &RawValue, result: &RawValue) -> String {
     text
 }
 
-/// The refusal of a request; the id is left out where it is not known.
+/// Writes an error response; without an id if it is not known.
 pub fn write_error(id: Option<&RawValue>, error: &RpcError) -> String {
     #[derive(Serialize)]
     struct RpcErrorResponse<'a> {
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_says_why_and_keeps_the_id() {
+    fn an_invalid_message_says_why_and_keeps_the_id() {
         let long = format!(r#"{{"jsonrpc":"2.0","id":"{}","method":"x"}}"#, "a".repeat(MAX_ID_BYTES));
         for (text, code, id) in [
             ("{", RpcError::PARSE, None),

@@ -1,7 +1,7 @@
-//! Parameters that travel a second time, in headers: `x-mcp-header` in a tool's input schema.
+//! Parameters that are repeated in headers: `x-mcp-header` in a tool's input schema.
 //!
-//! Whoever routes by the header and whoever acts on the body must see the same value. A client sends the headers, a
-//! server compares them; both find out here which parameters are meant, and which annotations are void.
+//! A proxy that routes by header and a server that reads the body must see the same value. A client sends the headers, a
+//! server compares them. Both find the mirrored parameters here, and reject invalid annotations.
 
 use std::collections::HashSet;
 
@@ -11,21 +11,21 @@ use super::header;
 
 /// The annotation in a schema.
 pub const ANNOTATION: &str = "x-mcp-header";
-/// How deep a schema is looked through.
+/// Maximum depth of a schema.
 const MAX_DEPTH: usize = 32;
-/// The largest whole number that every JSON reader keeps.
+/// The largest integer that every JSON parser keeps exact.
 const SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
-/// A parameter that is mirrored.
+/// A parameter that is mirrored in a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MirroredParameter {
-    /// Members to go through from the arguments' root.
+    /// Members from the root of the arguments.
     pub path: Vec<String>,
-    /// The header, lower case, prefix included.
+    /// The header name in lower case, with prefix.
     pub header: String,
 }
 
-/// The mirrored parameters of an input schema, or why an annotation is void. A client leaves such a tool out.
+/// The mirrored parameters of an input schema, or why an annotation is invalid. A client leaves out such a tool.
 pub fn mirrored_parameters(input_schema: &Value) -> Result<Vec<MirroredParameter>, String> {
     let mut found = Vec::new();
     collect_mirrored(input_schema, &mut Vec::new(), true, 0, &mut found)?;
@@ -55,7 +55,9 @@ fn collect_mirrored(
     };
     if let Some(name) = members.get(ANNOTATION) {
         if !reachable || path.is_empty() {
-            return Err(format!("`{ANNOTATION}` stands where no parameter can be found by its name alone"));
+            return Err(format!(
+                "`{ANNOTATION}` is only valid on a parameter that is reached through `properties`"
+            ));
         }
         found.push(MirroredParameter { path: path.clone(), header: header_name(name, members.get("type"))? });
     }
@@ -89,13 +91,13 @@ fn header_name(name: &Value, kind: Option<&Value>) -> Result<String, String> {
 }
 
 impl MirroredParameter {
-    /// The value among the arguments; none where it is missing or null.
+    /// Its value in the arguments; `None` if missing or null.
     pub fn argument_value<'a>(&self, arguments: &'a Value) -> Option<&'a Value> {
         let found = self.path.iter().try_fold(arguments, |value, name| value.get(name))?;
         (!found.is_null()).then_some(found)
     }
 
-    /// The header's value for these arguments, where there is one to send.
+    /// The header value for these arguments, if there is one to send.
     pub fn header_value(&self, arguments: &Value) -> Option<String> {
         let text = match self.argument_value(arguments)? {
             Value::String(text) => text.clone(),
@@ -106,7 +108,7 @@ impl MirroredParameter {
         Some(header::encode_header(&text).into_owned())
     }
 
-    /// Whether a header says the same as the arguments.
+    /// Whether a header matches the arguments.
     pub fn matches_header(&self, arguments: &Value, sent: Option<&str>) -> bool {
         let (value, sent) = match (self.argument_value(arguments), sent) {
             (None, None) => return true,
@@ -121,7 +123,7 @@ impl MirroredParameter {
                 (Some(inside), Ok(outside)) => inside == outside && inside.abs() <= SAFE_INTEGER,
                 _ => false,
             },
-            // Not what the schema allows; its check says so in better words.
+            // Not valid by the schema; schema validation has the better message.
             _ => true,
         }
     }
@@ -158,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn void_annotations_are_told() {
+    fn invalid_annotations_are_reported() {
         for property in [
             json!({ "type": "number", "x-mcp-header": "R" }),
             json!({ "type": "string", "x-mcp-header": "" }),

@@ -1,15 +1,15 @@
-//! The words of the Model Context Protocol, both eras: messages, revisions, headers, and what stands in `_meta`.
+//! The Model Context Protocol, both eras: messages, revisions, headers and `_meta`.
 //!
-//! Messages stay raw: an id, params and results are passed on as they came. Who serves and who calls is no business of
-//! this module; the server's door and the client share it.
+//! Ids, params and results stay raw and are passed on as received. Server and client share
+//! this module.
 //!
 //! | look for | in |
 //! | --- | --- |
 //! | a JSON-RPC message, read and written | [`message`] |
 //! | which revision, which era | [`revision`] |
-//! | header names, and how a text travels in a header | [`header`] |
+//! | header names and encoding | [`header`] |
 //! | parameters that are mirrored in headers | [`mirrored`] |
-//! | resource URIs of many servers in one | [`uri`] |
+//! | resource URIs of many servers in one list | [`uri`] |
 
 pub mod header;
 pub mod message;
@@ -54,41 +54,41 @@ pub mod method {
 
 /// Members of `_meta`.
 pub mod meta {
-    /// The revision that a modern request speaks.
+    /// The protocol revision of a modern request.
     pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-    /// What the client can do, in every modern request.
+    /// The client's capabilities, in every modern request.
     pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-    /// Which program asks.
+    /// Name and version of the client.
     pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
-    /// Which program answers.
+    /// Name and version of the server.
     pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-    /// From which level on a modern request wants log messages; without it there are none.
+    /// Minimum level of log messages that a modern request wants; without it there are none.
     pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-    /// Which listen request a message belongs to.
+    /// The listen request that a message belongs to.
     pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
-    /// Under which token progress is wanted.
+    /// The token to report progress under.
     pub const PROGRESS_TOKEN: &str = "progressToken";
     /// A tool's name as this platform stores it.
     pub const CANONICAL_NAME: &str = "toolyard/name";
-    /// Where a tool stands: when its upstream was last heard of, and whether that was well.
+    /// State of a tool's upstream: when it was last reached, and whether that succeeded.
     pub const UPSTREAM: &str = "toolyard/upstream";
-    /// A key under which a call is made once.
+    /// The idempotency key of a call.
     pub const IDEMPOTENCY_KEY: &str = "toolyard/idempotencyKey";
-    /// Which package asks, in a question to a user.
+    /// The package that asks, in a question to a user.
     pub const ORIGIN: &str = "toolyard/origin";
     /// Our extensions of a result.
     pub const EXTENSIONS: &str = "toolyard/extensions";
-    /// The error code of a failed call, and whether it may be made again.
+    /// The error code of a failed call, and whether it may be retried.
     pub const ERROR: &str = "toolyard/error";
     /// The trace of a request.
     pub const TRACEPARENT: &str = "traceparent";
-    /// More on the trace of a request.
+    /// Vendor data of the trace.
     pub const TRACESTATE: &str = "tracestate";
-    /// What travels with a trace.
+    /// Baggage of the trace.
     pub const BAGGAGE: &str = "baggage";
 }
 
-/// `resultType` of a result that is one.
+/// `resultType` of a complete result.
 pub const COMPLETE: &str = "complete";
-/// `resultType` of a result that asks back.
+/// `resultType` of a result that requires input.
 pub const INPUT_REQUIRED: &str = "input_required";

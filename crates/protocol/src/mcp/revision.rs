@@ -1,11 +1,11 @@
-//! Which revision of the protocol a peer speaks.
+//! Protocol revisions.
 
 use std::{fmt, str::FromStr};
 
-/// A revision that we know, oldest first.
+/// A known revision, oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum McpRevision {
-    /// The first one. Old programs speak it over stdio; nobody is served in it.
+    /// The first revision. Old programs use it over stdio; our servers do not support it.
     V2024_11_05,
     /// Streamable HTTP.
     V2025_03_26,
@@ -13,7 +13,7 @@ pub enum McpRevision {
     V2025_06_18,
     /// Input errors are tool errors; icons.
     V2025_11_25,
-    /// No handshake: every request says who asks and what they can do.
+    /// No handshake: every request carries client info and capabilities.
     V2026_07_28,
 }
 
@@ -21,15 +21,15 @@ impl McpRevision {
     /// Every revision, oldest first.
     pub const ALL: [Self; 5] =
         [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
-    /// The revisions that our servers speak, newest first.
+    /// The revisions that our servers support, newest first.
     pub const SERVED: [Self; 4] =
         [Self::V2026_07_28, Self::V2025_11_25, Self::V2025_06_18, Self::V2025_03_26];
-    /// The newest that is opened by a handshake.
+    /// The newest revision with a handshake.
     pub const NEWEST_HANDSHAKE: Self = Self::V2025_11_25;
-    /// The newest of all.
+    /// The newest revision.
     pub const NEWEST: Self = Self::V2026_07_28;
 
-    /// As it stands on the wire.
+    /// The name on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::V2024_11_05 => "2024-11-05",
@@ -40,7 +40,7 @@ impl McpRevision {
         }
     }
 
-    /// The revision with that name, if our servers speak it.
+    /// The revision with that name, if our servers support it.
     pub fn parse_served(name: &str) -> Option<Self> {
         Self::SERVED.into_iter().find(|revision| revision.as_str() == name)
     }
@@ -51,9 +51,9 @@ impl McpRevision {
     }
 }
 
-/// Not a revision that we know.
+/// Not a known revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a revision that is spoken here")]
+#[error("not a supported protocol revision")]
 pub struct UnknownRevision;
 
 impl FromStr for McpRevision {

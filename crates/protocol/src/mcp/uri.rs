@@ -1,22 +1,22 @@
 //! Resource URIs of many servers in one list.
 //!
-//! `test://static-text` of `mcp.files` becomes `test://mcp.files/static-text`: the scheme stays, because clients act on
-//! it (`ui://`), and the package stands where a host would. It can be undone, templates included.
+//! `test://static-text` of `mcp.files` becomes `test://mcp.files/static-text`: the scheme stays, because clients depend on
+//! it (`ui://`), and the package takes the place of a host. The mapping is reversible, also for templates.
 
 use crate::name::PackageName;
 
-/// The URI, or URI template, under which a package's resource is listed. None where there is no scheme to keep.
+/// The URI, or URI template, under which a package's resource is listed. `None` if it has no scheme.
 pub fn map_uri(package: &PackageName, uri: &str) -> Option<String> {
     let (front, rest) = split_scheme(uri)?;
     Some(format!("{front}{package}/{rest}"))
 }
 
-/// Whether a URI begins with a scheme, so that it can be mapped.
+/// Whether a URI starts with a scheme, so that it can be mapped.
 pub fn has_scheme(uri: &str) -> bool {
     split_scheme(uri).is_some()
 }
 
-/// The package and the URI that it knows the resource by.
+/// The package, and its own URI of the resource.
 pub fn unmap_uri(uri: &str) -> Option<(PackageName, String)> {
     let (front, rest) = split_scheme(uri)?;
     let (package, rest) = rest.split_once('/')?;

@@ -1,4 +1,4 @@
-//! A manifest as it is written: its members and their types. The rules on top of that are in `read`.
+//! The members of a manifest and their types. Further rules are in `read`.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -11,11 +11,11 @@ use super::{
 };
 use crate::{chat::ClientTool, tool::MAX_DESCRIPTION_BYTES};
 
-/// A plugin: tools, the JavaScript that runs them, and what they ask for.
+/// A plugin: tools, the JavaScript that runs them, and the permissions they need.
 ///
-/// A signature covers the canonical form (RFC 8785) of everything but the members `alg`, `keyId` and `signature`;
-/// members that are not listed here are allowed and covered too. Without `schemaVersion` it is the older form: no
-/// publisher is needed, and the version may be any text.
+/// A signature covers the canonical form (RFC 8785) of everything except the members `alg`, `keyId` and `signature`.
+/// Members that are not listed here are allowed and covered too. Without `schemaVersion` it is the older form: no
+/// publisher is required, and the version may be any text.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(
@@ -27,61 +27,61 @@ use crate::{chat::ClientTool, tool::MAX_DESCRIPTION_BYTES};
     })
 )]
 pub struct ManifestFields {
-    /// What this document is, where it says so.
+    /// The document type, if given.
     #[serde(rename = "type")]
     #[schemars(extend("const" = super::TYPE))]
     pub kind: Option<String>,
-    /// Which form this is; absent in the older one.
+    /// The version of this format; missing in the older form.
     #[schemars(range(min = SCHEMA_VERSION, max = SCHEMA_VERSION))]
     pub schema_version: Option<u32>,
-    /// Its name among all plugins. It never changes.
+    /// Its unique id. It never changes.
     pub id: PluginId,
-    /// For people.
+    /// Display name.
     #[schemars(length(min = 1, max = MAX_NAME_CHARS))]
     pub name: String,
     /// Semantic version, such as `1.2.0`.
     #[schemars(length(min = 1, max = MAX_NAME_CHARS))]
     pub version: String,
-    /// Who makes it, for people. Who signed it is another question.
+    /// The publisher, for display. The signer is independent of it.
     #[schemars(length(min = 1, max = MAX_NAME_CHARS))]
     pub publisher: Option<String>,
-    /// What it is good for, for people.
+    /// What it does, for display.
     #[serde(default)]
     #[schemars(length(max = MAX_DESCRIPTION_BYTES))]
     pub description: String,
     /// Where to read more: an https URL.
     #[schemars(length(max = MAX_URL_BYTES), extend("pattern" = "^https://"))]
     pub homepage: Option<String>,
-    /// What it asks for.
+    /// The permissions it requests.
     #[serde(default)]
     pub permissions: PluginPermissions,
     /// Its tools.
     #[schemars(length(min = 1, max = MAX_TOOLS))]
     pub tools: Vec<PluginTool>,
-    /// The oldest host that can run it, as a semantic version.
+    /// The oldest host version that can run it, as a semantic version.
     pub min_host_version: Option<String>,
-    /// When it was made.
+    /// When it was issued.
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub issued_at: Option<Timestamp>,
-    /// From when on it is not run any more.
+    /// When it expires. It does not run afterwards.
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub expires_at: Option<Timestamp>,
-    /// How it is signed: `Ed25519`, or `RS256` as the older form has it.
+    /// The signature algorithm: `Ed25519`, or `RS256` in the older form.
     #[schemars(extend("enum" = ["Ed25519", "RS256", null]))]
     pub alg: Option<String>,
-    /// Which key signed it: the first 16 hex digits of SHA-256 of the public key.
+    /// The key that signed it: the first 16 hex digits of SHA-256 of the public key.
     pub key_id: Option<String>,
     /// The signature, in base64.
     pub signature: Option<String>,
     /// Older form: SHA-256 of the canonical form of `tools`, which `signature` covers as text.
     pub content_hash: Option<ContentHash>,
-    /// Older form: whose key it is.
+    /// Older form: the owner of the key.
     #[schemars(length(max = MAX_NAME_CHARS))]
     pub curator_id: Option<String>,
-    /// Older form: where it was fetched from. Never followed.
+    /// Older form: where it was downloaded from. Never fetched.
     #[schemars(length(max = MAX_URL_BYTES))]
     pub source_url: Option<String>,
-    /// Older form: when a store put it there. Means nothing here.
+    /// Older form: when a store added it. Ignored here.
     pub installed_at: Option<String>,
 }
 
@@ -96,19 +96,19 @@ pub struct PluginTool {
     #[serde(default)]
     #[schemars(length(max = MAX_DESCRIPTION_BYTES))]
     pub description: String,
-    /// JSON Schema of its arguments, an object, as it came.
+    /// JSON Schema of its arguments, an object, as received.
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     pub parameters: Box<RawValue>,
-    /// The body of an async function over `args`. What it returns is the result, as JSON.
+    /// The body of an async function with the parameter `args`. Its return value is the result, as JSON.
     #[schemars(length(min = 1, max = MAX_CODE_BYTES))]
     pub executor_code: String,
-    /// Hints for the host, as MCP has them. Hints are no permissions.
+    /// Hints for the host, as in MCP. Hints are not permissions.
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub annotations: Option<Box<RawValue>>,
 }
 
 impl PluginTool {
-    /// The tool as chat requests carry it: without its code.
+    /// The tool as in chat requests: without its code.
     pub fn to_client_tool(&self) -> ClientTool {
         ClientTool {
             name: self.name.clone(),

@@ -1,35 +1,37 @@
-//! A host that a plugin may talk to.
+//! A host that a plugin may connect to.
 
 use std::{fmt, net::IpAddr, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use crate::name::shown;
+use crate::name::text_excerpt;
 
-/// Longest name of a host.
+/// Longest host name.
 pub const MAX_HOST_CHARS: usize = 253;
-/// Longest part between two dots.
+/// Longest label between two dots.
 const MAX_LABEL_CHARS: usize = 63;
-/// Parts that have to follow a `*.`, so that nobody asks for all of `*.com`.
+/// Labels that must follow a `*.`, so that `*.com` is not allowed.
 const MIN_LABELS_UNDER_WILDCARD: usize = 2;
 
-/// A host by name, `api.example.com`, or everything under one, `*.example.com`. In lower case, without scheme, port
-/// and path. `*.example.com` is not `example.com` itself.
+/// A host name, `api.example.com`, or everything below one, `*.example.com`. In lower case, without scheme, port
+/// and path. `*.example.com` does not include `example.com`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct HostPattern(String);
 
-/// Why a text is no host.
+/// Why a text is not a valid host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidHost {
-    /// A URL or a part of one.
+    /// A URL or part of one.
     #[error("`{0}`: write the host only, without scheme, port and path, such as api.example.com")]
     NotBare(String),
-    /// Not a name as the network knows it.
-    #[error("`{0}` is no name of a host: parts of a-z, 0-9 and `-` with dots between; write others as xn--…")]
+    /// Not a valid host name.
+    #[error("`{0}` is not a host name: labels of a-z, 0-9 and `-` with dots between; write others as xn--…")]
     Malformed(String),
-    /// A star somewhere else, or over too much.
-    #[error("`{0}`: a star stands for a whole first part, over at least two more, such as *.example.com")]
+    /// A wildcard in the wrong place, or one that is too broad.
+    #[error(
+        "`{0}`: a star must be the whole first label, followed by at least two more, such as *.example.com"
+    )]
     Wildcard(String),
 }
 
@@ -39,17 +41,17 @@ impl HostPattern {
         &self.0
     }
 
-    /// Whether it stands for more than one host.
+    /// Whether it matches more than one host.
     pub fn is_wildcard(&self) -> bool {
         self.0.starts_with('*')
     }
 
-    /// Whether it is an address and not a name.
+    /// Whether it is an IP address.
     pub fn is_address(&self) -> bool {
         self.0.parse::<IpAddr>().is_ok()
     }
 
-    /// Whether this host may be talked to. The host is as URLs have it: lower case, in ASCII.
+    /// Whether this host is allowed. The host is as in URLs: lower case, in ASCII.
     pub fn allows(&self, host: &str) -> bool {
         match self.0.strip_prefix('*') {
             Some(suffix) => host.len() > suffix.len() && host.ends_with(suffix),
@@ -57,7 +59,7 @@ impl HostPattern {
         }
     }
 
-    /// Whether everything that `other` allows is allowed by this one too.
+    /// Whether everything that `other` allows is allowed by this one.
     pub fn covers(&self, other: &Self) -> bool {
         match other.0.strip_prefix('*') {
             Some(suffix) => self.0.strip_prefix('*').is_some_and(|own| suffix.ends_with(own)),
@@ -71,13 +73,13 @@ impl FromStr for HostPattern {
 
     fn from_str(text: &str) -> Result<Self, InvalidHost> {
         if text.contains(['/', ':', '@', '?', '#', '[']) {
-            return Err(InvalidHost::NotBare(shown(text)));
+            return Err(InvalidHost::NotBare(text_excerpt(text)));
         }
         let name = text.strip_prefix("*.").unwrap_or(text);
         let labels: Vec<&str> = name.split('.').collect();
         let over_too_much = name.len() < text.len() && labels.len() < MIN_LABELS_UNDER_WILDCARD;
         if name.contains('*') || over_too_much {
-            return Err(InvalidHost::Wildcard(shown(text)));
+            return Err(InvalidHost::Wildcard(text_excerpt(text)));
         }
         let is_label = |label: &&str| {
             let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
@@ -86,12 +88,12 @@ impl FromStr for HostPattern {
                 && !label.starts_with('-')
                 && !label.ends_with('-')
         };
-        // A last part of digits makes a URL's host an IPv4 address, or nothing: 0x7f.1 is loopback to a browser.
+        // If the last label is numeric, URLs treat the host as an IPv4 address: 0x7f.1 is loopback to a browser.
         let numeric = labels.last().is_some_and(|last| last.starts_with(|c: char| c.is_ascii_digit()));
         let fits = text.len() <= MAX_HOST_CHARS
             && labels.iter().all(is_label)
             && (!numeric || (text == name && text.parse::<IpAddr>().is_ok()));
-        if fits { Ok(Self(text.to_owned())) } else { Err(InvalidHost::Malformed(shown(text))) }
+        if fits { Ok(Self(text.to_owned())) } else { Err(InvalidHost::Malformed(text_excerpt(text))) }
     }
 }
 
@@ -150,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_host_is_told() {
+    fn invalid_hosts_are_rejected_with_a_reason() {
         for (text, why) in [
             ("https://a.com", "without scheme"),
             ("a.com/x", "without scheme"),
@@ -160,19 +162,19 @@ mod tests {
             ("*.com", "a star"),
             ("a.*.com", "a star"),
             ("*a.b.com", "a star"),
-            ("", "no name"),
-            ("A.com", "no name"),
-            ("a..com", "no name"),
-            ("a.com.", "no name"),
-            ("-a.com", "no name"),
-            ("bücher.example", "no name"),
-            ("127.1", "no name"),
-            ("0x7f.0.0.1", "no name"),
-            ("*.0.0.1", "no name"),
-            ("1.2.3.0x4", "no name"),
+            ("", "is not a host name"),
+            ("A.com", "is not a host name"),
+            ("a..com", "is not a host name"),
+            ("a.com.", "is not a host name"),
+            ("-a.com", "is not a host name"),
+            ("bücher.example", "is not a host name"),
+            ("127.1", "is not a host name"),
+            ("0x7f.0.0.1", "is not a host name"),
+            ("*.0.0.1", "is not a host name"),
+            ("1.2.3.0x4", "is not a host name"),
         ] {
-            let told = text.parse::<HostPattern>().unwrap_err().to_string();
-            assert!(told.contains(why), "{text}: {told}");
+            let error = text.parse::<HostPattern>().unwrap_err().to_string();
+            assert!(error.contains(why), "{text}: {error}");
         }
         assert!("a".repeat(64).parse::<HostPattern>().is_err());
         let long = ["a"; 127].join(".");

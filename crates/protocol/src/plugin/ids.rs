@@ -1,33 +1,33 @@
-//! The names in a manifest that are more than text: the plugin, a key, a hash.
+//! Ids in a manifest: plugin id, key id, content hash.
 
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use crate::name::{PackageName, shown};
+use crate::name::{PackageName, text_excerpt};
 
-/// Longest id of a plugin.
+/// Longest plugin id.
 pub const MAX_ID_CHARS: usize = 64;
-/// Hex digits of a key's id.
+/// Hex digits of a key id.
 const KEY_ID_CHARS: usize = 16;
-/// Hex digits of a hash: SHA-256.
+/// Hex digits of a SHA-256 hash.
 const HASH_CHARS: usize = 64;
-/// Package of the plugin with an id: `plugin.` and the id.
+/// Prefix of a plugin's package: `plugin.` and the id.
 const PREFIX: &str = "plugin.";
 
-/// Why a text is not what it should be.
+/// Why a text is not a valid id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidWord {
-    /// Not the id of a plugin.
+pub enum InvalidManifestId {
+    /// Not a plugin id.
     #[error(
-        "`{0}` is no id of a plugin: 1 to {MAX_ID_CHARS} of a-z, 0-9, `.`, `_`, `-`, beginning with a letter or digit"
+        "`{0}` is not a plugin id: 1 to {MAX_ID_CHARS} of a-z, 0-9, `.`, `_`, `-`, beginning with a letter or digit"
     )]
     Id(String),
-    /// Not the id of a key.
-    #[error("`{0}` is no id of a key: expected {KEY_ID_CHARS} hex digits in lower case")]
+    /// Not a key id.
+    #[error("`{0}` is not a key id: expected {KEY_ID_CHARS} hex digits in lower case")]
     Key(String),
-    /// Not a hash.
-    #[error("`{0}` is no content hash: expected {HASH_CHARS} hex digits in lower case")]
+    /// Not a content hash.
+    #[error("`{0}` is not a content hash: expected {HASH_CHARS} hex digits in lower case")]
     Hash(String),
 }
 
@@ -50,18 +50,18 @@ macro_rules! word {
         }
 
         impl FromStr for $name {
-            type Err = InvalidWord;
+            type Err = InvalidManifestId;
 
-            fn from_str(text: &str) -> Result<Self, InvalidWord> {
+            fn from_str(text: &str) -> Result<Self, InvalidManifestId> {
                 let fits: fn(&str) -> bool = $fits;
-                if fits(text) { Ok(Self(text.to_owned())) } else { Err(InvalidWord::$wrong(shown(text))) }
+                if fits(text) { Ok(Self(text.to_owned())) } else { Err(InvalidManifestId::$wrong(text_excerpt(text))) }
             }
         }
 
         impl TryFrom<String> for $name {
-            type Error = InvalidWord;
+            type Error = InvalidManifestId;
 
-            fn try_from(text: String) -> Result<Self, InvalidWord> {
+            fn try_from(text: String) -> Result<Self, InvalidManifestId> {
                 text.parse()
             }
         }
@@ -91,7 +91,7 @@ macro_rules! word {
 }
 
 word!(
-    /// The name of a plugin among all plugins: `dev-time-plugin`, `com.example.time`.
+    /// The unique id of a plugin: `dev-time-plugin`, `com.example.time`.
     PluginId,
     Id,
     |text| {
@@ -104,7 +104,7 @@ word!(
 );
 
 word!(
-    /// Which key: the first 16 hex digits of SHA-256 of the public key.
+    /// The id of a key: the first 16 hex digits of SHA-256 of the public key.
     KeyId,
     Key,
     |text| is_hex(text, KEY_ID_CHARS),
@@ -112,7 +112,7 @@ word!(
 );
 
 word!(
-    /// Which content: SHA-256 of a canonical form, in hex.
+    /// The hash of a content: SHA-256 of its canonical form, in hex.
     ContentHash,
     Hash,
     |text| is_hex(text, HASH_CHARS),
@@ -120,38 +120,38 @@ word!(
 );
 
 impl PluginId {
-    /// The package that its tools belong to: `plugin.dev-time-plugin`.
+    /// The package of its tools: `plugin.dev-time-plugin`.
     pub fn package(&self) -> Option<PackageName> {
         format!("{PREFIX}{self}").parse().ok()
     }
 }
 
 impl KeyId {
-    /// Of SHA-256 of the public key.
+    /// From SHA-256 of the public key.
     pub fn from_digest(digest: &[u8; 32]) -> Self {
         Self(hex::encode(&digest[..KEY_ID_CHARS / 2]))
     }
 }
 
 impl ContentHash {
-    /// Of SHA-256 of a canonical form.
+    /// From SHA-256 of a canonical form.
     pub fn from_digest(digest: &[u8; 32]) -> Self {
         Self(hex::encode(digest))
     }
 }
 
-/// Who stands behind a plugin. What it keeps is theirs: an id alone can be taken by anybody, so a plugin of somebody else
-/// under the same id does not find it.
+/// Who signed a plugin. Stored data belongs to the signer: anyone can use the same plugin id, so a plugin of another signer
+/// cannot read it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PluginSigner {
-    /// Whoever has this key.
+    /// The owner of this key.
     Key(KeyId),
-    /// Nobody signed it.
+    /// The plugin is unsigned.
     Unsigned,
 }
 
 impl PluginSigner {
-    /// As text. No id of a key looks like that of nobody.
+    /// As text. No key id equals the text for unsigned.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Key(id) => id.as_str(),

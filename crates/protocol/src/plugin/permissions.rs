@@ -1,29 +1,29 @@
-//! What a plugin asks for. Nothing of it is granted by asking.
+//! The permissions that a plugin requests. Requesting grants nothing.
 
 use serde::{Deserialize, Serialize};
 
 use super::host::HostPattern;
 
-/// Most hosts of one plugin.
+/// Maximum number of hosts of one plugin.
 pub const MAX_HOSTS: usize = 64;
 
-/// What a plugin asks for. What is not named here is not there: no files, no environment, no other plugin.
+/// The permissions that a plugin requests. Nothing else is available: no files, no environment, no other plugin.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PluginPermissions {
-    /// Hosts that `fetch` reaches, each by name or as `*.example.com`.
+    /// Hosts that `fetch` may connect to, each by name or as `*.example.com`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = MAX_HOSTS))]
     pub network: Vec<HostPattern>,
-    /// Whether `storage` keeps what the plugin puts there: `true`, or an object that says how much.
+    /// Whether the plugin may store data with `storage`: `true`, or an object with a limit.
     #[serde(skip_serializing_if = "Storage::is_none")]
     pub storage: Storage,
-    /// Whether `Date` tells the time of day.
+    /// Whether `Date` returns the current time.
     #[serde(skip_serializing_if = "is_false")]
     pub clock: bool,
 }
 
-/// Room for what a plugin keeps between calls.
+/// Storage that a plugin may use between calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(from = "WrittenStorage", into = "WrittenStorage")]
 #[schemars(with = "WrittenStorage")]
@@ -31,13 +31,13 @@ pub enum Storage {
     /// None.
     #[default]
     None,
-    /// As much as the host gives to anybody.
+    /// The default limit of the host.
     Usual,
-    /// At most so many bytes.
+    /// At most this many bytes.
     Bytes(u64),
 }
 
-/// As it is written: `true`, `false`, or `{"bytes": 65536}`.
+/// The written form: `true`, `false`, or `{"bytes": 65536}`.
 #[derive(Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(untagged, expecting = "expected true, false or {\"bytes\": NUMBER}")]
 enum WrittenStorage {
@@ -45,11 +45,11 @@ enum WrittenStorage {
     Bytes(StorageSize),
 }
 
-/// How much room is asked for.
+/// The requested storage.
 #[derive(Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct StorageSize {
-    /// At most so many bytes.
+    /// At most this many bytes.
     bytes: u64,
 }
 
@@ -79,7 +79,7 @@ impl Storage {
         *self == Self::None
     }
 
-    /// The smaller of two. How much `Usual` is, only the host knows, so a number is taken to be less.
+    /// The smaller of two. Only the host knows the limit of `Usual`, so a number counts as less.
     fn smaller_of(self, other: Self) -> Self {
         match (self, other) {
             (Self::None, _) | (_, Self::None) => Self::None,
@@ -94,17 +94,17 @@ fn is_false(flag: &bool) -> bool {
 }
 
 impl PluginPermissions {
-    /// Whether nothing is asked for.
+    /// Whether nothing is requested.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether a host may be talked to.
+    /// Whether connecting to a host is allowed.
     pub fn allows_host(&self, host: &str) -> bool {
         self.network.iter().any(|pattern| pattern.allows(host))
     }
 
-    /// What is in both: never more than either of them.
+    /// The permissions in both: never more than either of them.
     #[must_use]
     pub fn intersect(&self, limit: &Self) -> Self {
         let mut network: Vec<HostPattern> = Vec::new();
@@ -120,7 +120,7 @@ impl PluginPermissions {
         Self { network, storage: self.storage.smaller_of(limit.storage), clock: self.clock && limit.clock }
     }
 
-    /// What is asked for here and was not in `before`.
+    /// The permissions that are not in `before`.
     #[must_use]
     pub fn added_since(&self, before: &Self) -> Self {
         let new = |host: &&HostPattern| !before.network.iter().any(|old| old.covers(host));

@@ -1,4 +1,4 @@
-//! Reads a manifest and checks every rule. All that is wrong is told at once, each with its place.
+//! Parses a manifest and checks every rule. All problems are reported at once, each with its path.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ use crate::{
     tool::{MAX_DESCRIPTION_BYTES, MAX_PROBLEMS},
 };
 
-/// Why a text is no manifest: every place that is wrong, and what was expected there.
+/// Why a text is not a valid manifest: every invalid place, and what was expected there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the manifest cannot be used: {}", .problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
 pub struct ManifestError {
@@ -32,7 +32,7 @@ impl From<Problem> for ManifestError {
 }
 
 impl Manifest {
-    /// Reads a manifest in either form. What comes out has kept its rules; whom to believe is another question.
+    /// Parses a manifest in either form. The result is valid; whether it is trusted is decided elsewhere.
     pub fn parse(bytes: &[u8]) -> Result<Self, ManifestError> {
         if bytes.len() > MAX_MANIFEST_BYTES {
             let why = format!("{} bytes; a manifest has at most {MAX_MANIFEST_BYTES}", bytes.len());
@@ -64,7 +64,7 @@ impl Manifest {
     }
 }
 
-/// The reader's words without its line, which stands for the end of the member and not for what is wrong.
+/// The message of the parser without its line, which is the end of the member and not the place of the error.
 fn strip_line_suffix(message: &str) -> String {
     message.split(" at line ").next().unwrap_or(message).to_owned()
 }
@@ -72,7 +72,7 @@ fn strip_line_suffix(message: &str) -> String {
 fn check_fields(fields: &ManifestFields, problems: &mut Vec<Problem>) {
     let mut wrong = |path: &str, why: String| problems.push(Problem::new(path, why));
     if fields.kind.as_deref().is_some_and(|kind| kind != TYPE) {
-        wrong("type", format!("this is another kind of document; a manifest has `{TYPE}` or nothing"));
+        wrong("type", format!("this is a different kind of document; a manifest has `{TYPE}` or nothing"));
     }
     match fields.schema_version {
         None | Some(SCHEMA_VERSION) => {}
@@ -80,7 +80,7 @@ fn check_fields(fields: &ManifestFields, problems: &mut Vec<Problem>) {
     }
     if fields.schema_version.is_some() {
         if fields.publisher.is_none() {
-            wrong("publisher", "missing; who makes it, for people".to_owned());
+            wrong("publisher", "missing; name the publisher".to_owned());
         }
         if let Err(error) = semver::Version::parse(&fields.version) {
             wrong("version", format!("expected a semantic version such as 1.2.0: {error}"));
@@ -131,7 +131,7 @@ fn check_tools(tools: &[PluginTool], problems: &mut Vec<Problem>) {
         let path = format!("tools[{index}]");
         check_tool(tool, &path, problems);
         if !names.insert(&tool.name) {
-            problems.push(Problem::new(format!("{path}.name"), "a tool of that name came before"));
+            problems.push(Problem::new(format!("{path}.name"), "an earlier tool has that name"));
         }
     }
 }
@@ -151,7 +151,7 @@ fn check_tool(tool: &PluginTool, path: &str, problems: &mut Vec<Problem>) {
     if annotations.is_some_and(|read| read.is_err()) {
         wrong("annotations", "expected an object".to_owned());
     }
-    // The rules of client tools, because in a chat that is what they are. They name the tool; here its place is known.
+    // In a chat these are client tools, so the same rules apply. Their problems name the tool; here its path is known.
     let definition = tool.to_client_tool();
     if let Err(problem) =
         client_tool::check_client_tools(&[definition], &ClientToolLimits::default(), |_| false)
@@ -160,7 +160,7 @@ fn check_tool(tool: &PluginTool, path: &str, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Names are shown beside buttons that people press: nothing in them may break the line or turn the text around.
+/// Names are displayed next to buttons: they must not break the line or change the text direction.
 fn is_line(text: &str) -> bool {
     let turns = |c| matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');

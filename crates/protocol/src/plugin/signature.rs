@@ -1,4 +1,4 @@
-//! A signature beside a manifest, in one of two forms.
+//! The signature of a manifest, in one of two forms.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
@@ -6,28 +6,28 @@ use super::{
     fields::ManifestFields,
     ids::{ContentHash, KeyId},
 };
-use crate::{name::shown, problem::Problem};
+use crate::{name::text_excerpt, problem::Problem};
 
 /// Longest signature in bytes: that of an RSA key of 8192 bits.
 const MAX_SIGNATURE_BYTES: usize = 1024;
-/// Of Ed25519.
+/// Length of an Ed25519 signature.
 const ED25519_BYTES: usize = 64;
 
-/// A signature. What it says is for crate `trust` to find out.
+/// A signature. Crate `trust` verifies it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PluginSignature {
-    /// Ed25519 over the canonical form of everything but `alg`, `keyId` and `signature`.
+    /// Ed25519 over the canonical form of everything except `alg`, `keyId` and `signature`.
     Ed25519 {
-        /// Which key.
+        /// The key.
         key: KeyId,
         /// 64 bytes.
         bytes: Vec<u8>,
     },
-    /// The older form: RSA over the text of the hash of `tools`. Covers nothing else.
+    /// The older form: RSA over the hash of `tools`, as text. Covers nothing else.
     Rs256 {
-        /// The name under which the key is known: `keyId`, else `curatorId`.
+        /// The name of the key: `keyId`, else `curatorId`.
         key: Option<String>,
-        /// The hash that it claims.
+        /// The claimed hash.
         content_hash: Option<ContentHash>,
         /// As long as the key.
         bytes: Vec<u8>,
@@ -35,7 +35,7 @@ pub enum PluginSignature {
 }
 
 impl PluginSignature {
-    /// The word in `alg`.
+    /// The value of `alg`.
     pub const fn alg(&self) -> &'static str {
         match self {
             Self::Ed25519 { .. } => "Ed25519",
@@ -46,7 +46,7 @@ impl PluginSignature {
     pub(super) fn from_fields(fields: &ManifestFields) -> Result<Option<Self>, Problem> {
         let Some(text) = &fields.signature else {
             let alone = fields.alg.is_some() || fields.key_id.is_some();
-            let why = "missing beside `alg` or `keyId`; sign again, or take the two out";
+            let why = "missing although there is `alg` or `keyId`; sign again, or remove both";
             return if alone { Err(Problem::new("signature", why)) } else { Ok(None) };
         };
         let bytes = STANDARD
@@ -71,7 +71,7 @@ impl PluginSignature {
                 bytes,
             })),
             Some(other) => {
-                let why = format!("`{}`: expected Ed25519 or RS256", shown(other));
+                let why = format!("`{}`: expected Ed25519 or RS256", text_excerpt(other));
                 Err(Problem::new("alg", why))
             }
         }

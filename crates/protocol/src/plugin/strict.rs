@@ -1,28 +1,28 @@
-//! JSON that means one thing only.
+//! JSON that can be interpreted in only one way.
 //!
-//! A signature covers the canonical form of a document (RFC 8785), so whatever two readers could take differently is
-//! refused before anybody looks at it: a name twice in one object, half of a surrogate pair, and integers beyond
-//! 2^53, which a reader with doubles rounds.
+//! A signature covers the canonical form of a document (RFC 8785). So everything that two parsers could interpret differently
+//! is rejected first: a duplicate name in one object, half of a surrogate pair, and integers beyond
+//! 2^53, which parsers with doubles round.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use crate::{name::shown, problem::Problem};
+use crate::{name::text_excerpt, problem::Problem};
 
-/// Integers up to here are the same in every reader.
+/// Integers up to this value are exact in every parser.
 const MAX_INTEGER: u64 = 1 << 53;
-/// From here on ECMAScript writes numbers with an exponent. Between the two the canonical text of a number would be an
-/// integer that not every reader can hold.
+/// From here on ECMAScript writes numbers with an exponent. In between, the canonical text of a number would be an
+/// integer that not every parser can represent.
 const EXPONENT_FROM: f64 = 1e21;
 /// Longest path in a message.
 const MAX_PATH_CHARS: usize = 200;
 
 const TOO_LARGE: &str = "integers beyond 2^53 are not the same in every reader; write it as a text";
 
-/// The document, or the place that could be read in two ways. Numbers come out alike however they were written: `1.0`
-/// is `1`, `-0` is `0`.
+/// Parses a document, or reports the place that is ambiguous. Numbers are normalized: `1.0`
+/// becomes `1`, `-0` becomes `0`.
 pub fn parse_strict(text: &str) -> Result<Value, Problem> {
     let mut walk = StrictReader { path: Vec::new(), wrong: None };
     let mut reader = serde_json::Deserializer::from_str(text);
@@ -34,7 +34,7 @@ pub fn parse_strict(text: &str) -> Result<Value, Problem> {
     }
 }
 
-/// Where the reader is, and what it found wrong there.
+/// The current path, and the problem found there.
 struct StrictReader {
     path: Vec<PathStep>,
     wrong: Option<Problem>,
@@ -50,8 +50,8 @@ impl StrictReader {
         let mut path = String::new();
         for step in &self.path {
             match step {
-                PathStep::Member(name) if path.is_empty() => path.push_str(&shown(name)),
-                PathStep::Member(name) => path.extend([".", &shown(name)]),
+                PathStep::Member(name) if path.is_empty() => path.push_str(&text_excerpt(name)),
+                PathStep::Member(name) => path.extend([".", &text_excerpt(name)]),
                 PathStep::Item(index) => path.push_str(&format!("[{index}]")),
             }
         }
@@ -67,7 +67,7 @@ impl StrictReader {
     }
 }
 
-/// The value at the place where the walk stands.
+/// Deserializes the value at the current path.
 struct ValueSeed<'w>(&'w mut StrictReader);
 
 impl<'de> DeserializeSeed<'de> for ValueSeed<'_> {
@@ -131,7 +131,7 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
         while let Some(name) = members.next_key::<String>()? {
             self.0.path.push(PathStep::Member(name.clone()));
             if map.contains_key(&name) {
-                let why = "the name is there twice in one object; keep one";
+                let why = "duplicate name in one object; keep one";
                 self.0.record_problem(why);
                 return Err(A::Error::custom(why));
             }
@@ -142,7 +142,7 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
     }
 }
 
-/// A number by its value, an integer wherever it is one.
+/// A number by its value; an integer if possible.
 fn canonical_number(value: f64) -> Option<Number> {
     let exact = MAX_INTEGER as f64;
     match value.abs() {
@@ -152,7 +152,7 @@ fn canonical_number(value: f64) -> Option<Number> {
     }
 }
 
-/// An integer that is written out with so many digits that it was read as a double. The text is known to be JSON.
+/// Finds an integer with so many digits that it was parsed as a double. The text is valid JSON.
 fn long_integer(text: &str) -> Option<Problem> {
     let (mut in_string, mut escaped, mut begin) = (false, false, None);
     for (at, byte) in text.bytes().chain([b' ']).enumerate() {
@@ -170,7 +170,10 @@ fn long_integer(text: &str) -> Option<Problem> {
                 let is_integer = !number.contains(['.', 'e', 'E']);
                 if is_integer && number.trim_start_matches('-').parse::<u64>().is_err() {
                     let line = text[..from].matches('\n').count() + 1;
-                    return Some(Problem::new("", format!("line {line}: {}: {TOO_LARGE}", shown(number))));
+                    return Some(Problem::new(
+                        "",
+                        format!("line {line}: {}: {TOO_LARGE}", text_excerpt(number)),
+                    ));
                 }
             }
             (_, None) => {}
@@ -210,10 +213,8 @@ mod tests {
 
     #[test]
     fn a_name_twice_is_refused_with_its_place() {
-        assert_eq!(refused(r#"{"a":1,"a":1}"#), "a: the name is there twice in one object; keep one");
-        assert!(
-            refused(r#"{"x":[0,{"b":{"c":1,"\u0063":2}}]}"#).starts_with("x[1].b.c: the name is there twice")
-        );
+        assert_eq!(refused(r#"{"a":1,"a":1}"#), "a: duplicate name in one object; keep one");
+        assert!(refused(r#"{"x":[0,{"b":{"c":1,"\u0063":2}}]}"#).starts_with("x[1].b.c: duplicate name"));
         assert!(parse_strict(r#"{"a":{"a":1},"b":{"a":1}}"#).is_ok());
     }
 
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_refused_with_its_line() {
+    fn invalid_json_is_rejected_with_its_line() {
         for text in [
             r#""\ud800""#,
             r#""\udc00 ""#,

@@ -1,4 +1,4 @@
-//! Sound that apps want played.
+//! Audio playback for apps.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
@@ -9,14 +9,14 @@ use crate::name::PackageName;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AudioPlayRequest {
-    /// Comes back in the response.
+    /// Returned in the response.
     pub request_id: String,
-    /// Where the sound is.
+    /// URL of the audio.
     pub audio_url: String,
     /// From 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<Number>,
-    /// Whether other sound stops first. If false, the app does not wait for a response.
+    /// Whether other audio stops first. If false, the app does not wait for a response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_other_audio: Option<bool>,
     /// 0 speaker, 1 app, 2 speech.
@@ -28,15 +28,15 @@ pub struct AudioPlayRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceAudioPlayRequest {
-    /// What the app asked for.
+    /// The app's request.
     #[serde(flatten)]
     pub request: AudioPlayRequest,
-    /// Which app.
+    /// The app's package name.
     pub package_name: PackageName,
-    /// Which app, under the name that phones look for.
+    /// The app, under the name that phones expect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app_id: Option<PackageName>,
-    /// What the sound says, for devices that speak by themselves. An extension of ours.
+    /// The spoken text, for devices with their own speech synthesis. Our extension.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
@@ -45,7 +45,7 @@ pub struct DeviceAudioPlayRequest {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AudioStopRequest {
-    /// Which track; all of them where it is not said.
+    /// The track; all tracks if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub track_id: Option<Number>,
 }
@@ -54,28 +54,28 @@ pub struct AudioStopRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceAudioStopRequest {
-    /// Which app.
+    /// The app's package name.
     pub package_name: PackageName,
-    /// Which app, under the name that phones look for.
+    /// The app, under the name that phones expect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app_id: Option<PackageName>,
-    /// Which track; all of them where it is not said.
+    /// The track; all tracks if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub track_id: Option<Number>,
 }
 
-/// `audio_play_response`, from a device and on to the app.
+/// `audio_play_response`, from a device to the app.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AudioPlayResponse {
-    /// Of the request.
+    /// The id of the request.
     pub request_id: String,
     /// Whether it was played.
     pub success: bool,
-    /// Why not.
+    /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// How long it was, in milliseconds.
+    /// Its length in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Number>,
 }

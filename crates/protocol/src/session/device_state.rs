@@ -1,10 +1,10 @@
-//! The state of the glasses, as far as apps can watch it.
+//! The state of the glasses, as apps can observe it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
-/// Some or all of the state. What is not there has not changed.
+/// Some or all of the state. Missing fields have not changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -38,7 +38,7 @@ pub struct DeviceState {
 }
 
 impl DeviceState {
-    /// Takes over everything that a later report says. Gives back what of it is another than before.
+    /// Applies a later report. Returns the fields that changed.
     pub fn update(&mut self, later: Self) -> Self {
         Self {
             connected: replace_if_changed(&mut self.connected, later.connected),
@@ -57,13 +57,13 @@ impl DeviceState {
         }
     }
 
-    /// Whether it says nothing.
+    /// Whether no field is set.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Takes over a new value; gives it back where it is another.
+/// Replaces a value; returns the new one if it differs.
 fn replace_if_changed<T: Clone + PartialEq>(old: &mut Option<T>, new: Option<T>) -> Option<T> {
     if new.is_none() || *old == new {
         return None;

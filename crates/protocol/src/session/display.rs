@@ -1,25 +1,25 @@
-//! What apps show.
+//! Content that apps show.
 //!
-//! An app sends a layout for a view; when and whether the device shows it is decided elsewhere.
+//! An app sends a layout for a view. When and whether the device shows it is decided elsewhere.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use serde_json::{Map, Value};
 
 use super::time::read_millis;
 
-/// Where on the device.
+/// A view of the device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DisplayView {
-    /// The screen of the dashboard.
+    /// The dashboard.
     Dashboard,
-    /// The screen of the app in front. A view that we do not know counts as this one.
+    /// The view of the foreground app. An unknown view counts as this one.
     #[default]
     #[serde(other)]
     Main,
 }
 
-/// What is shown.
+/// The content of a view.
 //
 // `remote = "Self"` makes the derived functions plain ones, for the known layouts. Derived for all, a known layout with a
 // missing text would pass as an unknown one.
@@ -31,11 +31,11 @@ pub enum Layout {
         /// The text.
         text: String,
     },
-    /// Two texts, one over the other.
+    /// Two texts, one above the other.
     DoubleTextWall {
-        /// The upper one.
+        /// The upper text.
         top_text: String,
-        /// The lower one.
+        /// The lower text.
         bottom_text: String,
     },
     /// A text with a title.
@@ -47,30 +47,30 @@ pub enum Layout {
     },
     /// Two texts, side by side.
     DashboardCard {
-        /// The left one.
+        /// The left text.
         left_text: String,
-        /// The right one.
+        /// The right text.
         right_text: String,
     },
-    /// A picture.
+    /// A bitmap.
     BitmapView {
         /// A BMP in base64.
         data: String,
     },
-    /// Pictures in turn.
+    /// An animation of bitmaps.
     BitmapAnimation {
         /// BMPs in base64.
         frames: Vec<String>,
         /// How long each is shown, in milliseconds.
         #[serde(default, deserialize_with = "read_millis", skip_serializing_if = "Option::is_none")]
         interval: Option<u64>,
-        /// Whether it starts anew at the end.
+        /// Whether the animation repeats.
         #[serde(default)]
         repeat: bool,
     },
-    /// Nothing.
+    /// Clears the view.
     ClearView,
-    /// A layout that we do not know, as it came.
+    /// An unknown layout, as received.
     #[serde(skip)]
     Unknown(Map<String, Value>),
 }
@@ -102,15 +102,15 @@ impl<'de> Deserialize<'de> for Layout {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DisplayEvent {
-    /// Where.
+    /// The view.
     #[serde(default)]
     pub view: DisplayView,
-    /// What.
+    /// The layout.
     pub layout: Layout,
-    /// For how long, in milliseconds; until something else comes, where it is not said.
+    /// How long, in milliseconds; if missing, until it is replaced.
     #[serde(default, deserialize_with = "read_millis", skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// Whether it may not wait for the next free moment.
+    /// Whether to show it at once, without waiting for a free slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub force_display: Option<bool>,
 }

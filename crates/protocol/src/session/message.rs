@@ -1,4 +1,4 @@
-//! How a message is told apart from others, and what is wrong with one that cannot be read.
+//! Parsing of messages by their type, and errors of malformed ones.
 
 use std::{borrow::Cow, fmt};
 
@@ -8,37 +8,37 @@ use serde::{
 };
 use serde_json::{Map, Value};
 
-use crate::{name::shown, raw::to_raw};
+use crate::{name::text_excerpt, raw::to_raw};
 
-/// Longest explanation of a malformed message, in characters. Explanations quote what came, which can be long.
+/// Longest explanation of a malformed message, in characters. Explanations quote the input, which can be long.
 const MAX_EXPLANATION_CHARS: usize = 200;
 
-/// A text that is no message, or a known message with wrong fields.
+/// A text that is not a message, or a known message with invalid fields.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MalformedMessage {
-    /// Not JSON, not an object, or without a text in `type`.
+    /// Not JSON, not an object, or without a string in `type`.
     #[error("expected a JSON object with a text in `type`")]
     NotAMessage,
-    /// A known type whose fields are wrong.
+    /// A known type with invalid fields.
     #[error("`{kind}`, {}: {message}", if .field.is_empty() { "fields" } else { .field })]
     Fields {
         /// The type of the message.
         kind: String,
-        /// Where, as far as that is known: `layout.text`.
+        /// The path, as far as known: `layout.text`.
         field: String,
-        /// What is wrong there.
+        /// What is wrong.
         message: String,
     },
 }
 
-/// A message of which only the type was read.
+/// A message of which only the type is parsed.
 pub(crate) struct RawMessage<'a> {
     kind: Cow<'a, str>,
     text: &'a str,
 }
 
 impl<'a> RawMessage<'a> {
-    /// Reads the type of a message.
+    /// Parses the type of a message.
     pub(crate) fn parse(text: &'a str) -> Result<Self, MalformedMessage> {
         #[derive(Deserialize)]
         struct MessageHead<'a> {
@@ -58,9 +58,9 @@ impl<'a> RawMessage<'a> {
         &self.kind
     }
 
-    /// The type of a message that we do not know, short enough for a log.
+    /// The type of an unknown message, short enough for a log.
     pub(crate) fn unknown_kind(&self) -> String {
-        shown(&self.kind)
+        text_excerpt(&self.kind)
     }
 
     /// The whole message.
@@ -68,40 +68,40 @@ impl<'a> RawMessage<'a> {
         self.text
     }
 
-    /// Reads the message as what its type says.
+    /// Parses the message as its type requires.
     pub(crate) fn parse_body<T: DeserializeOwned>(&self) -> Result<T, MalformedMessage> {
         let mut from = serde_json::Deserializer::from_str(self.text);
         serde_path_to_error::deserialize(&mut from).map_err(|error| {
             let field = match error.path().to_string() {
                 path if path == "." => String::new(),
-                path => shown(&path),
+                path => text_excerpt(&path),
             };
             self.field_error(field, &error.into_inner().to_string())
         })
     }
 
-    /// Says that a field is wrong.
+    /// An error for one field.
     pub(crate) fn field_error(&self, field: impl Into<String>, message: &str) -> MalformedMessage {
         let message = message.chars().take(MAX_EXPLANATION_CHARS).collect();
         MalformedMessage::Fields { kind: self.kind.clone().into_owned(), field: field.into(), message }
     }
 }
 
-/// One of our messages as text.
+/// Serializes a message.
 pub(crate) fn to_text<T: Serialize>(message: &T) -> String {
     Box::<str>::from(to_raw(message)).into_string()
 }
 
-/// The fields of a message that is only passed on, without its type and without what the sender says of itself.
+/// The fields of a message that is passed on, without its type and sender.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct MessageFields(pub Map<String, Value>);
 
-/// What a sender says of itself in every message.
+/// The fields that identify type and sender.
 const ENVELOPE: [&str; 4] = ["type", "packageName", "sessionId", "timestamp"];
 
 impl MessageFields {
-    /// A field that is a text.
+    /// A string field.
     pub fn str_field(&self, name: &str) -> Option<&str> {
         self.0.get(name).and_then(Value::as_str)
     }

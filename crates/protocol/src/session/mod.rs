@@ -1,12 +1,12 @@
-//! What apps, devices and the platform say to each other.
+//! Messages between apps, devices and the platform.
 //!
-//! Apps are started by [`webhook`] and then talk over a socket ([`app_messages`]); devices talk over theirs
-//! ([`device_messages`]). Both sides of each are here, because our app SDK and our simulator speak the other one. Types
-//! only: the sockets and who may say what are elsewhere. Binary frames (sound) have no type here.
+//! Apps are started by [`webhook`] and then connect over a WebSocket ([`app_messages`]); devices connect over their own
+//! ([`device_messages`]). Both directions are here, because the app SDK and the simulator use the other one. Types
+//! only: sockets and permissions are handled elsewhere. Audio in binary frames has no type here.
 //!
-//! Reading is forgiving: unknown fields are ignored, an unknown `type` is an `Unknown` and no error. A known message with
-//! wrong fields is [`MalformedMessage`]. Who sent a message is known from the socket, so the fields in which senders repeat
-//! their name are written and not read.
+//! Parsing is lenient: unknown fields are ignored, and an unknown `type` is an `Unknown` and not an error. A known message with
+//! invalid fields is a [`MalformedMessage`]. The sender of a message is known from the socket, so the fields in which senders
+//! repeat their name are written but not read.
 
 pub mod app_messages;
 pub mod audio;

@@ -1,32 +1,32 @@
-//! Words that were spoken: as a device hears them, and as apps get them.
+//! Transcribed speech: as a device sends it, and as apps receive it.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Number, Value};
 
 use crate::stream::{DEFAULT_LANGUAGE, StreamEvent};
 
-/// `local_transcription`: speech that the device itself has recognised.
+/// `local_transcription`: speech that the device itself recognized.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LocalTranscription {
-    /// The words.
+    /// The text.
     pub text: String,
-    /// Whether they will not change any more.
+    /// Whether the text is final.
     #[serde(default)]
     pub is_final: bool,
-    /// `en-US`, also where it is not said.
+    /// Such as `en-US`, the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transcribe_language: Option<String>,
-    /// Beginning, in milliseconds.
+    /// Start, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_time: Option<Number>,
     /// End, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_time: Option<Number>,
-    /// Who spoke.
+    /// The speaker.
     #[serde(default, deserialize_with = "read_speaker", skip_serializing_if = "Option::is_none")]
     pub speaker_id: Option<String>,
-    /// Who recognised it.
+    /// The speech recognizer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
 }
@@ -37,7 +37,7 @@ impl LocalTranscription {
         self.transcribe_language.as_deref().unwrap_or(DEFAULT_LANGUAGE)
     }
 
-    /// The event that subscriptions look at.
+    /// The event that subscriptions match.
     pub fn stream_event(&self) -> StreamEvent {
         StreamEvent::Transcription { language: self.language().to_owned() }
     }
@@ -50,12 +50,12 @@ pub struct Transcription {
     /// Always `transcription`.
     #[serde(rename = "type", default)]
     pub kind: TranscriptionKind,
-    /// The words.
+    /// The text.
     pub text: String,
-    /// Whether they will not change any more.
+    /// Whether the text is final.
     #[serde(default)]
     pub is_final: bool,
-    /// The same from the first guess to the final words.
+    /// The same from the first interim result to the final one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub utterance_id: Option<String>,
     /// `en-US`
@@ -64,55 +64,55 @@ pub struct Transcription {
     /// `en`
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detected_language: Option<String>,
-    /// Beginning, in milliseconds.
+    /// Start, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_time: Option<Number>,
     /// End, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_time: Option<Number>,
-    /// Who spoke.
+    /// The speaker.
     #[serde(default, deserialize_with = "read_speaker", skip_serializing_if = "Option::is_none")]
     pub speaker_id: Option<String>,
     /// How long it took, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Number>,
-    /// Who recognised it.
+    /// The speech recognizer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// How sure, from 0 to 1.
+    /// Confidence, from 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Number>,
 }
 
-/// The one type of [`Transcription`].
+/// The only type of [`Transcription`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TranscriptionKind {
-    /// The only one.
+    /// The only value.
     #[default]
     #[serde(rename = "transcription", other)]
     Transcription,
 }
 
 impl From<&LocalTranscription> for Transcription {
-    fn from(heard: &LocalTranscription) -> Self {
+    fn from(local: &LocalTranscription) -> Self {
         Self {
             kind: TranscriptionKind::Transcription,
-            text: heard.text.clone(),
-            is_final: heard.is_final,
+            text: local.text.clone(),
+            is_final: local.is_final,
             utterance_id: None,
-            transcribe_language: Some(heard.language().to_owned()),
+            transcribe_language: Some(local.language().to_owned()),
             detected_language: None,
-            start_time: heard.start_time.clone().or_else(|| Some(0.into())),
-            end_time: heard.end_time.clone().or_else(|| Some(0.into())),
-            speaker_id: heard.speaker_id.clone(),
+            start_time: local.start_time.clone().or_else(|| Some(0.into())),
+            end_time: local.end_time.clone().or_else(|| Some(0.into())),
+            speaker_id: local.speaker_id.clone(),
             duration: None,
-            provider: heard.provider.clone(),
+            provider: local.provider.clone(),
             confidence: None,
         }
     }
 }
 
-/// Recognisers name speakers by texts or by numbers; words are not lost over that.
+/// Speakers are named by strings or numbers; other values are ignored, so that the text is not lost.
 fn read_speaker<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     Ok(match Value::deserialize(from)? {
         Value::String(name) => Some(name),
@@ -126,14 +126,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn apps_get_what_a_device_heard() {
-        let heard: LocalTranscription = serde_json::from_str(
+    fn apps_receive_local_transcriptions() {
+        let local: LocalTranscription = serde_json::from_str(
             r#"{"type":"local_transcription","text":"what is on my list","isFinal":true}"#,
         )
         .unwrap();
-        assert_eq!(heard.stream_event(), StreamEvent::Transcription { language: "en-US".to_owned() });
+        assert_eq!(local.stream_event(), StreamEvent::Transcription { language: "en-US".to_owned() });
         assert_eq!(
-            serde_json::to_string(&Transcription::from(&heard)).unwrap(),
+            serde_json::to_string(&Transcription::from(&local)).unwrap(),
             r#"{"type":"transcription","text":"what is on my list","isFinal":true,"transcribeLanguage":"en-US","startTime":0,"endTime":0}"#
         );
     }

@@ -1,16 +1,16 @@
-//! Times on the wire: written as ISO 8601 with milliseconds and `Z`, read as whatever came.
+//! Times on the wire: written as ISO 8601 with milliseconds and `Z`, parsed leniently.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// A time as messages carry it: `2026-01-02T03:04:05.678Z`.
+/// A time as in messages: `2026-01-02T03:04:05.678Z`.
 pub fn iso_millis(time: Timestamp) -> String {
     format!("{time:.3}")
 }
 
-/// Reads a `timestamp`: a text as it is, a number as milliseconds since 1970, anything else as none. A time is never a
-/// reason to refuse a message.
+/// Parses a `timestamp`: a string unchanged, a number as Unix milliseconds, anything else as `None`. An invalid time is
+/// never a reason to reject a message.
 pub(crate) fn read_timestamp<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     Ok(timestamp_of(&Value::deserialize(from)?))
 }
@@ -28,7 +28,7 @@ pub(crate) fn timestamp_of(value: &Value) -> Option<String> {
     }
 }
 
-/// Reads a length of time in milliseconds. Numbers come from JavaScript: a fraction is cut, what is below zero is none.
+/// Parses a duration in milliseconds. Numbers come from JavaScript: fractions are truncated, negative numbers are `None`.
 pub(crate) fn read_millis<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
     let Some(millis) = Option::<f64>::deserialize(from)? else { return Ok(None) };
     #[expect(

@@ -8,49 +8,49 @@ use super::{
 };
 use crate::id::{AppSessionId, UserId};
 
-/// What the platform asks of an app's web server.
+/// A request to an app's web server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type")]
 pub enum WebhookRequest {
-    /// Connect, for this user.
+    /// Connect for this user.
     #[serde(rename = "session_request")]
     Session(SessionRequest),
-    /// Stop, for this user.
+    /// Stop for this user.
     #[serde(rename = "stop_request")]
     Stop(StopRequest),
-    /// A request that we do not know. The answer to it is a 400.
+    /// An unknown request. The response is a 400.
     #[serde(untagged)]
     Unknown {
-        /// Its type, cut to a readable length.
+        /// Its type, truncated.
         #[serde(rename = "type")]
         kind: String,
     },
 }
 
-/// Connect, for this user.
+/// Connect for this user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionRequest {
-    /// What the app says when it connects.
+    /// The session id to connect with.
     pub session_id: AppSessionId,
-    /// For whom.
+    /// The user.
     pub user_id: UserId,
     /// When, ISO 8601 with milliseconds.
     #[serde(default, deserialize_with = "read_timestamp", skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
-    /// Where to connect, for SDK 2.
+    /// WebSocket URL, for SDK 2.
     #[serde(rename = "mentraOSWebsocketUrl", default, skip_serializing_if = "Option::is_none")]
     pub mentra_os_websocket_url: Option<String>,
-    /// Where to connect, for SDK 2 and before.
+    /// WebSocket URL, for SDK 2 and older.
     #[serde(rename = "augmentOSWebsocketUrl", default, skip_serializing_if = "Option::is_none")]
     pub augment_os_websocket_url: Option<String>,
-    /// Where to connect, for SDK 3.
+    /// WebSocket URL, for SDK 3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub websocket_url: Option<String>,
 }
 
 impl SessionRequest {
-    /// A request with the URL in every place where an SDK looks for it.
+    /// A request with the URL in every field that an SDK reads.
     pub fn new(session_id: AppSessionId, user_id: UserId, url: &str, timestamp: String) -> Self {
         let url = Some(url.to_owned());
         Self {
@@ -63,7 +63,7 @@ impl SessionRequest {
         }
     }
 
-    /// Where to connect, in the order in which the SDK looks.
+    /// The WebSocket URL, in the order in which the SDK looks for it.
     pub fn url(&self) -> Option<&str> {
         let urls = [&self.mentra_os_websocket_url, &self.augment_os_websocket_url, &self.websocket_url];
         urls.into_iter().find_map(Option::as_deref)
@@ -74,26 +74,26 @@ impl SessionRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
-    /// The user wanted it.
+    /// The user stopped it.
     UserDisabled,
-    /// The platform wanted it.
+    /// The platform stopped it.
     SystemStop,
-    /// Something broke.
+    /// An error occurred.
     Error,
-    /// A reason that we do not know.
+    /// An unknown reason.
     #[serde(untagged)]
     Other(String),
 }
 
-/// Stop, for this user.
+/// Stop for this user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StopRequest {
-    /// Which session.
+    /// The session id.
     pub session_id: AppSessionId,
-    /// For whom.
+    /// The user.
     pub user_id: UserId,
-    /// Why.
+    /// The reason.
     #[serde(default = "no_reason")]
     pub reason: StopReason,
     /// When, ISO 8601 with milliseconds.
@@ -106,7 +106,7 @@ const fn no_reason() -> StopReason {
 }
 
 impl WebhookRequest {
-    /// Reads a request, on the side of the app.
+    /// Parses a request, on the side of the app.
     pub fn parse(text: &str) -> Result<Self, MalformedMessage> {
         let message = RawMessage::parse(text)?;
         Ok(match message.kind() {
@@ -124,21 +124,21 @@ impl WebhookRequest {
     }
 }
 
-/// How a webhook ended.
+/// The outcome of a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WebhookStatus {
-    /// Well.
+    /// Success.
     Success,
-    /// Not well.
+    /// Failure.
     #[serde(other)]
     Error,
 }
 
-/// The app's answer.
+/// The response of the app.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebhookReply {
-    /// How it ended.
+    /// The outcome.
     pub status: WebhookStatus,
     /// What went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -188,14 +188,14 @@ mod tests {
             WebhookRequest::parse(r#"{"type":"other"}"#).unwrap(),
             WebhookRequest::Unknown { kind: "other".to_owned() }
         );
-        let told = |text: &str| WebhookRequest::parse(text).unwrap_err().to_string();
+        let error_text = |text: &str| WebhookRequest::parse(text).unwrap_err().to_string();
         assert_eq!(
-            told(r#"{"type":"session_request","sessionId":"s","userId":"a@b"}"#),
+            error_text(r#"{"type":"session_request","sessionId":"s","userId":"a@b"}"#),
             "`session_request`, mentraOSWebsocketUrl: missing; without it the app cannot connect"
         );
-        assert!(told(r#"{"type":"stop_request","sessionId":"s"}"#).contains("missing field `userId`"));
+        assert!(error_text(r#"{"type":"stop_request","sessionId":"s"}"#).contains("missing field `userId`"));
         assert!(
-            told(r#"{"type":"stop_request","sessionId":"","userId":"a@b"}"#)
+            error_text(r#"{"type":"stop_request","sessionId":"","userId":"a@b"}"#)
                 .starts_with("`stop_request`, sessionId: ")
         );
         assert!(WebhookRequest::parse("<html>").is_err());

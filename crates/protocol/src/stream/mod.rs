@@ -1,7 +1,7 @@
-//! Streams: what apps can listen to.
+//! Streams that apps can subscribe to.
 //!
-//! [`StreamKind`] names them, [`permission`] says what an app must declare for them, [`subscription`] is what an app asks
-//! for, [`subscription_set`] all of that, and [`StreamEvent`] is one thing that happened. Sending it on is not done here.
+//! [`StreamKind`] names them, [`permission`] maps them to permissions, [`subscription`] is one subscription of an app,
+//! [`subscription_set`] all of them, and [`StreamEvent`] is one event. Events are delivered elsewhere.
 
 pub mod permission;
 pub mod subscription;
@@ -11,7 +11,7 @@ pub use permission::{Permission, PermissionSet, is_location, is_sensitive, requi
 pub use subscription::{MAX_SUBSCRIPTION_CHARS, RejectReason, RejectedSubscription, StreamSubscription};
 pub use subscription_set::{MAX_SUBSCRIPTIONS, SubscriptionSet};
 
-/// The language of speech where nobody says which.
+/// The default language of speech.
 pub const DEFAULT_LANGUAGE: &str = "en-US";
 
 /// A kind of stream, without the language or gesture that may follow its name.
@@ -48,7 +48,7 @@ pub enum StreamKind {
     PhotoTaken,
     /// Everything: `all` or `*`.
     All,
-    /// A name that we do not know.
+    /// An unknown name.
     Other(String),
 }
 
@@ -136,15 +136,15 @@ impl StreamKind {
     }
 }
 
-/// One thing that happened, as far as subscriptions look at it.
+/// One event, as subscriptions match it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StreamEvent {
-    /// Somebody spoke.
+    /// Speech.
     Transcription {
         /// `en-US`
         language: String,
     },
-    /// Somebody spoke, and it was translated.
+    /// Translated speech.
     Translation {
         /// The language spoken.
         from: String,
@@ -156,7 +156,7 @@ pub enum StreamEvent {
         /// `single_tap`
         gesture: String,
     },
-    /// Anything that its kind describes fully.
+    /// An event that its kind describes fully.
     Plain(StreamKind),
 }
 
@@ -183,7 +183,7 @@ mod tests {
         }
         assert_eq!(StreamKind::from_name("*"), StreamKind::All);
         assert_eq!(StreamKind::from_name("stream_status"), StreamKind::RtmpStreamStatus);
-        // The type is upper case on the wire; lower case is another word.
+        // The wire name is upper case; lower case is a different name.
         assert_eq!(StreamKind::from_name("vad"), StreamKind::Other("vad".to_owned()));
     }
 }

@@ -1,4 +1,4 @@
-//! What an app must declare before it may hear or see something.
+//! Permissions that an app must declare to receive device data.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,22 +9,22 @@ use super::StreamKind;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Permission {
-    /// Speech and sound.
+    /// Speech and audio.
     Microphone,
-    /// Where the user is.
+    /// The user's location.
     Location,
-    /// Where the user is, also while the app is not open.
+    /// The user's location, also while the app is not open.
     BackgroundLocation,
-    /// What the user has planned.
+    /// Calendar events.
     Calendar,
-    /// Pictures and video.
+    /// Photos and video.
     Camera,
-    /// What other apps tell the user. Older apps call it `NOTIFICATIONS`.
+    /// Notifications of other apps. Older apps call it `NOTIFICATIONS`.
     #[serde(alias = "NOTIFICATIONS")]
     ReadNotifications,
-    /// To tell the user something.
+    /// To notify the user.
     PostNotifications,
-    /// Everything.
+    /// All permissions.
     All,
 }
 
@@ -62,12 +62,12 @@ impl std::fmt::Display for Permission {
     }
 }
 
-/// What an app has declared.
+/// The permissions that an app has declared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PermissionSet(Vec<Permission>);
 
 impl PermissionSet {
-    /// Whether one is declared; `ALL` stands for each, and `BACKGROUND_LOCATION` for `LOCATION` as well.
+    /// Whether a permission is declared. `ALL` includes every one, `BACKGROUND_LOCATION` includes `LOCATION`.
     pub fn has_permission(&self, permission: Permission) -> bool {
         self.0.iter().any(|declared| match declared {
             Permission::All => true,
@@ -76,12 +76,12 @@ impl PermissionSet {
         })
     }
 
-    /// Whether the app may know where the user is while nobody has opened it. `ALL` is not enough: this one is named.
+    /// Whether the app may receive the location while it is not open. `ALL` is not enough: this one must be declared explicitly.
     pub fn locates_in_background(&self) -> bool {
         self.0.contains(&Permission::BackgroundLocation)
     }
 
-    /// Whether the app may hear a stream of that kind.
+    /// Whether the app may receive a stream of that kind.
     pub fn allows_stream(&self, kind: &StreamKind) -> bool {
         required_permission(kind).is_none_or(|permission| self.has_permission(permission))
     }
@@ -99,7 +99,7 @@ impl FromIterator<Permission> for PermissionSet {
     }
 }
 
-/// What an app must declare for a stream. `all` itself needs nothing: each event that comes in by it is asked about by
+/// The permission that a stream requires. `all` itself requires none: each event is checked by
 /// its own kind.
 pub const fn required_permission(kind: &StreamKind) -> Option<Permission> {
     match kind {
@@ -136,13 +136,13 @@ pub const fn required_permission(kind: &StreamKind) -> Option<Permission> {
     }
 }
 
-/// Whether an event of that kind was made with the microphone or the camera. An app that a call has woken gets none of
-/// them until the user opens it. Ask about the event, not the subscription: `all` is not an event.
+/// Whether an event of that kind comes from the microphone or the camera. An app woken by a call receives none of
+/// them until the user opens it. Check the event, not the subscription: `all` is not an event.
 pub const fn is_sensitive(kind: &StreamKind) -> bool {
     matches!(required_permission(kind), Some(Permission::Microphone | Permission::Camera))
 }
 
-/// Whether an event of that kind says where the user is. An app that a call has woken gets it only if it declares
+/// Whether an event of that kind reveals the location. An app woken by a call receives it only if it declares
 /// `BACKGROUND_LOCATION`.
 pub const fn is_location(kind: &StreamKind) -> bool {
     matches!(required_permission(kind), Some(Permission::Location))

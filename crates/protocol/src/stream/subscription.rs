@@ -1,12 +1,12 @@
-//! What an app asks to hear.
+//! Subscriptions of apps.
 //!
-//! A subscription keeps the app's own text, because an SDK app finds its handler by that text and by nothing else.
+//! A subscription keeps the app's own text, because an SDK app finds its handler by exactly that text.
 
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::{DEFAULT_LANGUAGE, MAX_SUBSCRIPTIONS, StreamEvent, StreamKind};
-use crate::name::shown;
+use crate::name::text_excerpt;
 
 /// Longest subscription, in characters.
 pub const MAX_SUBSCRIPTION_CHARS: usize = 128;
@@ -20,7 +20,7 @@ pub struct StreamSubscription {
     rate: Option<String>,
 }
 
-/// What of a kind the app wants.
+/// The part of a stream that the app wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum StreamFilter {
     Any,
@@ -29,16 +29,16 @@ enum StreamFilter {
     Gesture(String),
 }
 
-/// Why a subscription was not taken.
+/// Why a subscription was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RejectReason {
-    /// Neither a text nor `{stream, rate}`.
+    /// Neither a string nor `{stream, rate}`.
     #[error("expected the name of a stream, or {{\"stream\": \"location_stream\", \"rate\": …}}")]
     NotAStream,
-    /// Over [`MAX_SUBSCRIPTION_CHARS`].
+    /// Longer than [`MAX_SUBSCRIPTION_CHARS`].
     #[error("longer than {MAX_SUBSCRIPTION_CHARS} characters")]
     TooLong,
-    /// Over [`MAX_SUBSCRIPTIONS`]; this one and all after it.
+    /// More than [`MAX_SUBSCRIPTIONS`]; this one and all after it.
     #[error("more than {MAX_SUBSCRIPTIONS} subscriptions; this one and the rest were dropped")]
     TooMany,
     /// `transcription:english`
@@ -49,18 +49,18 @@ pub enum RejectReason {
     NotAPair,
 }
 
-/// A subscription that was not taken.
+/// A rejected subscription.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{subscription}`: {reason}")]
 pub struct RejectedSubscription {
-    /// What the app sent, cut to a readable length.
+    /// What the app sent, truncated.
     pub subscription: String,
-    /// Why it was not taken.
+    /// Why it was rejected.
     pub reason: RejectReason,
 }
 
 impl StreamSubscription {
-    /// Reads one entry of `subscription_update`.
+    /// Parses one entry of `subscription_update`.
     pub fn parse(entry: &Value) -> Result<Self, RejectedSubscription> {
         let (name, rate) = match entry {
             Value::String(name) => (name.as_str(), None),
@@ -70,7 +70,7 @@ impl StreamSubscription {
             _ => ("", None),
         };
         let rate = rate.and_then(Value::as_str).map(str::to_owned);
-        let reject = |reason| RejectedSubscription { subscription: shown(name), reason };
+        let reject = |reason| RejectedSubscription { subscription: text_excerpt(name), reason };
         if name.is_empty() {
             return Err(RejectedSubscription {
                 subscription: json_excerpt(entry),
@@ -88,7 +88,7 @@ impl StreamSubscription {
         Ok(Self { text: name.to_owned(), kind, filter, rate })
     }
 
-    /// The stream it asks for.
+    /// The kind of stream.
     pub fn kind(&self) -> &StreamKind {
         &self.kind
     }
@@ -98,12 +98,12 @@ impl StreamSubscription {
         &self.text
     }
 
-    /// How often and how exactly a location is wanted: `realtime`, `hundredMeters`.
+    /// How often and how precisely to report the location: `realtime`, `hundredMeters`.
     pub fn rate(&self) -> Option<&str> {
         self.rate.as_deref()
     }
 
-    /// The language that the app wants to hear; none where it wants every one, or no speech.
+    /// The requested language; `None` for any language, or if it is not about speech.
     pub fn language(&self) -> Option<&str> {
         match &self.filter {
             StreamFilter::Language(language) => Some(language),
@@ -112,13 +112,13 @@ impl StreamSubscription {
         }
     }
 
-    /// `streamType` of the messages that answer it: the app's own text. Apps that ask with a rate have their handler
+    /// `streamType` of its messages: the app's own text. Apps that subscribe with a rate have their handler
     /// under `location_update`.
     pub fn stream_type(&self) -> &str {
         if self.rate.is_some() { StreamKind::LocationUpdate.as_str() } else { &self.text }
     }
 
-    /// Whether an event is what the app asked for. Whether the app may have it is asked elsewhere.
+    /// Whether an event matches. Permissions are checked elsewhere.
     pub fn matches(&self, event: &StreamEvent) -> bool {
         let same_kind = match (&self.kind, event.kind()) {
             (StreamKind::All, _) | (StreamKind::LocationStream, StreamKind::LocationUpdate) => true,
@@ -159,11 +159,13 @@ pub(super) fn json_excerpt(value: &Value) -> String {
     match value {
         Value::Array(_) => "a list".to_owned(),
         Value::Object(_) => "an object without `stream`".to_owned(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => shown(&value.to_string()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            text_excerpt(&value.to_string())
+        }
     }
 }
 
-/// Takes a name apart. The query (`?hints=de`) is for whoever makes the stream; matching does not look at it.
+/// Parses a stream name. The query (`?hints=de`) is for the producer of the stream; matching ignores it.
 fn parse_stream_name(name: &str) -> Result<(StreamKind, StreamFilter), RejectReason> {
     let head = name.split_once('?').map_or(name, |(head, _)| head);
     let (kind, rest) = head.split_once(':').map_or((head, None), |(kind, rest)| (kind, Some(rest)));
@@ -230,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn speech_is_heard_in_its_language() {
+    fn transcriptions_match_by_language() {
         for text in [
             "transcription:en-US",
             "transcription:en-US?no-language-identification=true&hints=de,fr",
@@ -270,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_location_stream_hears_location_updates() {
+    fn a_location_stream_matches_location_updates() {
         let update = StreamEvent::Plain(StreamKind::LocationUpdate);
         let rated =
             StreamSubscription::parse(&json!({ "stream": "location_stream", "rate": "realtime" })).unwrap();
@@ -288,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_names_are_taken_and_match_only_themselves() {
+    fn unknown_stream_names_are_accepted_and_match_only_themselves() {
         let odd = subscription("augmentos:*");
         assert_eq!(odd.as_str(), "augmentos:*");
         assert!(!odd.matches(&StreamEvent::Plain(StreamKind::ButtonPress)));
@@ -308,8 +310,8 @@ mod tests {
         for entry in [json!(7), json!({ "rate": "high" }), json!(null), json!([]), json!("")] {
             assert_eq!(rejects(entry), RejectReason::NotAStream);
         }
-        let told = StreamSubscription::parse(&json!("transcription:english")).unwrap_err().to_string();
-        assert_eq!(told, "`transcription:english`: expected a language such as en-US, or auto");
+        let error = StreamSubscription::parse(&json!("transcription:english")).unwrap_err().to_string();
+        assert_eq!(error, "`transcription:english`: expected a language such as en-US, or auto");
     }
 
     #[test]

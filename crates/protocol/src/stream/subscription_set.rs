@@ -1,4 +1,4 @@
-//! Everything that one app listens to, and what it gets of an event.
+//! All subscriptions of one app, and the events that match them.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -7,18 +7,18 @@ use super::{
     PermissionSet, StreamEvent,
     subscription::{RejectReason, RejectedSubscription, StreamSubscription, json_excerpt},
 };
-use crate::name::shown;
+use crate::name::text_excerpt;
 
-/// Most subscriptions of one app.
+/// Maximum number of subscriptions of one app.
 pub const MAX_SUBSCRIPTIONS: usize = 64;
 
-/// Everything that one app listens to. An update replaces the whole set.
+/// All subscriptions of one app. An update replaces the whole set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct SubscriptionSet(Vec<StreamSubscription>);
 
 impl SubscriptionSet {
-    /// Reads the list of a `subscription_update`. What cannot be taken is dropped and reported.
+    /// Parses the list of a `subscription_update`. Invalid entries are dropped and reported.
     pub fn parse(entries: &[Value]) -> (Self, Vec<RejectedSubscription>) {
         let (mut taken, mut rejected) = (Vec::<StreamSubscription>::new(), Vec::new());
         for entry in entries.iter().take(MAX_SUBSCRIPTIONS) {
@@ -29,29 +29,29 @@ impl SubscriptionSet {
             }
         }
         if let Some(entry) = entries.get(MAX_SUBSCRIPTIONS) {
-            let subscription = entry.as_str().map_or_else(|| json_excerpt(entry), shown);
+            let subscription = entry.as_str().map_or_else(|| json_excerpt(entry), text_excerpt);
             rejected.push(RejectedSubscription { subscription, reason: RejectReason::TooMany });
         }
         (Self(taken), rejected)
     }
 
-    /// Each subscription, in the order in which it came.
+    /// The subscriptions, in their original order.
     pub fn iter(&self) -> impl Iterator<Item = &StreamSubscription> {
         self.0.iter()
     }
 
-    /// Whether the app listens to nothing.
+    /// Whether there are no subscriptions.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Keeps what the app has declared a permission for, and gives back the rest.
+    /// Removes and returns the subscriptions that need an undeclared permission.
     pub fn drop_unpermitted(&mut self, declared: &PermissionSet) -> Vec<StreamSubscription> {
         self.0.extract_if(.., |subscription| !declared.allows_stream(subscription.kind())).collect()
     }
 
-    /// The `streamType` of each message that goes to the app for an event: none where it may not have it, one for each
-    /// subscription that matches. The permission is asked for the event itself, so that `all` is no way around it.
+    /// The `streamType` of each message that the app receives for an event: none without the permission, else one for each
+    /// matching subscription. The permission of the event itself is checked, so that `all` does not bypass it.
     pub fn stream_types_for<'a>(&'a self, event: &StreamEvent, declared: &PermissionSet) -> Vec<&'a str> {
         if !declared.allows_stream(event.kind()) {
             return Vec::new();
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_no_way_around_a_permission() {
+    fn the_all_stream_does_not_bypass_permissions() {
         let (mut set, _) = SubscriptionSet::parse(&[json!("*"), json!("VAD"), json!("button_press")]);
         let none = PermissionSet::default();
         let dropped = set.drop_unpermitted(&none);

@@ -1,4 +1,4 @@
-//! A worker of the sandbox, for programs that embed it. The `toolyard` program is its own.
+//! The sandbox worker for programs that embed the sandbox. The `toolyard` program is its own worker.
 
 fn main() {
     toolyard_sandbox::process::serve_worker(&[])

@@ -1,4 +1,4 @@
-//! `fetch`: to declared hosts, through the guard of `toolyard-net`. Every URL on the way is judged like the first.
+//! `fetch`: to declared hosts, through the guard of `toolyard-net`. Every redirect is checked like the first URL.
 
 use std::collections::BTreeMap;
 
@@ -17,18 +17,18 @@ use crate::link::FetchRequest;
 
 const AGENT: &str = concat!("Toolyard/", env!("CARGO_PKG_VERSION"));
 
-/// What a plugin sees of an answer.
+/// A response as the plugin sees it.
 #[derive(Debug, Serialize)]
 pub(super) struct FetchResponse {
     url: String,
     redirected: bool,
     status: u16,
     headers: BTreeMap<String, String>,
-    /// As UTF-8, whatever it is.
+    /// Decoded as UTF-8, whatever it is.
     body: String,
 }
 
-/// Why there is no answer. The plugin sees the text.
+/// Why a fetch failed. The plugin sees the text.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PluginFetchError {
     #[error(
@@ -43,11 +43,11 @@ pub(super) enum PluginFetchError {
     BodyNotAllowed,
     #[error("the header `{name}` cannot be set to this")]
     Header { name: String },
-    #[error("the answer redirects to nowhere")]
+    #[error("the response redirects to an invalid URL")]
     BadRedirect,
     #[error("it redirects more than {0} times")]
     TooManyRedirects(usize),
-    #[error("the answer is compressed, although we asked for it plain")]
+    #[error("the response is compressed, although it was requested uncompressed")]
     Compressed,
     #[error(transparent)]
     Refused(#[from] UrlRefused),
@@ -55,7 +55,7 @@ pub(super) enum PluginFetchError {
     Net(#[from] NetError),
 }
 
-/// A request on its way, which redirects may change.
+/// A request, which redirects may change.
 struct OutgoingFetch {
     url: Url,
     method: Method,
@@ -129,7 +129,7 @@ impl OutgoingFetch {
         Ok(request)
     }
 
-    /// As browsers do it: what was posted is not posted again elsewhere, and a key stays with its host.
+    /// As browsers do: a POST is not repeated elsewhere, and credentials stay with their host.
     fn follow_redirect(&mut self, to: Url, status: StatusCode) {
         let status = status.as_u16();
         let becomes_get = match self.method {
@@ -154,7 +154,7 @@ fn is_redirect(status: StatusCode) -> bool {
     matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
 }
 
-/// Scheme, host and port: paths may hold secrets, and the text goes to logs.
+/// Scheme, host and port only: paths may contain secrets, and the text goes to logs.
 fn display_origin(url: &Url) -> String {
     url.origin().ascii_serialization().chars().take(200).collect()
 }

@@ -6,7 +6,7 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderVa
 
 use super::fetch::PluginFetchError;
 
-/// Set by us or by the connection, or names who asks.
+/// Set by us or by the connection, or identifying the sender.
 const FORBIDDEN: &[&str] = &[
     "accept-charset",
     "accept-encoding",
@@ -31,7 +31,7 @@ const FORBIDDEN: &[&str] = &[
 ];
 const FORBIDDEN_STARTS: &[&str] = &["proxy-", "sec-", "x-forwarded-"];
 
-/// Checks what a plugin wants to send.
+/// Checks the headers that a plugin sends.
 pub(super) fn check_request_headers(
     headers: &BTreeMap<String, String>,
 ) -> Result<HeaderMap, PluginFetchError> {
@@ -50,13 +50,13 @@ pub(super) fn check_request_headers(
     Ok(checked)
 }
 
-/// Takes out what belongs to a body, for a redirect that goes on without one.
+/// Removes the headers of a body, for a redirect without one.
 pub(super) fn remove_body_headers(headers: &mut HeaderMap) {
     headers.remove(CONTENT_TYPE);
     headers.remove(CONTENT_LENGTH);
 }
 
-/// What a plugin sees of an answer: no cookies, and texts only.
+/// The headers of a response as the plugin sees them: no cookies, and text only.
 pub(super) fn visible_headers(headers: &HeaderMap) -> BTreeMap<String, String> {
     let mut seen = BTreeMap::new();
     for name in headers.keys().filter(|name| !matches!(name.as_str(), "set-cookie" | "set-cookie2")) {

@@ -1,4 +1,4 @@
-//! Makes the calls of a run, on the async side: only what the permissions name, only so many at a time.
+//! Makes the calls of a run, on the async side: only with permission, and a limited number at a time.
 
 mod fetch;
 mod headers;
@@ -32,7 +32,7 @@ impl HostCaller {
         }
     }
 
-    /// Makes a call. The text of an error is for the code that made it.
+    /// Makes a call. The error text is for the code that made it.
     pub(crate) async fn make_call(&self, ask: HostCall) -> Result<SettledValue, String> {
         let _turn = self.at_once.acquire().await.map_err(|error| error.to_string())?;
         match ask {
@@ -57,10 +57,10 @@ impl HostCaller {
             HostCall::Fetch(_) => Ok("null".to_owned()),
         };
         let text = answer.map_err(|error| error.to_string())?;
-        // What is stored may be older than the limits, or come from elsewhere.
+        // Stored data may be older than the limits, or come from elsewhere.
         let limit = self.limits.response_bytes;
         if text.len() > limit {
-            return Err(format!("the storage has more than {limit} bytes to answer"));
+            return Err(format!("the storage response is larger than {limit} bytes"));
         }
         Ok(text)
     }

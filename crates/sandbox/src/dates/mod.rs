@@ -1,5 +1,5 @@
-//! Shows a moment in a time zone, as `toLocaleString` and `Intl.DateTimeFormat` do in the form of `en-US`. Other
-//! languages are not spoken: their tables are larger than the rest of the program.
+//! Formats a time in a time zone, as `toLocaleString` and `Intl.DateTimeFormat` do for `en-US`. Other languages are not
+//! supported: their tables are larger than the rest of the program.
 
 mod options;
 mod parts;
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use options::DateFormatOptions;
 
-/// A piece of the text, as `formatToParts` gives it.
+/// A part of the text, as in `formatToParts`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct DatePart {
     #[serde(rename = "type")]
@@ -17,7 +17,7 @@ pub(crate) struct DatePart {
     value: String,
 }
 
-/// The parts as JSON, or the text of a `RangeError`.
+/// The parts as JSON, or the message of a `RangeError`.
 pub(crate) fn format_date_parts(
     time: f64,
     options: &str,
@@ -27,12 +27,12 @@ pub(crate) fn format_date_parts(
     let options = DateFormatOptions::parse(options)?.with_defaults(need, defaults)?;
     let zone = zones::find_zone(options.time_zone.as_deref())?;
     let moment = jiff::Timestamp::from_millisecond(time as i64)
-        .map_err(|_| "dates are shown for the years -9999 to 9999 only".to_owned())?;
+        .map_err(|_| "dates can be formatted for the years -9999 to 9999 only".to_owned())?;
     let parts = parts::format_parts(&moment.to_zoned(zone), &options);
     serde_json::to_string(&parts).map_err(|error| error.to_string())
 }
 
-/// The zone that the options name, as it is written. Checks the options on the way.
+/// The name of the zone in the options. Checks the options as well.
 pub(crate) fn resolve_zone_name(options: &str) -> Result<String, String> {
     let options = DateFormatOptions::parse(options)?;
     options.check_conflicts()?;

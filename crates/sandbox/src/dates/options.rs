@@ -1,4 +1,4 @@
-//! The options of a date format, and what is shown where they leave it open.
+//! The options of a date format, and their defaults.
 
 use serde::Deserialize;
 
@@ -80,7 +80,7 @@ impl DateFormatOptions {
         serde_json::from_str(text).map_err(|error| format!("a value is out of range: {error}"))
     }
 
-    /// Styles say everything, so nothing may stand beside them.
+    /// Styles define everything, so no other option may be set with them.
     pub(super) fn check_conflicts(&self) -> Result<(), String> {
         let styled = self.date_style.is_some() || self.time_style.is_some();
         if styled && (self.has_date() || self.has_time() || self.time_zone_name.is_some()) {
@@ -89,8 +89,8 @@ impl DateFormatOptions {
         Ok(())
     }
 
-    /// Fills in what is shown where nothing was said. `need` is `any`, `date` or `time`: what must be there;
-    /// `defaults` is `all`, `date` or `time`: what is shown if it is not.
+    /// Fills in the defaults. `need` is `any`, `date` or `time`: what must be shown; `defaults` is `all`, `date` or
+    /// `time`: what is added if it is missing.
     pub(super) fn with_defaults(mut self, need: &str, defaults: &str) -> Result<Self, String> {
         self.check_conflicts()?;
         if self.date_style.is_some() || self.time_style.is_some() {
@@ -145,7 +145,7 @@ impl DateFormatOptions {
         self.hour.is_some() || self.minute.is_some() || self.second.is_some()
     }
 
-    /// Whether hours go to 12, with AM and PM. `hour12` wins.
+    /// Whether hours go to 12, with AM and PM. `hour12` takes precedence.
     pub(super) fn is_half_day(&self) -> bool {
         self.hour12.unwrap_or(!matches!(self.hour_cycle, Some(HourCycle::H23 | HourCycle::H24)))
     }

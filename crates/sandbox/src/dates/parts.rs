@@ -1,4 +1,4 @@
-//! Writes a moment, piece by piece.
+//! Formats a time, part by part.
 
 use jiff::Zoned;
 use jiff::civil::Weekday;
@@ -21,7 +21,7 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// The pieces in order.
+/// The parts in order.
 pub(super) fn format_parts(moment: &Zoned, options: &DateFormatOptions) -> Vec<DatePart> {
     let mut out = PartWriter(Vec::new());
     write_date(&mut out, moment, options);
@@ -61,7 +61,7 @@ impl PartWriter {
         self.push("literal", text);
     }
 
-    /// A piece behind another, if there is one.
+    /// Adds a part, with a separator unless it is the first.
     fn push_after(&mut self, between: &str, first: &mut bool, kind: &'static str, value: String) {
         if !std::mem::take(first) {
             self.push_literal(between);
@@ -104,7 +104,7 @@ fn write_time(out: &mut PartWriter, moment: &Zoned, options: &DateFormatOptions)
     let half_day = options.is_half_day();
     if let Some(form) = options.hour {
         let hour = i32::from(moment.hour());
-        // A clock of 24 hours always has two digits there, unless it stands alone as asked for.
+        // A 24-hour clock always has two digits here.
         let value = match (half_day, form) {
             (true, form) => format_digits((hour + 11) % 12 + 1, form),
             (false, _) => format_digits(hour, DigitStyle::Two),

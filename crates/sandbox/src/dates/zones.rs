@@ -1,4 +1,4 @@
-//! Time zones by name, and what they are called in `en-US`.
+//! Time zones and their names in `en-US`.
 
 use std::sync::LazyLock;
 
@@ -6,10 +6,10 @@ use jiff::Zoned;
 use jiff::fmt::temporal::DateTimeParser;
 use jiff::tz::{Offset, TimeZone, TimeZoneDatabase};
 
-/// The zones that are part of this program; what a zone means does not depend on the machine.
+/// The bundled zones: what a zone means does not depend on the machine.
 static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
 
-/// The zones whose short names are commonly known there, and their long ones.
+/// Zones with a common short name in `en-US`, and their long names.
 const NAMED: &[(&str, &str)] = &[
     ("EST", "Eastern Standard Time"),
     ("EDT", "Eastern Daylight Time"),
@@ -24,7 +24,7 @@ const NAMED: &[(&str, &str)] = &[
     ("HST", "Hawaii-Aleutian Standard Time"),
 ];
 
-/// A zone by IANA name or by its distance from UTC; UTC if nothing is said. The error has the text of browsers.
+/// A zone by IANA name or by its offset from UTC; default is UTC. The error has the text of browsers.
 pub(super) fn find_zone(name: Option<&str>) -> Result<TimeZone, String> {
     let Some(name) = name else { return Ok(TimeZone::UTC) };
     if let Ok(zone) = ZONES.get(name) {
@@ -38,7 +38,7 @@ pub(super) fn find_zone(name: Option<&str>) -> Result<TimeZone, String> {
     Err(format!("Invalid time zone specified: {name}"))
 }
 
-/// How a zone is written.
+/// The name of a zone.
 pub(super) fn zone_name(zone: &TimeZone) -> String {
     match (zone.iana_name(), zone.to_fixed_offset()) {
         (Some(name), _) => name.to_owned(),
@@ -72,7 +72,7 @@ fn is_utc(moment: &Zoned) -> bool {
     matches!(moment.time_zone().iana_name(), Some("UTC" | "Etc/UTC"))
 }
 
-/// Only for zones of America and Hawaii: elsewhere the same letters mean something else.
+/// Only for zones in America and Hawaii: elsewhere the same abbreviations mean something else.
 fn american_zone_names(moment: &Zoned) -> Option<(&'static str, &'static str)> {
     let zone = moment.time_zone();
     let there = zone.iana_name().is_some_and(|name| {

@@ -1,6 +1,6 @@
-//! One run, on a thread of its own: a new engine with our script in it, then the code, and the loop that brings it answers
-//! until it has a result or is over. The engine can be made before there is anything to run, so that a run does not wait
-//! for it.
+//! One run on its own thread: a new engine with our script, then the code, and the loop that delivers replies until
+//! there is a result or the run is over. The engine can be prepared before there is anything to run, so that a run does
+//! not wait for it.
 
 mod random;
 mod script;
@@ -32,7 +32,7 @@ pub(crate) use watch::processor_time;
 /// Stack of a thread beyond that of the engine, for the last frame before the engine notices and for our own frames.
 const STACK_HEADROOM: usize = 2 * 1024 * 1024;
 
-/// What the language brings. Without `WeakRef`, which shows when memory is collected, and `Performance`, a clock.
+/// The language features. Without `WeakRef`, which reveals garbage collection, and `Performance`, which is a clock.
 type LanguageIntrinsics = (
     intrinsic::Date,
     intrinsic::Eval,
@@ -45,26 +45,26 @@ type LanguageIntrinsics = (
     intrinsic::Promise,
 );
 
-/// Takes a message out of the run; says whether anybody is there.
+/// Sends a message out of the run; returns `false` if there is no receiver.
 pub(crate) type SendToHost = dyn Fn(ToHost) -> bool + Send;
 
-/// All that a run needs, besides an engine.
+/// Everything that a run needs besides an engine.
 pub(crate) struct EngineRun {
     /// The body of an async function over `args`.
     pub(crate) source: Arc<str>,
     pub(crate) name: String,
     pub(crate) args: Box<RawValue>,
-    /// Tells the present, if the code may know it.
+    /// The current time, if the code may know it.
     pub(crate) clock: Option<Arc<ClockFn>>,
     pub(crate) deadline: Instant,
-    /// The caller left.
+    /// Cancelled when the caller leaves.
     pub(crate) stop: CancellationToken,
     pub(crate) send: Box<SendToHost>,
-    /// Ends when the caller leaves.
+    /// Closed when the caller leaves.
     pub(crate) answers: Receiver<HostCallReply>,
 }
 
-/// A run that returned.
+/// The result of a run.
 pub(crate) struct EngineResult {
     pub(crate) json: Box<RawValue>,
     pub(crate) compute: Duration,
@@ -72,14 +72,14 @@ pub(crate) struct EngineResult {
     pub(crate) memory: usize,
 }
 
-/// Stack that a thread needs for a run.
+/// Stack size of a thread for a run.
 pub(crate) fn thread_stack(limits: &SandboxLimits) -> usize {
     limits.stack + STACK_HEADROOM
 }
 
-/// An engine with our script in it and no foreign code yet. It serves one run, on the thread that made it.
+/// An engine with our script and no foreign code yet. It serves one run, on the thread that created it.
 pub(crate) struct JsEngine {
-    // The order matters: what is kept of an engine goes before the engine.
+    // The order matters: values of an engine must be dropped before the engine.
     script: SavedScript,
     context: Context,
     runtime: Runtime,
@@ -118,7 +118,7 @@ impl JsEngine {
     }
 }
 
-/// Jobs that are run before we look whether there is a result. Looking is cheap; this keeps it out of the way.
+/// Jobs between two checks for a result. A check is cheap; this makes it negligible.
 const JOBS_BETWEEN_LOOKS: usize = 32;
 
 struct RunLoop<'run> {
@@ -130,7 +130,7 @@ struct RunLoop<'run> {
 }
 
 impl<'run> RunLoop<'run> {
-    /// Reads the code, and starts it.
+    /// Compiles and starts the code.
     fn start(
         context: &'run Context,
         state: &'run EngineState,
@@ -149,7 +149,7 @@ impl<'run> RunLoop<'run> {
         Ok(Self { context, state, answers, script, promise })
     }
 
-    /// Goes on until there is a result.
+    /// Runs until there is a result.
     fn run_to_end(&self) -> Result<String, SandboxError> {
         loop {
             let more = self.run_jobs()?;
@@ -162,16 +162,16 @@ impl<'run> RunLoop<'run> {
         }
     }
 
-    /// Runs some of what is ready, and says whether there may be more. Each job may make further ones, so the clock is
-    /// looked at between them.
+    /// Runs some of the ready jobs, and returns whether there may be more. A job may create further ones, so the clock
+    /// is checked between them.
     fn run_jobs(&self) -> Result<bool, SandboxError> {
         self.state.check_limits()?;
         for _ in 0..JOBS_BETWEEN_LOOKS {
             match self.context.runtime().execute_pending_job() {
                 Ok(true) => self.state.check_limits()?,
                 Ok(false) => return Ok(false),
-                // What code throws in a job becomes a rejection. Only a job that found no memory fails as a whole, and
-                // whoever waits for it would wait for ever.
+                // Errors that code throws in a job become rejections. Only a job that ran out of memory fails as a
+                // whole, and a promise that waits for it would wait forever.
                 Err(_) => {
                     return self
                         .with_script(|ctx, script| Err(thrown::uncaught_error(script, self.state, ctx)));
@@ -195,7 +195,7 @@ impl<'run> RunLoop<'run> {
         }
     }
 
-    /// Waits for the next answer or timer, and passes it on.
+    /// Waits for the next reply or timer, and delivers it.
     fn wait_for_event(&self) -> Result<(), SandboxError> {
         let timer = self.state.next_timer();
         if timer.is_none() && !self.state.is_waiting() {
@@ -271,8 +271,8 @@ impl<'run> RunLoop<'run> {
     }
 }
 
-/// Reads the code as the body of an async function. It may close that function and go on behind it; that gives it nothing
-/// that it does not have inside.
+/// Compiles the code as the body of an async function. The code may close that function and continue after it; that
+/// gives it nothing that it does not have inside.
 fn compile_source<'js>(
     ctx: &Ctx<'js>,
     script: &HostScript<'js>,
@@ -280,7 +280,7 @@ fn compile_source<'js>(
     source: &str,
 ) -> Result<Function<'js>, SandboxError> {
     let mut options = EvalOptions::default();
-    // As existing plugins were written for.
+    // Existing plugins rely on it.
     options.strict = false;
     options.filename = Some(state.code_file().to_owned());
     let text = format!("{}{source}\n}})", thrown::BEFORE);

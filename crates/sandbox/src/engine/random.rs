@@ -1,8 +1,9 @@
-//! Chance for a run: seeded by the host, because the engine seeds its own from the clock, which a run may not know.
+//! Random numbers for a run, seeded by the host: the engine would seed its own from the clock, which a run may not
+//! know.
 
 use std::cell::Cell;
 
-/// xoshiro256++. For `Math.random`, which promises nothing to cryptographers.
+/// xoshiro256++. For `Math.random`, which is not cryptographically secure.
 pub(super) struct RandomGenerator(Cell<[u64; 4]>);
 
 impl RandomGenerator {
@@ -11,14 +12,14 @@ impl RandomGenerator {
         for (word, bytes) in state.iter_mut().zip(seed.chunks_exact(8)) {
             *word = bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
         }
-        // It would stay at zero for ever.
+        // It would stay at zero forever.
         if state == [0; 4] {
             state[0] = 1;
         }
         Self(Cell::new(state))
     }
 
-    /// From 0 up to, not including, 1.
+    /// From 0 inclusive to 1 exclusive.
     pub(super) fn next(&self) -> f64 {
         let mut s = self.0.get();
         let result = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
@@ -34,7 +35,7 @@ impl RandomGenerator {
     }
 }
 
-/// A version 4 UUID from 16 bytes of chance.
+/// A version 4 UUID from 16 random bytes.
 pub(super) fn format_uuid(mut bytes: [u8; 16]) -> String {
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;
@@ -70,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_uuid_says_its_version() {
+    fn a_uuid_has_its_version() {
         assert_eq!(format_uuid([0xff; 16]), "ffffffff-ffff-4fff-bfff-ffffffffffff");
         assert_eq!(format_uuid([0; 16]), "00000000-0000-4000-8000-000000000000");
     }

@@ -1,5 +1,5 @@
-//! Our own part of what runs in the engine: it takes away what must not be there, brings what a run may use, and keeps
-//! the few functions through which we talk to the run.
+//! Our own script in the engine: it removes what must not be there, adds what a run may use, and returns the few
+//! functions through which we talk to the run.
 
 use std::rc::Rc;
 
@@ -22,17 +22,17 @@ const SOURCE: &str = concat!(
     "})"
 );
 
-/// Functions of the script. They were made before any foreign code ran and depend on nothing it can change.
+/// Functions of the script. They were created before any foreign code ran and depend on nothing it can change.
 pub(super) struct HostScript<'js> {
-    /// Calls the code with arguments; gives a promise.
+    /// Calls the code with its arguments; returns a promise.
     pub(super) start: Function<'js>,
     /// Writes a value as JSON.
     pub(super) json: Function<'js>,
     /// Settles the promise of a call.
     pub(super) settle: Function<'js>,
-    /// Runs what a timer was set for.
+    /// Runs the callback of a timer.
     pub(super) fire: Function<'js>,
-    /// Name, text and stack of whatever was thrown.
+    /// Name, text and stack of a thrown value.
     pub(super) describe: Function<'js>,
 }
 
@@ -53,7 +53,7 @@ impl<'js> HostScript<'js> {
     }
 }
 
-/// The same functions while nobody is in the engine.
+/// The same functions, stored outside of the engine.
 pub(super) struct SavedScript {
     json: Persistent<Function<'static>>,
     settle: Persistent<Function<'static>>,
@@ -86,8 +86,8 @@ impl SavedScript {
     }
 }
 
-/// What the script may ask of us. The script is ours, but what it passes on is not: everything is checked again here or
-/// on the async side.
+/// What the script may request from the host. The script is ours, but its inputs are not: everything is checked again
+/// here or on the async side.
 fn host_object<'js>(ctx: &Ctx<'js>, state: &Rc<EngineState>) -> rquickjs::Result<Object<'js>> {
     let host = Object::new(ctx.clone())?;
     set_bounds(&host, state)?;
@@ -144,7 +144,7 @@ fn host_object<'js>(ctx: &Ctx<'js>, state: &Rc<EngineState>) -> rquickjs::Result
     Ok(host)
 }
 
-/// Bounds that the script keeps itself, before it makes copies of long texts.
+/// Limits that the script enforces itself, before it copies long texts.
 fn set_bounds<'js>(host: &Object<'js>, state: &EngineState) -> rquickjs::Result<()> {
     let limits = &state.limits;
     for (name, bound) in [
@@ -165,7 +165,7 @@ fn set_bounds<'js>(host: &Object<'js>, state: &EngineState) -> rquickjs::Result<
     Ok(())
 }
 
-/// When our own script does not start: the memory limit, or the engine.
+/// Our own script did not start: the memory limit, or the engine.
 pub(super) fn script_error(error: &rquickjs::Error) -> SandboxError {
     SandboxError::Broken { text: format!("its script did not start ({error})") }
 }

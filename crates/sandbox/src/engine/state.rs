@@ -1,5 +1,5 @@
-//! What a run has done so far, seen from its own thread: calls, timers, lines. The engine is made before it is known what
-//! it will run, so what belongs to the run itself is added when that begins.
+//! The state of a run on its own thread: calls, timers, lines. The engine is prepared before it is known what it will
+//! run, so the part that belongs to the run is added when it begins.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::limits::SandboxLimits;
 use crate::link::{HostCall, ToHost};
 use crate::outcome::{LogLevel, LogLine};
 
-/// The file name of our own part in stacks; no job can have it.
+/// The file name of our own script in stacks; no job can have it.
 pub(super) const OWN_FILE: &str = "toolyard:sandbox";
 
 pub(super) struct EngineState {
@@ -26,19 +26,19 @@ pub(super) struct EngineState {
     random: Arc<RandomFn>,
     started: OnceCell<RunState>,
     next_id: Cell<u32>,
-    asked: Cell<usize>,
-    answered: Cell<usize>,
+    calls_made: Cell<usize>,
+    calls_answered: Cell<usize>,
     timers: RefCell<Vec<(Instant, u32)>>,
     lines: Cell<usize>,
     dropped: Cell<usize>,
 }
 
-/// What is known once there is something to run.
+/// The part of the state that is known once a run begins.
 pub(super) struct RunState {
     pub(super) watch: RunWatch,
     /// The name of the author's code in stacks.
     file: String,
-    /// Only with the permission.
+    /// Only with the permission `clock`.
     clock: Option<Arc<ClockFn>>,
     send: Box<SendToHost>,
 }
@@ -54,7 +54,7 @@ impl RunState {
     }
 }
 
-/// Details of a call of the storage.
+/// Details of a storage call.
 #[derive(Deserialize)]
 struct StorageCallDetails {
     key: String,
@@ -72,15 +72,15 @@ impl EngineState {
             random,
             started: OnceCell::new(),
             next_id: Cell::new(1),
-            asked: Cell::default(),
-            answered: Cell::default(),
+            calls_made: Cell::default(),
+            calls_answered: Cell::default(),
             timers: RefCell::default(),
             lines: Cell::default(),
             dropped: Cell::default(),
         }
     }
 
-    /// The run begins. An engine has one run, so a second beginning changes nothing.
+    /// Begins the run. An engine has one run, so a second call changes nothing.
     pub(super) fn begin_run(&self, run: RunState) {
         let _ = self.started.set(run);
     }
@@ -111,7 +111,7 @@ impl EngineState {
         self.run_watch().map_or(Duration::ZERO, RunWatch::compute_time)
     }
 
-    /// When the run is over; now if there is none.
+    /// The deadline of the run; now if there is no run.
     pub(super) fn deadline(&self) -> Instant {
         self.run_watch().map_or_else(Instant::now, |watch| watch.deadline)
     }
@@ -120,7 +120,7 @@ impl EngineState {
         self.started.get().map_or("", |run| &run.file)
     }
 
-    /// The present in milliseconds, for code that may know it.
+    /// The current time in milliseconds, for code that may know it.
     pub(super) fn current_millis(&self) -> Option<i64> {
         self.started.get()?.clock.as_ref().map(|clock| clock())
     }
@@ -139,9 +139,9 @@ impl EngineState {
         id
     }
 
-    /// Passes a call on. The text is for the code that made it.
+    /// Forwards a call. The error text is for the code that made it.
     pub(super) fn start_call(&self, kind: &str, details: &str) -> Result<u32, String> {
-        if self.asked.get() >= self.limits.host_calls {
+        if self.calls_made.get() >= self.limits.host_calls {
             let error = SandboxError::TooManyHostCalls { limit: self.limits.host_calls };
             let text = error.to_string();
             self.end_run(error);
@@ -154,29 +154,29 @@ impl EngineState {
             self.end_run(SandboxError::Cancelled);
             return Err("the run is over".to_owned());
         }
-        self.asked.set(self.asked.get() + 1);
+        self.calls_made.set(self.calls_made.get() + 1);
         Ok(id)
     }
 
     pub(super) fn is_waiting(&self) -> bool {
-        self.answered.get() < self.asked.get()
+        self.calls_answered.get() < self.calls_made.get()
     }
 
     pub(super) fn count_answer(&self) {
-        self.answered.set(self.answered.get() + 1);
+        self.calls_answered.set(self.calls_answered.get() + 1);
     }
 
     pub(super) fn call_count(&self) -> usize {
-        self.asked.get()
+        self.calls_made.get()
     }
 
-    /// Sets a timer. What is due after the end of the run never fires.
+    /// Sets a timer. A timer that is due after the end of the run never fires.
     pub(super) fn set_timer(&self, milliseconds: f64) -> Result<u32, String> {
         let mut timers = self.timers.borrow_mut();
         if timers.len() >= self.limits.timers {
             return Err(format!("at most {} timers at a time", self.limits.timers));
         }
-        // Also for what is not a number, or below zero.
+        // Also handles NaN and negative values.
         let delay = Duration::try_from_secs_f64(milliseconds.max(0.0) / 1000.0).unwrap_or(Duration::MAX);
         let longest = self.limits.time;
         let id = self.next_id();
@@ -193,7 +193,7 @@ impl EngineState {
         self.timers.borrow().iter().min().copied()
     }
 
-    /// Passes a line on, or counts it among the dropped.
+    /// Forwards a line, or counts it as dropped.
     pub(super) fn log_line(&self, level: &str, text: String) {
         if self.lines.get() >= self.limits.log_lines {
             self.dropped.set(self.dropped.get() + 1);
@@ -204,7 +204,7 @@ impl EngineState {
         self.send_line(LogLine { level: LogLevel::parse(level), text });
     }
 
-    /// Says how many lines were dropped, if any.
+    /// Reports how many lines were dropped, if any.
     pub(super) fn close_log(&self) {
         if self.dropped.get() > 0 {
             let text = format!("{} more lines were dropped", self.dropped.get());
@@ -213,7 +213,7 @@ impl EngineState {
     }
 
     fn send_line(&self, line: LogLine) {
-        // Nobody listens any more: the run will notice by itself.
+        // Without a receiver the run will notice by itself.
         let _ = self.send_to_host(ToHost::Log(line));
     }
 }
@@ -236,7 +236,7 @@ fn parse_call(kind: &str, details: &str) -> Result<HostCall, String> {
     }
 }
 
-/// A name that can be found in a stack again.
+/// A name that can be found again in a stack.
 fn file_name(name: &str) -> String {
     const MAX_NAME: usize = 80;
     let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '/');

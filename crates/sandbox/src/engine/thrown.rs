@@ -1,4 +1,4 @@
-//! Makes our error of what the engine or the code threw.
+//! Converts what the engine or the code threw to a sandbox error.
 
 use rquickjs::{Ctx, Object, Value};
 
@@ -6,10 +6,10 @@ use super::script::HostScript;
 use super::state::EngineState;
 use crate::error::{SandboxError, SourcePosition};
 
-/// What stands before the author's first line, on the same line.
+/// The text before the author's first line, on the same line.
 pub(super) const BEFORE: &str = "(async function (args) {";
 
-/// An error that nobody caught.
+/// The error that was not caught.
 pub(super) fn uncaught_error<'js>(
     script: &HostScript<'js>,
     state: &EngineState,
@@ -19,29 +19,29 @@ pub(super) fn uncaught_error<'js>(
     if let Some(ended) = state.end_reason() {
         return ended;
     }
-    // When there is not even memory for the error, the engine throws null.
-    let told = if value.is_null() { None } else { describe_thrown(script, value) };
-    // Reading it may have run foreign code, for too long.
+    // If there is not even memory for the error, the engine throws null.
+    let described = if value.is_null() { None } else { describe_thrown(script, value) };
+    // Reading it may have run foreign code for too long.
     if let Some(ended) = state.end_reason() {
         return ended;
     }
-    match told {
+    match described {
         Some((name, text, stack)) => to_sandbox_error(state, &name, &text, &stack),
         None => out_of_memory(state),
     }
 }
 
 fn describe_thrown<'js>(script: &HostScript<'js>, value: Value<'js>) -> Option<(String, String, String)> {
-    let told: Object<'js> = script.describe.call((value,)).ok()?;
-    Some((told.get("name").ok()?, told.get("text").ok()?, told.get("stack").ok()?))
+    let described: Object<'js> = script.describe.call((value,)).ok()?;
+    Some((described.get("name").ok()?, described.get("text").ok()?, described.get("stack").ok()?))
 }
 
 pub(super) fn out_of_memory(state: &EngineState) -> SandboxError {
     SandboxError::OutOfMemory { limit: state.limits.memory }
 }
 
-/// The engine says by these two names and texts alone that a limit was hit. Code that throws the same by itself fools
-/// nobody but its author.
+/// The engine reports an exceeded limit only by these two names and texts. Code that throws the same itself only
+/// misleads its author.
 pub(super) fn to_sandbox_error(state: &EngineState, name: &str, text: &str, stack: &str) -> SandboxError {
     let place = innermost_position(stack, state.code_file());
     match (name, text) {
@@ -52,7 +52,7 @@ pub(super) fn to_sandbox_error(state: &EngineState, name: &str, text: &str, stac
     }
 }
 
-/// The innermost place in the author's code.
+/// The innermost position in the author's code.
 fn innermost_position(stack: &str, file: &str) -> Option<SourcePosition> {
     stack.lines().find_map(|line| {
         let (_, numbers) = line.rsplit_once(&format!("{file}:"))?;

@@ -1,4 +1,4 @@
-//! Whether a run is over, and why. The engine asks now and then while it computes; we ask between its jobs.
+//! Whether a run is over, and why. The engine checks regularly while it computes; we check between its jobs.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::error::SandboxError;
 use crate::limits::SandboxLimits;
 
-/// Work that a thread has done. Passed in, so that a test can do work without doing any.
+/// Processor time of the thread. Passed in for tests.
 pub(super) type WorkFn = fn() -> Duration;
 
 pub(super) struct RunWatch {
@@ -19,13 +19,13 @@ pub(super) struct RunWatch {
     compute: Duration,
     stop: CancellationToken,
     work: WorkFn,
-    /// Work that the thread had done before.
+    /// Processor time of the thread before the run.
     before: Duration,
-    /// The first reason counts.
+    /// The first reason wins.
     ended: RefCell<Option<SandboxError>>,
 }
 
-/// Time that this thread had a processor for. Waiting does not count, nor does a machine that is busy with other things.
+/// Processor time of this thread. Waiting does not count, nor does time that other threads used.
 pub(crate) fn processor_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
@@ -58,7 +58,7 @@ impl RunWatch {
         self.ended.borrow().clone()
     }
 
-    /// Looks at the clocks and at the caller.
+    /// Checks the clocks and the caller.
     pub(super) fn is_over(&self) -> bool {
         if self.ended.borrow().is_some() {
             return true;
@@ -76,12 +76,12 @@ impl RunWatch {
         true
     }
 
-    /// The same as a result.
+    /// The same as a `Result`.
     pub(super) fn check_limits(&self) -> Result<(), SandboxError> {
         if self.is_over() { Err(self.end_reason().unwrap_or(SandboxError::Cancelled)) } else { Ok(()) }
     }
 
-    /// Work so far.
+    /// Processor time so far.
     pub(super) fn compute_time(&self) -> Duration {
         (self.work)().saturating_sub(self.before)
     }
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn waiting_is_no_work_and_the_first_reason_counts() {
+    async fn waiting_is_not_compute_time_and_the_first_reason_wins() {
         let limits = SandboxLimits {
             time: Duration::from_secs(10),
             compute: Duration::from_secs(2),

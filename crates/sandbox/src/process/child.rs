@@ -1,5 +1,5 @@
-//! The child: prepares an engine, waits for something to run, runs it, and prepares the next. Whatever happens, it ends
-//! when its parent does.
+//! The child process: prepares an engine, waits for a run, runs it, and prepares the next. It always ends when its
+//! parent does.
 
 use std::io;
 use std::os::fd::AsFd as _;
@@ -19,31 +19,31 @@ use crate::job::{ClockFn, RandomFn};
 use crate::limits::SandboxLimits;
 use crate::link::{HostCallReply, ToHost};
 
-/// A function that a worker brings besides the engine. It takes and gives JSON, and is asked to end by the function that is
-/// passed to it; what does not end is killed.
+/// A native function that a worker offers besides the engine. It takes and returns JSON, and must stop when the passed
+/// function returns `true`; otherwise it is killed.
 #[derive(Debug, Clone, Copy)]
 pub struct NativeFunction {
     pub name: &'static str,
     pub call: fn(&str, &(dyn Fn() -> bool + Sync)) -> Result<String, String>,
 }
 
-/// Stack for the functions that a worker brings; some descend deep. It takes memory only as far as it is used.
+/// Stack for native functions; some recurse deeply. It uses memory only as far as it is touched.
 const NATIVE_STACK: usize = 32 * 1024 * 1024;
 
-/// A run as the reading thread hands it to the engine's.
+/// A run as the reading thread passes it to the engine's thread.
 struct ReceivedRun {
     message: RunMessage,
     stop: CancellationToken,
     answers: Receiver<HostCallReply>,
 }
 
-/// The run that is under way, as the reading thread knows it.
+/// The current run, as the reading thread knows it.
 struct ActiveRun {
     stop: CancellationToken,
     answer: SyncSender<HostCallReply>,
 }
 
-/// Serves runs over standard input, which has to be the socket of a [`WorkerPool`](super::WorkerPool), until that closes.
+/// Serves runs over standard input, which must be the socket of a [`WorkerPool`](super::WorkerPool), until that closes.
 /// Does not return.
 pub fn serve_worker(natives: &'static [NativeFunction]) -> ! {
     let code = match serve_runs(natives) {
@@ -55,7 +55,7 @@ pub fn serve_worker(natives: &'static [NativeFunction]) -> ! {
     end_worker(code)
 }
 
-/// Ends the worker's process with its engine's thread, whatever that is at.
+/// Ends the worker's process and its engine thread, whatever it is doing.
 #[expect(clippy::disallowed_methods, reason = "a worker has nothing to drain: its parent starts another one")]
 pub(super) fn end_worker(code: i32) -> ! {
     std::process::exit(code)
@@ -80,14 +80,14 @@ fn serve_runs(natives: &'static [NativeFunction]) -> io::Result<()> {
         let Ok(confined) = begins.recv() else { return Ok(()) };
         run_assignments(&sends, &works, natives, confined, &assignments)
     })?;
-    // The filter holds for all threads and lets no other start. One that is still starting needs calls that it forbids, and
-    // dies without them: so this waits until the engine's thread is at our code.
+    // The filter applies to all threads and prevents new ones. A thread that is still starting needs forbidden calls
+    // and would die, so this waits until the engine's thread runs our code.
     starts.recv().map_err(|_| io::ErrorKind::BrokenPipe)?;
     begin.send(confine::forbid_system_calls()).map_err(|_| io::ErrorKind::BrokenPipe)?;
     read_parent_messages(&stream, &limits, &assign)
 }
 
-/// Reads what the parent says, also while the engine computes: so it learns at once that the parent is gone.
+/// Reads messages of the parent, even while the engine computes: so it notices at once that the parent is gone.
 fn read_parent_messages(
     stream: &UnixStream,
     limits: &SandboxLimits,
@@ -109,7 +109,7 @@ fn read_parent_messages(
                     let _ = current.answer.try_send(answer);
                 }
             }
-            // Without its channel a run that waits notices, too.
+            // Closing its channel also wakes a run that waits.
             ToWorker::Stop => {
                 if let Some(current) = current.take() {
                     current.stop.cancel();
@@ -212,7 +212,7 @@ fn unknown_function(name: &str) -> SandboxError {
     SandboxError::Broken { text: format!("the worker has no function `{name}`") }
 }
 
-/// A run that was stopped has nothing to tell; the parent knows why.
+/// A stopped run has no cause to report; the parent knows why.
 fn without_cause(error: SandboxError) -> SandboxError {
     match error {
         SandboxError::Cancelled => SandboxError::NeverSettled,
@@ -220,7 +220,7 @@ fn without_cause(error: SandboxError) -> SandboxError {
     }
 }
 
-/// A worker without its engine is none.
+/// A worker without its engine thread must exit.
 struct ExitGuard;
 
 impl Drop for ExitGuard {

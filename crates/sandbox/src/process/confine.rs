@@ -1,5 +1,5 @@
-//! What a worker gives up before it sees foreign code. Even code that has taken over the engine, and with it the process,
-//! can only compute and write to the parent.
+//! What a worker gives up before it sees foreign code. Even code that has taken over the engine, and with it the
+//! process, can only compute and write to the parent.
 
 use std::io;
 
@@ -8,55 +8,55 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::limits::SandboxLimits;
 
-/// Address space besides the memory of the engine: the program, stacks, and what allocators reserve without using it.
+/// Address space besides the memory of the engine: the program, stacks, and unused reservations of allocators.
 const ADDRESS_SPACE: u64 = 2 * 1024 * 1024 * 1024;
 
 /// Standard streams, the socket and its copies.
 const MAX_DESCRIPTORS: u64 = 16;
 
-/// Seconds of processor time beyond the limit of a run: a run notices by itself if it can.
+/// Seconds of processor time beyond the limit of a run: usually a run stops by itself.
 const PROCESSOR_GRACE: u64 = 1;
 
 fn set_limit(resource: Resource, most: u64) -> io::Result<()> {
     Ok(setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?)
 }
 
-/// Bounds that hold for the whole life of the process.
+/// Limits for the whole life of the process.
 pub(super) fn limit_resources(limits: &SandboxLimits) -> io::Result<()> {
     let memory = u64::try_from(limits.memory).unwrap_or(u64::MAX);
     set_limit(Resource::As, ADDRESS_SPACE.saturating_add(memory.saturating_mul(2)))?;
     set_limit(Resource::Nofile, MAX_DESCRIPTORS)?;
     set_limit(Resource::Core, 0)?;
     set_limit(Resource::Fsize, 0)?;
-    // If the machine runs out of memory, a worker goes first. Where this cannot be said, the order is the system's.
+    // If the machine runs out of memory, a worker is killed first. If this cannot be set, the system decides.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     Ok(())
 }
 
-/// The system ends the process when a run computes for much longer than it may: also where the engine does not look at
-/// the clock, and whatever the parent does meanwhile.
+/// The system ends the process when a run computes for much longer than allowed: even if the engine does not check the
+/// clock, and whatever the parent does.
 pub(super) fn limit_processor_time(limits: &SandboxLimits) {
     let used = u64::try_from(clock_gettime(ClockId::ProcessCPUTime).tv_sec).unwrap_or(0);
     let most = limits.compute.as_secs().saturating_add(1 + PROCESSOR_GRACE).saturating_add(used);
-    // The hard limit stays, so that the next run can have as much. The parent kills where this fails.
+    // The hard limit stays, so that the next run can have as much. If this fails, the parent kills the process.
     let _ = setrlimit(Resource::Cpu, Rlimit { current: Some(most), maximum: None });
 }
 
-/// Chance from the system.
+/// Random bytes from the system.
 pub(super) fn fill_random(bytes: &mut [u8]) {
     let mut filled = 0;
     while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
         match rustix::rand::getrandom(rest, rustix::rand::GetRandomFlags::empty()) {
             Ok(count) => filled += count,
             Err(rustix::io::Errno::INTR) => {}
-            // Without chance nothing can be run; the parent tells so.
+            // Without randomness nothing can run; the parent reports it.
             Err(_) => super::child::end_worker(4),
         }
     }
 }
 
-/// Leaves the process only the system calls that computing and talking to the parent need: no files, no network, no other
-/// processes, no new code in memory. Says whether this machine can do that.
+/// Restricts the process to the system calls that it needs to compute and to talk to the parent: no files, no network,
+/// no other processes, no new code in memory. Returns whether this machine supports it.
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) fn forbid_system_calls() -> bool {
     build_syscall_filter().is_ok_and(|filter| seccompiler::apply_filter_all_threads(&filter).is_ok())
@@ -104,7 +104,7 @@ fn build_syscall_filter() -> Result<seccompiler::BpfProgram, seccompiler::Backen
         SeccompCondition::new(index, SeccompCmpArgLen::Dword, operator, value)
             .and_then(|condition| SeccompRule::new(vec![condition]))
     };
-    // Memory that can be executed is made before the filter only.
+    // Executable memory can only be created before the filter.
     let no_code = || {
         let executable = u64::from(libc::PROT_EXEC.unsigned_abs());
         argument(2, SeccompCmpOp::MaskedEq(executable), 0)
@@ -117,7 +117,7 @@ fn build_syscall_filter() -> Result<seccompiler::BpfProgram, seccompiler::Backen
     rules.insert(libc::SYS_fcntl, vec![argument(1, SeccompCmpOp::Eq, duplicate)?]);
     // Its own limits, not those of the parent.
     rules.insert(libc::SYS_prlimit64, vec![argument(0, SeccompCmpOp::Eq, 0)?]);
-    // To whom the socket is connected, and nobody else: without an address.
+    // Only to the connected peer: without an address.
     let no_address = SeccompCondition::new(4, SeccompCmpArgLen::Qword, SeccompCmpOp::Eq, 0)?;
     rules.insert(libc::SYS_sendto, vec![SeccompRule::new(vec![no_address])?]);
     let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());

@@ -1,17 +1,17 @@
-//! Runs code in child processes, which can be killed. Some built-in functions of the engine cannot be interrupted, and a
-//! fault in the engine is a fault of the process it is in; here both end with one child.
+//! Runs code in child processes, which can be killed. Some built-in functions of the engine cannot be interrupted, and
+//! a fault in the engine is a fault of its process; here both end with one child.
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | the way in, idle workers, what becomes of a worker after a run | `pool` |
+//! | the entry point, idle workers, what happens to a worker after a run | `pool` |
 //! | who may run, and who is next | `slots` |
 //! | one run, seen from the parent: calls, lines, limits, the result | `supervise` |
 //! | one child process: start, messages, end | `worker` |
 //! | the messages and their sizes | `wire` |
 //! | the child itself | `child`, `confine` |
 //!
-//! The parent makes every call of `fetch` and `storage` and checks every permission. It takes nothing of what a child says
-//! on trust: messages are counted and bounded, and the result is checked again.
+//! The parent makes every call to `fetch` and `storage` and checks every permission. It trusts nothing that a child
+//! sends: messages are counted and limited, and the result is checked again.
 
 mod child;
 mod confine;

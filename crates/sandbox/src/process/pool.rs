@@ -1,4 +1,4 @@
-//! The workers of a program: idle ones with an engine prepared, and what becomes of one after each run.
+//! The workers of a program: idle ones with a prepared engine, and what happens to a worker after each run.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -24,38 +24,37 @@ use crate::outcome::{LogLine, RunOutcome, RunUsage};
 /// How long a worker may take to start, or to prepare its engine.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Runs that a worker serves before another takes its place: whatever a run may have left behind in its process is gone
-/// then.
+/// Runs that a worker serves before it is replaced: so anything that runs left behind in its process is removed.
 const MAX_RUNS_PER_WORKER: usize = 500;
 
-/// What a pool needs.
+/// Dependencies of a pool.
 pub struct PoolParts {
     pub command: WorkerCommand,
-    /// Of each run. Those on threads (`runs`, `waiting`, `abandoned`) do not count here.
+    /// Limits of each run. The limits of threads (`runs`, `waiting`, `abandoned`) do not apply here.
     pub limits: SandboxLimits,
     pub slots: SlotLimits,
     pub host: SandboxHost,
-    /// What a stop of the program waits for.
+    /// Tracks the tasks that a shutdown waits for.
     pub tasks: TaskTracker,
 }
 
-/// What to run, and on whose account.
+/// What to run, and for whom.
 pub struct RunRequest {
     pub job: SandboxJob,
     pub owner: RunOwner,
-    /// Called if the worker had to be killed, or died, because of this run; perhaps after the caller left.
+    /// Called if the worker was killed or died because of this run; possibly after the caller left.
     pub on_kill: Box<dyn FnOnce() + Send>,
 }
 
-/// A function of the worker's own program to call, and on whose account.
+/// A native function to call, and for whom.
 pub struct NativeRequest {
-    /// One of those with which the worker was started; see [`serve_worker`](super::serve_worker).
+    /// One of the functions with which the worker was started; see [`serve_worker`](super::serve_worker).
     pub name: &'static str,
     pub args: Box<RawValue>,
     pub owner: RunOwner,
 }
 
-/// Runs foreign code in child processes. Clones share them.
+/// Runs untrusted code in child processes. Clones share them.
 #[derive(Clone)]
 pub struct WorkerPool {
     inner: Arc<PoolState>,
@@ -67,10 +66,10 @@ struct PoolState {
     limits: Arc<SandboxLimits>,
     host: SandboxHost,
     slots: Arc<RunSlots>,
-    /// Longest idle first: that one has surely prepared its engine.
+    /// Longest idle first: that worker has certainly prepared its engine.
     idle: Mutex<VecDeque<WorkerProcess>>,
     tasks: TaskTracker,
-    /// Workers may be given back where no runtime is at hand.
+    /// Workers may be returned outside of a runtime.
     runtime: Handle,
 }
 
@@ -81,8 +80,8 @@ impl fmt::Debug for WorkerPool {
 }
 
 impl WorkerPool {
-    /// Starts one worker and waits for it, so that a program that cannot be started is told now; a second one starts
-    /// meanwhile, and more when they are needed.
+    /// Starts one worker and waits for it, so that an unusable program is reported now. A second one starts meanwhile,
+    /// and more on demand.
     pub async fn start(parts: PoolParts) -> Result<Self, WorkerError> {
         let PoolParts { command, limits, slots, host, tasks } = parts;
         let inner = PoolState {
@@ -103,7 +102,7 @@ impl WorkerPool {
         let prepared = match ready {
             Ok(ready) => ready.map_err(|fault| WorkerError::NotReady { program, why: fault.to_string() })?,
             Err(_) => {
-                let why = format!("nothing came within {START_TIMEOUT:?}");
+                let why = format!("no message within {START_TIMEOUT:?}");
                 return Err(WorkerError::NotReady { program, why });
             }
         };
@@ -111,17 +110,17 @@ impl WorkerPool {
         Ok(Self { inner: Arc::new(inner), confined: prepared.confined })
     }
 
-    /// Whether workers have given up all system calls but a few. Not every system can do that.
+    /// Whether workers run with a system call filter. Not every system supports it.
     pub fn is_confined(&self) -> bool {
         self.confined
     }
 
-    /// The process numbers of the workers that wait for a run.
+    /// The process ids of the idle workers.
     pub fn idle_workers(&self) -> Vec<u32> {
         self.inner.lock_idle().iter().filter_map(WorkerProcess::id).collect()
     }
 
-    /// Runs a job in an engine of its own. Lines of `console` are handed to `on_log` as they come, also when the run fails.
+    /// Runs a job in its own engine. Lines of `console` are passed to `on_log` as they arrive, even if the run fails.
     /// Cancelling, or dropping the future, ends the run. The slot is free again when the work has really ended.
     pub async fn run(
         &self,
@@ -137,8 +136,8 @@ impl WorkerPool {
             .await
     }
 
-    /// Calls a function of the worker's own program, which gets the same time and can be killed as well. Its result is JSON;
-    /// what it refuses is [`SandboxError::Thrown`].
+    /// Calls a native function, with the same time limit; it can be killed as well. Its result is JSON; an error that
+    /// it returns is [`SandboxError::Thrown`].
     pub async fn call_native(
         &self,
         request: NativeRequest,
@@ -193,7 +192,7 @@ impl PoolState {
             .map_err(|error| WorkerError::Start { program: self.command.program.clone(), error })
     }
 
-    /// The worker that was idle for longest. One that was killed while it was idle is dropped.
+    /// The worker that was idle for longest. Dead workers are dropped.
     fn idle_worker(&self) -> Option<WorkerProcess> {
         loop {
             let mut worker = self.lock_idle().pop_front()?;
@@ -203,7 +202,7 @@ impl PoolState {
         }
     }
 
-    /// There are never more workers than slots: one is started only by whoever has a slot and finds none idle.
+    /// There are never more workers than slots: one is started only by a caller that holds a slot and finds none idle.
     fn lease_worker(
         pool: &Arc<Self>,
         slot: RunSlot,
@@ -221,15 +220,19 @@ impl PoolState {
 
     /// Asks a worker to end its run; kills it if it does not.
     async fn stop_worker(self: Arc<Self>, mut worker: LeasedWorker) {
-        if let Ok(Ok(())) = timeout(self.limits.grace, worker.process.stop_run()).await {
-            self.lock_idle().push_back(worker.process);
-            return;
+        match timeout(self.limits.grace, worker.process.stop_run()).await {
+            Ok(Ok(())) if worker.process.runs < MAX_RUNS_PER_WORKER => {
+                self.lock_idle().push_back(worker.process);
+                return;
+            }
+            // It did as it was asked, and is replaced because of its age.
+            Ok(Ok(())) => {}
+            Ok(Err(_)) | Err(_) => (worker.on_kill)(),
         }
-        (worker.on_kill)();
         self.replace_worker(worker.process, worker.slot).await;
     }
 
-    /// Kills a worker, and has another one ready before the slot is free.
+    /// Kills a worker, and starts another one before the slot is free.
     async fn replace_worker(self: Arc<Self>, mut process: WorkerProcess, slot: RunSlot) {
         process.kill().await;
         if self.lock_idle().is_empty()
@@ -254,11 +257,11 @@ enum WorkerFate {
     Reuse,
     /// It may still run: the caller left.
     Stop,
-    /// It is dead, or has to die; whoever cares knows.
+    /// It is dead, or must be killed; `on_kill` was called if necessary.
     Discard,
 }
 
-/// A worker for one run. However the lease ends, the worker and its slot are looked after.
+/// A worker for one run. However the lease ends, the worker and its slot are released properly.
 struct WorkerLease {
     pool: Arc<PoolState>,
     worker: Option<LeasedWorker>,
@@ -271,8 +274,8 @@ impl WorkerLease {
         self.worker.as_mut().ok_or_else(gone)
     }
 
-    /// Waits until the worker has prepared an engine, and says how long that took: it is not the fault of the run, and does
-    /// not count for it.
+    /// Waits until the worker has prepared an engine, and returns how long that took: this does not count as time of
+    /// the run.
     async fn wait_ready(&mut self, cancel: &CancellationToken) -> Result<Duration, SandboxError> {
         let began = Instant::now();
         let process = &mut self.leased_worker()?.process;
@@ -285,14 +288,14 @@ impl WorkerLease {
                 Err(_) => Err(SandboxError::Crashed { reason: "it did not start in time".to_owned() }),
             },
         };
-        // Nothing runs in it: one that only prepares itself can be used later.
+        // Nothing runs in it: a worker that is still preparing can be used later.
         if ready != Err(SandboxError::Cancelled) {
             self.fate = WorkerFate::Discard;
         }
         ready
     }
 
-    /// Decides what becomes of the worker, and what the caller hears.
+    /// Decides the fate of the worker and the result for the caller.
     async fn finish_run(&mut self, end: RunEnd) -> Result<FinishedRun, SandboxError> {
         let limits = Arc::clone(&self.pool.limits);
         match end {
@@ -338,7 +341,7 @@ impl Drop for WorkerLease {
         worker.process.runs += 1;
         match self.fate {
             WorkerFate::Reuse if worker.process.runs < MAX_RUNS_PER_WORKER => {
-                // First the worker, then the slot: whoever gets the slot finds the worker.
+                // First the worker, then the slot: the next holder of the slot then finds the worker.
                 pool.lock_idle().push_back(worker.process);
                 drop(worker.slot);
             }

@@ -1,9 +1,9 @@
-//! Who may run. A slot is taken before a worker is, and given back when the work has really ended: when the worker is idle
-//! again, or dead and reaped.
+//! Decides who may run. A slot is taken before a worker, and returned when the work has really ended: when the worker
+//! is idle again, or dead and reaped.
 //!
-//! Nobody takes everything: one user needs more free slots than they already hold, so however many calls one user makes, at
-//! least half of the slots stay for others. One piece of code, whoever calls it, has a bound of its own. Who has to wait
-//! is served by how little they hold, then in the order of asking.
+//! No user can take everything: a user needs more free slots than they already hold, so at least half of the slots
+//! stay for others. Each piece of code has its own limit, over all users. Waiting runs are served by how few slots
+//! their user holds, then in order of arrival.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -15,25 +15,25 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::SandboxError;
 
-/// On whose account a run goes.
+/// For whom a run counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunOwner {
-    /// Who calls.
+    /// The user.
     pub user: Arc<str>,
-    /// Which code: a hash of its content.
+    /// The code: a hash of its content.
     pub content: Arc<str>,
 }
 
-/// How many runs there may be.
+/// Limits on the number of runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SlotLimits {
-    /// At once; also the number of worker processes.
+    /// Concurrent runs; also the number of worker processes.
     pub runs: usize,
-    /// Of one user, those that wait included. More are refused at once.
+    /// Runs per user, waiting ones included. More are refused.
     pub per_user: usize,
-    /// Of one piece of code over all users. More wait.
+    /// Concurrent runs per piece of code, over all users. More wait.
     pub per_content: usize,
-    /// That wait for a slot. More are refused at once.
+    /// Runs that wait for a slot. More are refused.
     pub waiting: usize,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct RunSlots {
 #[derive(Debug, Default)]
 struct SlotTable {
     taken: usize,
-    /// Only who holds something has an entry.
+    /// Only users who hold a slot have an entry.
     users: HashMap<Arc<str>, usize>,
     contents: HashMap<Arc<str>, usize>,
     queue: VecDeque<SlotWaiter>,
@@ -59,7 +59,7 @@ struct SlotWaiter {
     grant: oneshot::Sender<RunSlot>,
 }
 
-/// The right to run once. Dropping it gives it back.
+/// The right to run once. Dropping it returns the slot.
 #[derive(Debug)]
 pub(super) struct RunSlot {
     slots: Arc<RunSlots>,
@@ -146,7 +146,7 @@ impl SlotTable {
         }
     }
 
-    /// Takes the waiter who is next, if one may run.
+    /// Takes the next waiter that may run.
     fn next(&mut self, limits: &SlotLimits) -> Option<SlotWaiter> {
         self.queue.retain(|waiter| !waiter.grant.is_closed());
         let eligible =
@@ -169,7 +169,7 @@ impl Drop for RunSlot {
                 granted.push(waiter);
             }
         }
-        // Not under the lock: who left meanwhile gives the slot back, which takes the lock.
+        // Not under the lock: if a waiter left, its slot is dropped, which takes the lock.
         for SlotWaiter { owner, grant } in granted {
             let _ = grant.send(Self { slots: Arc::clone(&self.slots), owner });
         }
@@ -203,7 +203,7 @@ mod tests {
             held.push(slot);
         }
         assert_eq!(held.len(), 4);
-        // A second one takes half of the rest.
+        // A second user takes half of the rest.
         let mut others = Vec::new();
         while let Ok(slot) = take(&slots, "trudy", "worse").await {
             others.push(slot);
@@ -234,7 +234,7 @@ mod tests {
         let mut waiting = Box::pin(slots.take_slot(&asked, far, &cancel));
         assert!(futures_util::poll!(&mut waiting).is_pending());
         assert_eq!(take(&slots, "a", "x").await.unwrap_err(), SandboxError::TooManyRuns { limit: 2 });
-        // Who no longer waits does not count.
+        // A waiter that left does not count.
         drop(waiting);
         assert_eq!(take(&slots, "a", "x").await.unwrap_err(), SandboxError::Busy);
     }
@@ -259,14 +259,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_slot_for_somebody_who_left_is_not_lost() {
+    async fn a_slot_granted_to_a_waiter_that_left_is_returned() {
         let slots = RunSlots::new(limits(1, 9, 9));
         let held = take(&slots, "a", "1").await.unwrap();
         let (cancel, b) = (CancellationToken::new(), owner("b", "2"));
         let far = Instant::now() + Duration::from_secs(60);
         let mut waiting = Box::pin(slots.take_slot(&b, far, &cancel));
         assert!(futures_util::poll!(&mut waiting).is_pending());
-        // Granted, and never looked at.
+        // Granted, but never received.
         drop(held);
         drop(waiting);
         take(&slots, "c", "3").await.unwrap();

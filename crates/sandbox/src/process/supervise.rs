@@ -1,4 +1,4 @@
-//! One run, seen from the parent: makes the calls that the code asks for, passes its lines on, and ends it in time.
+//! One run, seen from the parent: makes its host calls, forwards its lines, and ends it in time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,15 +19,15 @@ use crate::link::HostCallReply;
 use crate::outcome::LogLine;
 use crate::output;
 
-/// What a run came to, and what that says about its worker.
+/// How a run ended, and what that says about its worker.
 pub(super) enum RunEnd {
-    /// The worker said so, and waits for the next run.
+    /// The worker reported the end, and waits for the next run.
     Finished(Result<FinishedRun, SandboxError>),
-    /// The caller left. The worker goes on and does not know.
+    /// The caller left. The worker still runs.
     Left,
-    /// The time is over. The worker goes on although it was told when to stop.
+    /// The time is over. The worker still runs although it knew the deadline.
     Overdue,
-    /// The worker is gone, or cannot be understood.
+    /// The worker is gone, or sent invalid messages.
     Lost(WorkerFault),
 }
 
@@ -39,7 +39,7 @@ pub(super) struct FinishedRun {
     pub(super) memory: usize,
 }
 
-/// What is sent to a worker.
+/// A run to send to a worker.
 pub(super) struct RunAssignment {
     pub(super) work: WorkerTask,
     pub(super) name: String,
@@ -77,7 +77,7 @@ impl RunSupervisor<'_> {
         }
     }
 
-    /// Until the worker has said what the run came to.
+    /// Exchanges messages until the worker reports the end of the run.
     async fn exchange(
         &mut self,
         worker: &mut WorkerProcess,
@@ -102,7 +102,7 @@ impl RunSupervisor<'_> {
             };
             match message {
                 Ok(FromWorker::Ready { .. }) => {}
-                // One more than the limit says how many were dropped.
+                // One extra line reports how many were dropped.
                 Ok(FromWorker::Log(_)) if logs.len() > self.limits.log_lines => return flood_end("lines"),
                 Ok(FromWorker::Log(line)) => {
                     let line =
@@ -136,7 +136,7 @@ impl RunSupervisor<'_> {
         }
     }
 
-    /// An error as the worker tells it. Some are for the parent to say, and texts have their bounds.
+    /// Checks an error from the worker. Some errors only the parent may report, and texts are truncated.
     fn sanitize_error(&self, error: SandboxError) -> SandboxError {
         use SandboxError as E;
         let short = |text: String| truncate_text(text, self.limits.error_length + 200);
@@ -157,13 +157,15 @@ impl RunSupervisor<'_> {
             | E::Cancelled
             | E::Crashed { .. }
             | E::TooManyRuns { .. }
-            | E::Busy => E::Broken { text: "its process told an error that it cannot have".to_owned() },
+            | E::Busy => {
+                E::Broken { text: "its process reported an error that only the parent can report".to_owned() }
+            }
         }
     }
 }
 
 fn flood_end(what: &str) -> RunEnd {
-    RunEnd::Lost(WorkerFault::Garbage(format!("it sent more {what} than a run may have")))
+    RunEnd::Lost(WorkerFault::Garbage(format!("it sent more {what} than a run may send")))
 }
 
 fn truncate_text(text: String, most: usize) -> String {

@@ -1,4 +1,4 @@
-//! Messages between the parent and a worker: a length in four bytes, little end first, then JSON.
+//! Messages between the parent and a worker: a length in four bytes, little endian, then JSON.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;
@@ -12,16 +12,16 @@ use crate::limits::SandboxLimits;
 use crate::link::{HostCall, HostCallReply};
 use crate::outcome::LogLine;
 
-/// Bytes before each message that say how long it is.
+/// Length prefix of each message, in bytes.
 pub(super) const LENGTH_BYTES: usize = 4;
 
-/// What a message has besides the texts in it.
+/// Size of a message besides the texts in it.
 const ENVELOPE_BYTES: usize = 64 * 1024;
 
-/// One character of a text may take so many bytes in JSON (`\u0000`).
+/// Most bytes that one character of a text takes in JSON (`\u0000`).
 const ESCAPED: usize = 6;
 
-/// Largest message that a worker accepts. Only the parent writes to it, so this bounds mistakes, not enemies.
+/// Largest message that a worker accepts. Only the parent writes to it, so this guards against mistakes, not attacks.
 const MAX_TO_WORKER: usize = 256 * 1024 * 1024;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -39,18 +39,18 @@ pub(super) struct RunMessage {
     pub(super) work: WorkerTask,
     pub(super) name: String,
     pub(super) args: Box<RawValue>,
-    /// The present in milliseconds, if the code may know it.
+    /// The current time in milliseconds, if the code may know it.
     pub(super) now: Option<i64>,
-    /// What is left of the wall time.
+    /// The remaining wall time.
     pub(super) time: Duration,
 }
 
-/// What is to be run.
+/// What to run.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum WorkerTask {
     /// The body of an async function over `args`.
     Code(String),
-    /// A function of the worker's own program, by its name.
+    /// A native function, by its name.
     Native(String),
 }
 
@@ -58,7 +58,7 @@ pub(super) enum WorkerTask {
 pub(super) enum FromWorker {
     /// An engine is prepared.
     Ready {
-        /// Whether the process has given up all system calls but a few.
+        /// Whether the process runs with a system call filter.
         confined: bool,
     },
     Log(LogLine),
@@ -90,7 +90,7 @@ pub(super) fn max_from_worker(limits: &SandboxLimits) -> usize {
     longest.saturating_mul(ESCAPED).saturating_add(ENVELOPE_BYTES)
 }
 
-/// A whole message, with its length before it.
+/// Encodes a message with its length prefix.
 pub(super) fn encode_message(message: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; LENGTH_BYTES];
     serde_json::to_writer(&mut bytes, message)?;
@@ -99,12 +99,12 @@ pub(super) fn encode_message(message: &impl Serialize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes a message; the worker's side.
+/// Writes a message, on the worker's side.
 pub(super) fn write_message(mut to: impl Write, message: &FromWorker) -> io::Result<()> {
     to.write_all(&encode_message(message)?)
 }
 
-/// Waits for a message; the worker's side.
+/// Waits for a message, on the worker's side.
 pub(super) fn read_message<T: DeserializeOwned>(mut from: impl Read) -> io::Result<T> {
     let mut length = [0; LENGTH_BYTES];
     from.read_exact(&mut length)?;
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_that_is_no_length_is_refused() {
+    fn an_invalid_length_is_refused() {
         let error = read_message::<ToWorker>(&u32::MAX.to_le_bytes()[..]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
     }

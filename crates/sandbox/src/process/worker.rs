@@ -1,4 +1,4 @@
-//! One child process: started with nothing but one socket, spoken to in messages, killed and reaped.
+//! One child process: started with a single socket, controlled by messages, killed and reaped.
 
 use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
@@ -16,13 +16,13 @@ use super::WORKER_ARGUMENT;
 use super::wire::{self, FromWorker, LENGTH_BYTES, ToWorker};
 use crate::limits::SandboxLimits;
 
-/// The program that serves as a worker where the one that runs is not `toolyard`.
+/// The worker program for programs other than `toolyard`.
 const WORKER_PROGRAM: &str = "toolyard-sandbox-worker";
 
 /// How a worker is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkerCommand {
-    /// The program. It has to call [`serve_worker`](super::serve_worker).
+    /// The program. It must call [`serve_worker`](super::serve_worker).
     pub program: PathBuf,
     pub arguments: Vec<String>,
 }
@@ -32,7 +32,7 @@ impl WorkerCommand {
     pub fn this_program() -> Option<Self> {
         let current = std::env::current_exe().ok()?;
         current.file_stem().filter(|name| *name == "toolyard")?;
-        // The same file even if another version was installed over it meanwhile.
+        // The same file even if another version was installed over it.
         let own = PathBuf::from("/proc/self/exe");
         let program = if own.exists() { own } else { current };
         Some(Self { program, arguments: vec![WORKER_ARGUMENT.to_owned()] })
@@ -45,7 +45,7 @@ impl WorkerCommand {
     }
 }
 
-/// Why there is no worker.
+/// Why a worker could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
     #[error("{} cannot be started as a sandbox worker: {error}", program.display())]
@@ -54,7 +54,7 @@ pub enum WorkerError {
     NotReady { program: PathBuf, why: String },
 }
 
-/// Why a worker cannot be used any more.
+/// Why a worker can no longer be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum WorkerFault {
     #[error("its connection ended")]
@@ -65,10 +65,10 @@ pub(super) enum WorkerFault {
     Garbage(String),
 }
 
-/// What a worker says when it is ready.
+/// The message of a worker that is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WorkerReady {
-    /// Whether the process has given up all system calls but a few.
+    /// Whether the process runs with a system call filter.
     pub(super) confined: bool,
 }
 
@@ -79,17 +79,17 @@ pub(super) struct WorkerProcess {
     max_message: usize,
     /// An engine is prepared, as far as is known.
     prepared: Option<WorkerReady>,
-    /// A message was begun and perhaps not finished.
+    /// A message was started and perhaps not finished.
     writing: bool,
     /// Runs that it has served.
     pub(super) runs: usize,
 }
 
 impl WorkerProcess {
-    /// Starts the process, and tells it the limits.
+    /// Starts the process and sends it the limits.
     pub(super) fn start(command: &WorkerCommand, limits: &SandboxLimits) -> io::Result<Self> {
         let (mut ours, theirs) = std::os::unix::net::UnixStream::pair()?;
-        // The socket is new and empty, so this small message fits without waiting.
+        // The socket is new and empty, so this small message fits without blocking.
         ours.write_all(&wire::encode_message(&ToWorker::Setup(Box::new(limits.clone())))?)?;
         ours.set_nonblocking(true)?;
         let child = Command::new(&command.program)
@@ -112,7 +112,7 @@ impl WorkerProcess {
         })
     }
 
-    /// Waits until an engine is prepared. Nothing is lost if the future is dropped.
+    /// Waits until an engine is prepared. Cancel safe.
     pub(super) async fn wait_ready(&mut self) -> Result<WorkerReady, WorkerFault> {
         loop {
             if let Some(prepared) = self.prepared {
@@ -124,7 +124,7 @@ impl WorkerProcess {
         }
     }
 
-    /// Sends a message. If the future is dropped, the worker is of no use any more.
+    /// Sends a message. If the future is dropped, the worker can no longer be used.
     pub(super) async fn send(&mut self, message: &ToWorker) -> Result<(), WorkerFault> {
         let bytes = wire::encode_message(message).map_err(|error| WorkerFault::Garbage(error.to_string()))?;
         if std::mem::replace(&mut self.writing, true) {
@@ -138,7 +138,7 @@ impl WorkerProcess {
         Ok(())
     }
 
-    /// Waits for a message. Nothing is lost if the future is dropped.
+    /// Waits for a message. Cancel safe.
     pub(super) async fn receive(&mut self) -> Result<FromWorker, WorkerFault> {
         loop {
             if let Some(message) = self.take_message()? {
@@ -170,14 +170,14 @@ impl WorkerProcess {
         message.map(Some).map_err(|error| WorkerFault::Garbage(error.to_string()))
     }
 
-    /// Asks it to end its run, and waits until it has. Its last words are dropped.
+    /// Asks it to end its run, and waits until it has. Remaining messages are dropped.
     pub(super) async fn stop_run(&mut self) -> Result<(), WorkerFault> {
         self.send(&ToWorker::Stop).await?;
         while !matches!(self.receive().await?, FromWorker::Done(_)) {}
         Ok(())
     }
 
-    /// Whether the process is there. One that was killed from outside is not.
+    /// Whether the process is alive.
     pub(super) fn is_alive(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
@@ -189,20 +189,20 @@ impl WorkerProcess {
         self.child.wait().await.ok()
     }
 
-    /// Its number, as long as it lives.
+    /// Its process id, while it is alive.
     pub(super) fn id(&self) -> Option<u32> {
         self.child.id()
     }
 }
 
-/// How a process ended, in words, and whether it was because it computed for too long.
+/// How a process ended, in words, and whether it exceeded its processor time.
 pub(super) fn describe_exit(status: Option<ExitStatus>) -> (String, bool) {
-    let Some(status) = status else { return ("its end is not known".to_owned(), false) };
+    let Some(status) = status else { return ("its exit status is unknown".to_owned(), false) };
     match (status.signal(), status.code()) {
         (Some(signal), _) if signal == Signal::XCPU.as_raw() => ("signal XCPU".to_owned(), true),
         (Some(9), _) => ("killed; the machine may be out of memory".to_owned(), false),
         (Some(signal), _) => (format!("signal {signal}"), false),
         (None, Some(code)) => (format!("exit code {code}"), false),
-        (None, None) => ("its end is not known".to_owned(), false),
+        (None, None) => ("its exit status is unknown".to_owned(), false),
     }
 }

@@ -1,11 +1,11 @@
-//! Code that goes deep: into calls, into nested things, into the compiler.
+//! Code that recurses: calls, nested values, the compiler.
 
 use serde_json::json;
 use toolyard_sandbox::SandboxError;
 
 use crate::{slow_trick, trick};
 
-/// It hits a bound and the thread survives.
+/// It exceeds a limit and the thread survives.
 async fn too_deep(source: &str) {
     let outcome = trick(source).await;
     let ended = matches!(
@@ -132,7 +132,7 @@ async fn code_that_the_compiler_takes_long_for_is_bounded_by_its_size() {
         calls.push_str(&format!("function f{i}(){{}}f{i}();"));
     }
     for source in [variables, calls, "a.".repeat(60_000) + "b", "1+".repeat(60_000) + "1"] {
-        // Whatever it comes to, it comes in time.
+        // Whatever the result is, it arrives in time.
         let _ = trick(&source).await;
     }
 }

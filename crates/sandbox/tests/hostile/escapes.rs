@@ -1,4 +1,4 @@
-//! Code that looks for a way out.
+//! Code that tries to escape.
 
 use serde_json::json;
 use toolyard_sandbox::SandboxError;

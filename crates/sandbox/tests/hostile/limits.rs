@@ -9,7 +9,7 @@ fn the_limits() {
     println!("by default: {:#?}", SandboxLimits::default());
     println!("in these tests: {:#?}", tight());
     let limits = SandboxLimits::default();
-    // What one process may come to, if every run takes all it may and no thread comes back.
+    // What one process may use in total, if every run uses its limits and no thread ends.
     let threads = limits.runs + limits.abandoned;
     let each =
         limits.memory + limits.stack + limits.host_calls_at_once * limits.response_bytes + limits.input_bytes;

@@ -1,5 +1,5 @@
-//! Code that tries to stall, to fill the memory, to get out, or to fool the host. Each test is one trick. None may take
-//! longer or more than its limits, and after each the same sandbox answers as if nothing had happened.
+//! Code that tries to stall, to fill the memory, to escape, or to deceive the host. Each test is one trick. None may
+//! exceed its limits, and after each the same sandbox works as if nothing had happened.
 #![cfg(test)]
 
 mod depth;
@@ -33,7 +33,7 @@ fn tight() -> SandboxLimits {
     }
 }
 
-/// For code that works hard and shall get through, also on a machine under load.
+/// For code that computes a lot and should finish, even on a machine under load.
 fn roomy() -> SandboxLimits {
     SandboxLimits { compute: Duration::from_secs(30), ..tight() }
 }
@@ -56,7 +56,7 @@ async fn trick_in(sandbox: &Sandbox, job: SandboxJob) -> Result<Value, SandboxEr
     outcome.map(|outcome| serde_json::from_str(outcome.json.get()).unwrap())
 }
 
-/// The trick is ended because it computed for too long, and its thread noticed by itself.
+/// The trick ended because it computed for too long, and its thread stopped by itself.
 #[track_caller]
 fn assert_stopped(outcome: &Result<Value, SandboxError>) {
     assert!(matches!(outcome, Err(SandboxError::TooMuchWork { .. })), "{outcome:?}");

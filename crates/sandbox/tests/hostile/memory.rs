@@ -6,14 +6,14 @@ use toolyard_sandbox::{SandboxError, SandboxLimits};
 use crate::support::{job, sandbox};
 use crate::{assert_stopped, roomy, slow_trick, tight, trick, trick_in};
 
-/// Most memory that the process has had, in MiB.
+/// Peak memory of the process, in MiB.
 fn peak() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<usize>().ok()).unwrap_or(0) / 1024
 }
 
-/// It ran out of memory, or caught that and went on until its time was over, and the process stayed small.
+/// It ran out of memory, or caught that and continued until its time was over, and the process stayed small.
 async fn filled(source: &str) {
     let outcome = trick(source).await;
     let ended = matches!(outcome, Err(SandboxError::OutOfMemory { .. } | SandboxError::TooMuchWork { .. }));
@@ -105,7 +105,7 @@ async fn catching_the_end_of_the_memory_and_going_on_is_ended() {
 }
 
 #[tokio::test]
-async fn a_job_that_finds_no_memory_is_told_as_that() {
+async fn a_job_without_memory_reports_out_of_memory() {
     // Each promise waits for the next. When the last one finds no memory, the engine lets the whole chain go.
     let outcome = slow_trick("const f = () => Promise.resolve().then(f); await f()").await;
     assert_eq!(outcome, Err(SandboxError::OutOfMemory { limit: roomy().memory }));
@@ -120,7 +120,7 @@ async fn code_may_catch_the_end_of_the_memory_and_return() {
 
 #[tokio::test]
 async fn the_memory_that_is_left_does_not_matter() {
-    // From hardly enough to start up to plenty: whatever fails first, it fails as an error.
+    // From hardly enough to start up to plenty: whatever fails first fails as an error.
     let source = "const out = []; class A { #x = 1; async m() { await null; return [...'abc'] } }
         for (let i = 0; i < 600; i++) { out.push(new A(), /a(b)?/g.exec('xab' + i), new Uint8Array(100), new Date(i), 2n ** 99n,
           JSON.parse('{\"a\":[1,{\"b\":2}]}'), 'a,b'.split(','), new Error('e'), new Proxy({}, {})); await new A().m();

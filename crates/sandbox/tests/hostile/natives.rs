@@ -1,4 +1,4 @@
-//! Built-in functions that would run for hours inside the engine. By one call most of these would never end.
+//! Built-in functions that would run for hours inside the engine. A single call of most of these would never end.
 
 use serde_json::json;
 use toolyard_sandbox::SandboxError;

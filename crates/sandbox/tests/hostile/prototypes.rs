@@ -1,4 +1,4 @@
-//! Code that changes what everything else is built on, to fool the host.
+//! Code that changes built-in prototypes to deceive the host.
 
 use std::sync::Arc;
 
@@ -80,7 +80,7 @@ async fn json_of_our_own_is_used_for_the_result() {
 
 #[tokio::test]
 async fn indexes_and_iterators_on_prototypes_do_not_fool_the_host() {
-    // The engine's JSON passes objects of ours through such a setter. What the setter makes of them is judged like
+    // The engine's JSON passes our objects through such a setter. Whatever the setter makes of them is checked like
     // anything else.
     let source = "let url = 'https://evil.example/';
         const set = (v) => { if (v && v.url) v.url = 'https://worse.example/' };

@@ -19,7 +19,7 @@ async fn a_result_larger_than_its_bound_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_no_json_is_told() {
+async fn results_that_are_not_json_are_reported() {
     for (source, expected) in [
         ("return Symbol('x')", "it is a function or a symbol"),
         ("return () => 1", "it is a function or a symbol"),
@@ -80,7 +80,7 @@ async fn huge_errors_are_cut() {
 }
 
 #[tokio::test]
-async fn errors_that_cannot_be_read_are_still_told() {
+async fn unreadable_errors_are_still_reported() {
     for source in [
         "throw { get message() { throw 1 } }",
         "throw { toString() { throw 1 }, toJSON() { throw 1 } }",
@@ -100,7 +100,7 @@ async fn errors_that_cannot_be_read_are_still_told() {
 }
 
 #[tokio::test]
-async fn a_forged_error_of_the_engine_is_taken_at_its_word_and_harms_nobody() {
+async fn a_forged_engine_error_is_believed_and_harmless() {
     assert!(matches!(
         trick("throw new InternalError('out of memory')").await,
         Err(SandboxError::OutOfMemory { .. })

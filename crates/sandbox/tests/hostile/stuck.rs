@@ -1,4 +1,4 @@
-//! What nothing can end: the thread is left alone, and there are only so many of those.
+//! Code that cannot be stopped: its thread is abandoned, and the number of those is limited.
 
 use std::time::Duration;
 
@@ -7,7 +7,8 @@ use toolyard_sandbox::{SandboxError, SandboxLimits};
 use crate::support::{job, run, sandbox};
 use crate::{tight, trick_in};
 
-/// One turn takes long inside the engine, which looks at the clock once in 10,000 turns. It ends by itself, much later.
+/// One iteration takes long inside the engine, which checks the clock once in 10,000 iterations. It ends by itself,
+/// much later.
 const STUCK: &str = "const b = (1n << 500000n) - 1n; for (let i = 0; i < 12; i++) b * b";
 
 fn impatient() -> SandboxLimits {
@@ -21,7 +22,7 @@ fn impatient() -> SandboxLimits {
 }
 
 #[tokio::test]
-async fn a_thread_that_does_not_notice_is_left_alone_and_others_go_on() {
+async fn a_stuck_thread_is_abandoned_and_others_continue() {
     let outcome = trick_in(&sandbox(impatient()), job(STUCK)).await;
     assert_eq!(outcome, Err(SandboxError::TimedOut { limit: Duration::from_millis(100), stuck: true }));
 }

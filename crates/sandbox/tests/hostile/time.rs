@@ -46,7 +46,7 @@ async fn a_storm_behind_a_promise_that_never_settles_is_ended() {
 
 #[tokio::test]
 async fn a_storm_of_timers_is_ended() {
-    // Waiting for a timer is no work, so it takes the wall time to end this.
+    // Waiting for a timer is not compute time, so the wall time ends this.
     let sandbox = sandbox(SandboxLimits { time: Duration::from_millis(500), ..tight() });
     let outcome =
         run(&sandbox, job("const f = () => setTimeout(f, 0); f(); await new Promise(() => 0)")).await;
@@ -57,12 +57,12 @@ async fn a_storm_of_timers_is_ended() {
 }
 
 #[tokio::test]
-async fn a_promise_that_nobody_settles_is_told_at_once() {
+async fn a_promise_that_cannot_settle_is_reported_at_once() {
     assert_eq!(trick("await new Promise(() => 0)").await, Err(SandboxError::NeverSettled));
 }
 
 #[tokio::test]
-async fn two_promises_that_wait_for_each_other_are_told_at_once() {
+async fn two_promises_that_wait_for_each_other_are_reported_at_once() {
     let source = "let a, b; a = (async () => { await 0; return b })(); b = (async () => { await 0; return a })(); await a";
     assert_eq!(trick(source).await, Err(SandboxError::NeverSettled));
 }
@@ -76,7 +76,7 @@ async fn a_long_timer_ends_with_the_time_of_the_run() {
 }
 
 #[tokio::test]
-async fn a_thenable_that_never_answers_is_told_at_once() {
+async fn a_thenable_that_never_settles_is_reported_at_once() {
     assert_eq!(trick("return { then() {} }").await, Err(SandboxError::NeverSettled));
 }
 

@@ -38,7 +38,7 @@ async fn an_unknown_zone_is_a_range_error_as_in_browsers() {
 }
 
 #[tokio::test]
-async fn without_the_permission_the_present_is_not_told() {
+async fn without_the_permission_there_is_no_current_time() {
     for source in [
         "return Date.now()",
         "return new Date()",

@@ -1,4 +1,4 @@
-//! Errors, and where they happened.
+//! Errors and their positions.
 
 use toolyard_sandbox::{SandboxError, SandboxLimits, SourcePosition};
 

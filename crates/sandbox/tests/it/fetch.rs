@@ -121,7 +121,7 @@ async fn redirects_stay_among_the_declared_hosts() {
     );
     assert_eq!(
         at(&sandbox, &server, "await fetch('BASE/nowhere')").await,
-        json!("TypeError: the answer redirects to nowhere")
+        json!("TypeError: the response redirects to an invalid URL")
     );
 }
 
@@ -158,8 +158,11 @@ async fn sizes_methods_and_headers_are_bounded() {
     };
     let sandbox = sandbox(limits);
     for (call, expected) in [
-        ("fetch('BASE/')", "TypeError: the answer is larger than 100 bytes"),
-        ("fetch('BASE/zip')", "TypeError: the answer is compressed, although we asked for it plain"),
+        ("fetch('BASE/')", "TypeError: the response is larger than 100 bytes"),
+        (
+            "fetch('BASE/zip')",
+            "TypeError: the response is compressed, although it was requested uncompressed",
+        ),
         (
             "fetch('BASE/', { method: 'POST', body: 'x'.repeat(11) })",
             "TypeError: the body is longer than 10 characters",

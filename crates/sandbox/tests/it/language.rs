@@ -34,7 +34,7 @@ async fn code_that_is_not_strict_runs_as_it_was_written() {
 }
 
 #[tokio::test]
-async fn lines_of_the_console_are_kept_and_told_as_they_come() {
+async fn console_lines_are_kept_and_passed_on_as_they_arrive() {
     let source = "console.log('a', 1, { b: [2] }, undefined, null, Symbol('s'), 3n);
         console.warn(new TypeError('bad')); console.error('e'); console.debug('d'); console.info();
         const ring = {}; ring.ring = ring; console.log(ring); return 1";
@@ -92,14 +92,14 @@ async fn chance_comes_from_the_host() {
     assert_eq!(one, same);
     assert_eq!(one[2], "02020202-0202-4202-8202-020202020202");
     assert_ne!(one[0], one[1]);
-    // A second run of the same sandbox has a seed of its own.
+    // A second run of the same sandbox has its own seed.
     let sandbox = sandbox(SandboxLimits::default());
     let first = run(&sandbox, job("return Math.random()")).await.unwrap();
     let second = run(&sandbox, job("return Math.random()")).await.unwrap();
     assert_ne!(first.json.get(), second.json.get());
 }
 
-/// The guards stand in for built-in functions; they have to do what those do.
+/// The guards replace built-in functions; they must behave the same.
 #[tokio::test]
 async fn arrays_and_texts_work_as_everywhere() {
     for (source, expected) in [

@@ -1,4 +1,4 @@
-//! What code can do, through the front door.
+//! What code can do, through the public API.
 #![cfg(test)]
 #![expect(clippy::disallowed_methods, reason = "a test serves on this machine and spawns what it needs")]
 
@@ -21,7 +21,7 @@ fn with_clock(source: &str) -> SandboxJob {
     SandboxJob { permissions: RunPermissions { clock: true, ..RunPermissions::default() }, ..job(source) }
 }
 
-/// What code returns, in a sandbox of its own.
+/// What code returns, in its own sandbox.
 async fn value(job: SandboxJob) -> Value {
     let outcome = run(&sandbox(SandboxLimits::default()), job).await.unwrap();
     serde_json::from_str(outcome.json.get()).unwrap()

@@ -37,7 +37,7 @@ async fn a_run_that_waits_ends_when_it_is_cancelled() {
 }
 
 #[tokio::test]
-async fn a_run_that_nobody_waits_for_gives_its_place_back() {
+async fn a_dropped_run_returns_its_seat() {
     let server = Server::start(|_| Vec::new()).await;
     let sandbox = sandbox(SandboxLimits {
         runs: 1,
@@ -112,7 +112,7 @@ async fn many_runs_share_few_threads_and_nothing_stays_from_one_to_the_next() {
 }
 
 #[tokio::test]
-async fn what_was_used_is_told() {
+async fn usage_is_reported() {
     let outcome = run(
         &sandbox(SandboxLimits::default()),
         job("let n = 0; for (let i = 0; i < 1e5; i++) n += i; return n"),

@@ -1,4 +1,4 @@
-//! A small server on this machine that answers what a test says, and keeps what it was asked.
+//! A small server on this machine that returns what a test defines, and records its requests.
 
 use std::sync::{Arc, Mutex};
 
@@ -67,7 +67,7 @@ fn is_whole(text: &str) -> bool {
     body.len() >= length.map_or(0, |length| length.parse().unwrap())
 }
 
-/// A whole answer; the connection ends with it.
+/// A complete response; the connection closes after it.
 pub(crate) fn answer(status: &str, headers: &str, body: &str) -> Vec<u8> {
     format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n{headers}\r\n{body}", body.len())
         .into_bytes()

@@ -1,4 +1,4 @@
-//! `storage`, by its permission and within its bounds.
+//! `storage`: its permission and its limits.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ async fn what_one_run_stores_the_next_one_finds() {
 }
 
 #[tokio::test]
-async fn without_the_permission_there_is_none() {
+async fn storage_needs_the_permission() {
     let SandboxError::Thrown { text, .. } = error(job("await storage.get('x')")).await else { panic!() };
     assert_eq!(text, "TypeError: storage needs the permission `storage`");
 }
@@ -74,7 +74,7 @@ async fn one_call_too_many_ends_the_run_even_if_the_code_catches_it() {
 }
 
 #[tokio::test]
-async fn what_is_stored_and_no_json_is_an_error_that_can_be_caught() {
+async fn stored_values_that_are_not_json_throw_a_catchable_error() {
     let storage = Arc::new(MemoryStorage::default());
     storage.set("k", "{nonsense").await.unwrap();
     let source = "try { return await storage.get('k') } catch (e) { return e.name }";

@@ -1,4 +1,4 @@
-//! What a worker has: nothing but its socket. And when it ends: with its parent.
+//! What a worker has: nothing but its socket. It ends with its parent.
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::{command, patient, pool, slots};
 
-/// What whoever started this test left open for every process below it; this program opens nothing like that.
+/// Files that the starter of this test left open for every child process; this program opens none like that.
 fn inherited_files() -> Vec<PathBuf> {
     let close_on_exec = 0o2_000_000;
     let is_inherited = |name: &OsStr| {

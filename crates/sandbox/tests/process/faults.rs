@@ -1,4 +1,4 @@
-//! Workers that die, or say what no worker says.
+//! Workers that die, or send invalid messages.
 
 use std::sync::atomic::Ordering;
 
@@ -42,7 +42,7 @@ async fn a_worker_that_is_killed_while_it_runs_ends_the_call_with_an_error() {
     assert_eq!(value(&pool, "bob", job("return 1")).await, "1");
 }
 
-/// A pool whose workers are a script of the shell. Its standard input is the socket, both ways.
+/// A pool whose workers are a shell script. Its standard input is the socket, in both directions.
 async fn scripted(script: &str) -> Result<WorkerPool, WorkerError> {
     let command = WorkerCommand {
         program: "/bin/sh".into(),
@@ -52,11 +52,11 @@ async fn scripted(script: &str) -> Result<WorkerPool, WorkerError> {
     WorkerPool::start(PoolParts { command, limits: patient(), slots: slots(1), host, tasks }).await
 }
 
-/// The message that says that it is ready.
+/// The message of a worker that is ready.
 const READY: &str = r#"printf '\033\000\000\000{"Ready":{"confined":true}}' >&0"#;
 
 #[tokio::test]
-async fn a_program_that_is_no_worker_is_told_at_the_start() {
+async fn a_program_that_is_not_a_worker_is_reported_at_the_start() {
     let nothing = WorkerCommand { program: "/nowhere/worker".into(), ..command() };
     let (host, tasks) = (crate::support::host(), TaskTracker::new());
     let parts = PoolParts { command: nothing, limits: patient(), slots: slots(1), host, tasks };
@@ -81,7 +81,7 @@ async fn garbage_ends_the_call_with_an_error() {
         (r#"while printf '\035\000\000\000{"Ask":{"id":1,"ask":"Keys"}}' >&0; do :; done"#, "more calls"),
         ("exit 7", "exit code 7"),
     ] {
-        // Whatever comes first is the setup, and then the job.
+        // The first message is the setup, then comes the job.
         let script = format!("{READY}; head -c 600 <&0 >/dev/null; {says}; cat <&0 >/dev/null");
         let pool = scripted(&script).await.unwrap();
         let error = run(&pool, "ada", job(&format!("return 1; {}", " ".repeat(2_000)))).await.unwrap_err();

@@ -1,5 +1,5 @@
-//! Code that does not end, and cannot be interrupted: it costs its own user a slot until its process is gone, and nobody
-//! else anything.
+//! Code that does not end and cannot be interrupted: it costs its own user a slot until its process is gone, and does
+//! not affect others.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -108,7 +108,7 @@ async fn a_caller_who_leaves_does_not_free_the_slot_before_the_process_is_gone()
         } else {
             drop(call);
         }
-        // Its user has no more than before, and the slot stays taken.
+        // Its user has no more slots than before, and this slot stays taken.
         let again = run(&pool, "mallory", job("return 1")).await;
         assert_eq!(again.unwrap_err(), SandboxError::TooManyRuns { limit: 1 }, "{leaves}");
         assert_eq!(value(&pool, "ada", job("return 2")).await, "2");
@@ -156,7 +156,7 @@ async fn one_user_cannot_take_all_workers() {
         async move { pool.run(waits, cancel, &mut |_| ()).await }
     });
     let mut calls = Box::pin(futures_util::future::join_all(calls));
-    // Each takes its slot, or is refused, at once.
+    // Each one takes its slot, or is refused, immediately.
     assert!(futures_util::poll!(&mut calls).is_pending());
     for user in ["ada", "bob"] {
         assert_eq!(value(&pool, user, job("return 1")).await, "1");

@@ -1,4 +1,4 @@
-//! Runs in worker processes: what one user's code does to the others, and how processes end.
+//! Runs in worker processes: how one user's code affects others, and how processes end.
 #![cfg(test)]
 
 mod confined;
@@ -19,7 +19,7 @@ use tokio_util::task::TaskTracker;
 use toolyard_sandbox::process::{PoolParts, RunOwner, RunRequest, SlotLimits, WorkerCommand, WorkerPool};
 use toolyard_sandbox::{RunOutcome, SandboxError, SandboxJob, SandboxLimits};
 
-/// Cannot be interrupted: one turn takes long inside the engine, which looks at the clock once in 10,000 turns.
+/// Cannot be interrupted: one iteration takes long inside the engine, which checks the clock once in 10,000 iterations.
 const HOG: &str = "console.log('on'); const b = (1n << 500000n) - 1n; for (let i = 0; i < 5000; i++) b * b";
 
 fn command() -> WorkerCommand {
@@ -36,7 +36,7 @@ async fn pool(limits: SandboxLimits, slots: SlotLimits) -> WorkerPool {
     WorkerPool::start(parts).await.unwrap()
 }
 
-/// A request of a user, and how often its worker had to be killed.
+/// A request of a user, and how often its worker was killed.
 fn request(user: &str, job: SandboxJob) -> (RunRequest, Arc<AtomicUsize>) {
     let kills = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&kills);
@@ -55,7 +55,7 @@ async fn value(pool: &WorkerPool, user: &str, job: SandboxJob) -> String {
     run(pool, user, job).await.unwrap().json.get().to_owned()
 }
 
-/// Long enough for a machine under load to get through; what shall end early is ended by other means.
+/// Long enough for a machine under load; what should end early is ended by other means.
 fn patient() -> SandboxLimits {
     SandboxLimits {
         time: Duration::from_secs(120),
@@ -64,7 +64,7 @@ fn patient() -> SandboxLimits {
     }
 }
 
-/// Runs are over soon, and killed soon after.
+/// Runs time out soon, and are killed soon after.
 fn hasty() -> SandboxLimits {
     SandboxLimits {
         time: Duration::from_millis(1_000),

@@ -58,7 +58,7 @@ async fn storage_and_lines_go_through_the_parent() {
 }
 
 #[tokio::test]
-async fn the_time_is_told_with_the_permission_only() {
+async fn the_clock_needs_the_permission() {
     let pool = pool(patient(), slots(1)).await;
     let clock = RunPermissions { clock: true, ..RunPermissions::default() };
     let now: i64 = value(&pool, "ada", SandboxJob { permissions: clock, ..job("return Date.now()") })

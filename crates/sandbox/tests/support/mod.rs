@@ -1,4 +1,4 @@
-//! A sandbox with a fixed clock and fixed chance, and short ways to run code in it.
+//! A sandbox with a fixed clock and fixed randomness, and shortcuts to run code in it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};

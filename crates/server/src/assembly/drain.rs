@@ -1,4 +1,4 @@
-//! The end of a process, in the order in which its parts can go.
+//! Stops the parts of a server in the order in which they depend on each other.
 
 use std::time::Duration;
 
@@ -6,35 +6,35 @@ use tokio::time::timeout;
 
 use crate::state::ServerState;
 
-// After the time for calls, each part of a stop has its own. Together they fit into `process::EXIT_GRACE`.
-/// For calls that were cut off to be recorded.
+// After the drain timeout each step of a stop has its own timeout. Together they fit into `process::EXIT_GRACE`.
+/// For recording calls that were cancelled.
 const CUT_OFF_TIMEOUT: Duration = Duration::from_secs(1);
-/// For the ledger to be written and the files to be closed.
+/// For writing the ledger and closing its files.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(4);
-/// For sockets and everything else to end.
+/// For closing sockets and ending all other tasks.
 const TASKS_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The end: no new calls, running ones finish within a bound, apps are told to come back, everything recorded is
-/// written.
+/// Drains the server: accepts no new calls, waits for those in progress up to the drain timeout, asks apps to reconnect later,
+/// and writes all records.
 pub(crate) async fn drain(state: &ServerState) {
     let lifecycle = &state.lifecycle;
     lifecycle.stopping.cancel();
     lifecycle.calls.close();
     let patience = Duration::from_millis(state.config.server.drain_ms);
     if timeout(patience, lifecycle.calls.wait()).await.is_err() {
-        tracing::warn!("calls were still under way when the time to stop was over; they are cancelled");
+        tracing::warn!("drain timeout: cancelling calls in progress");
         lifecycle.cut_off.cancel();
         let _ = timeout(CUT_OFF_TIMEOUT, lifecycle.calls.wait()).await;
     }
     state.upstreams.close();
     state.sessions.drain();
-    // The ledger's writer is among the tasks: it has to be told first.
+    // Before the tasks, because the ledger's writer is one of them.
     if timeout(CLOSE_TIMEOUT, state.stores.maintenance.close()).await.is_err() {
-        tracing::error!("the store could not be closed in time; records that were not written yet are lost");
+        tracing::error!("closing the store timed out; unwritten call records are lost");
     }
     lifecycle.tasks.close();
     if timeout(TASKS_TIMEOUT, lifecycle.tasks.wait()).await.is_err() {
-        tracing::warn!("tasks were still running when the time to stop was over");
+        tracing::warn!("drain timeout: tasks are still running");
     }
     tracing::info!("stopped");
 }

@@ -1,4 +1,4 @@
-//! What everything else is built on: stores, secrets, the network, limits, metrics.
+//! The parts that all others are built on: stores, secrets, network, limits, metrics.
 
 use std::sync::Arc;
 
@@ -24,18 +24,18 @@ use crate::{
     telemetry,
 };
 
-/// What everything else is built on.
+/// The parts that all others are built on.
 pub(super) struct ServerFoundation {
     pub(super) config: Config,
-    pub(super) world: ServerDependencies,
+    pub(super) deps: ServerDependencies,
     pub(super) mode: AuthMode,
     pub(super) lifecycle: Lifecycle,
     pub(super) stores: Stores,
     pub(super) secrets: Arc<dyn SecretSealer>,
-    /// Where apps and upstreams may be, and what sends requests to them.
+    /// The guard and the client for requests to apps and upstreams.
     pub(super) guard: Guard,
     pub(super) http: HttpClient,
-    /// How pages, pictures and plugins reach the web.
+    /// Web access for pages, icons and plugins.
     pub(super) web: WebAccess,
     pub(super) limits: CallLimits,
     pub(super) recorder: PrometheusRecorder,
@@ -44,23 +44,23 @@ pub(super) struct ServerFoundation {
 }
 
 impl ServerFoundation {
-    pub(super) async fn open(config: Config, world: ServerDependencies) -> Result<Self, ServerStartError> {
+    pub(super) async fn open(config: Config, deps: ServerDependencies) -> Result<Self, ServerStartError> {
         let lifecycle = Lifecycle::default();
         let mode = parts::auth_mode(&config)?;
-        // First: it locks the data folder, and says whether a root key belongs to it.
+        // First, because it locks the data folder and knows which root key belongs to it.
         let stores = toolyard_store::open(parts::store_settings(&config), &lifecycle.tasks).await?;
         let secrets: Arc<dyn SecretSealer> =
-            Arc::new(root_key::load_root_keys(&config, &world, &stores).await?);
+            Arc::new(root_key::load_root_keys(&config, &deps, &stores).await?);
         let guard = parts::build_guard(&config, mode)?;
         let own = || HttpClient::new(guard.clone(), parts::client_settings(&config));
-        let http = world.http.clone().unwrap_or_else(own);
-        let web = parts::web_access(&config, &world)?;
+        let http = deps.http.clone().unwrap_or_else(own);
+        let web = parts::web_access(&config, &deps)?;
         let limits = parts::call_limits(&config.calls, &config.ledger);
         let (recorder, metrics) = telemetry::prometheus_recorder();
         let process = ProcessState::new(&config.server, &recorder)?;
         Ok(Self {
             config,
-            world,
+            deps,
             mode,
             lifecycle,
             stores,
@@ -75,19 +75,19 @@ impl ServerFoundation {
         })
     }
 
-    /// Words to sound and sound to words.
+    /// Text to speech, and speech to text if it is configured.
     pub(super) fn build_speech(
         &self,
     ) -> Result<(SpeechEngine, Option<Arc<dyn Transcriber>>), ServerStartError> {
-        let around = speech::SpeechDependencies {
+        let speech_deps = speech::SpeechDependencies {
             secrets: &*self.secrets,
-            environment: &self.world.environment,
-            ids: &self.world.ids,
+            environment: &self.deps.environment,
+            ids: &self.deps.ids,
             tasks: &self.lifecycle.tasks,
             client: parts::client_settings(&self.config),
             metrics: SpeechMetrics::new(&self.recorder),
         };
-        speech::open_speech(&self.config.speech, around)
+        speech::open_speech(&self.config.speech, speech_deps)
     }
 
     /// Live users.
@@ -97,8 +97,8 @@ impl ServerFoundation {
             secrets: self.secrets.clone(),
             http: self.http.clone(),
             guard: self.guard.clone(),
-            clock: self.world.clock.clone(),
-            ids: self.world.ids.clone(),
+            clock: self.deps.clock.clone(),
+            ids: self.deps.ids.clone(),
             limits: self.limits.clone(),
             transcriber,
             settings: parts::session_settings(&self.config),
@@ -107,7 +107,7 @@ impl ServerFoundation {
         })
     }
 
-    /// The verbs, with the tokens that were revoked.
+    /// The platform's verbs, with the revoked tokens loaded.
     pub(super) async fn build_platform(
         &self,
         tools: &ToolRuntime,
@@ -115,8 +115,8 @@ impl ServerFoundation {
         let platform = Arc::new(Platform {
             stores: self.stores.clone(),
             catalog: tools.catalog.clone(),
-            clock: self.world.clock.clone(),
-            ids: self.world.ids.clone(),
+            clock: self.deps.clock.clone(),
+            ids: self.deps.ids.clone(),
             secrets: self.secrets.clone(),
             tokens: Arc::new(TokenSigner::new(&*self.secrets)?),
             guard: self.guard.clone(),

@@ -1,4 +1,4 @@
-//! Work that is done now and then: idle apps and sessions, old calls and keys, caches.
+//! Periodic work: stops idle apps and sessions, removes old calls and keys, cleans caches.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use toolyard_platform::plugins::reload_lists;
 
 use crate::{doors::rest, state::ServerState};
 
-/// How long a change may go unnoticed whose announcement was lost.
+/// How long it may take to notice a change whose announcement was lost.
 const CATCH_UP_EVERY: Duration = Duration::from_secs(2);
 
-/// Starts it.
+/// Starts the periodic work.
 pub(super) fn start_housekeeping(state: &ServerState) {
     let every = |period, work: fn(ServerState) -> futures_util::future::BoxFuture<'static, ()>| {
         let state_of = state.clone();
@@ -23,8 +23,8 @@ pub(super) fn start_housekeeping(state: &ServerState) {
         Box::pin(async move {
             match state.stores.announcements.catch_up().await {
                 Ok(0) => {}
-                Ok(missed) => tracing::info!(missed, "caught up with changes of the store"),
-                Err(error) => tracing::error!(%error, "the change log of the store could not be read"),
+                Ok(missed) => tracing::info!(missed, "caught up with missed store changes"),
+                Err(error) => tracing::error!(%error, "failed to read the store's change log"),
             }
         })
     });
@@ -41,7 +41,7 @@ pub(super) fn start_housekeeping(state: &ServerState) {
             state.upstreams.close_unused(|user| state.mcp.changes.has_listener(user));
             state.metrics.run_upkeep();
             if let Err(error) = reload_lists(&state.platform).await {
-                tracing::error!(%error, "a list of plugins was not taken; the one before stays in force");
+                tracing::error!(%error, "failed to load a plugin key or revocation list; the previous one stays in force");
             }
         })
     });
@@ -54,10 +54,10 @@ pub(super) fn start_housekeeping(state: &ServerState) {
             let messages = rest::call_visibility::error_messages_since(&state);
             let ages = PruneBefore { calls, messages, keys };
             if let Err(error) = state.stores.maintenance.prune(ages, &state.lifecycle.stopping).await {
-                tracing::error!(%error, "old calls could not be removed");
+                tracing::error!(%error, "failed to remove old calls and keys");
             }
             if let Err(error) = state.stores.tokens.remove_expired_tokens(now).await {
-                tracing::error!(%error, "ended tokens could not be removed from the list");
+                tracing::error!(%error, "failed to remove expired tokens");
             }
         })
     });

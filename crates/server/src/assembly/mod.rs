@@ -1,11 +1,11 @@
-//! Building a server out of its parts, in the order in which they depend on each other.
+//! Builds a server from its parts, in the order in which they depend on each other.
 //!
 //! | look for | in |
 //! | --- | --- |
 //! | stores, secrets, the network, sessions, the verbs | `foundation` |
 //! | the catalog, the sources, the executor | `tools` |
-//! | work that is done now and then | `housekeeping` |
-//! | the end | `drain` |
+//! | periodic work | `housekeeping` |
+//! | the graceful stop | `drain` |
 
 mod drain;
 mod foundation;
@@ -36,24 +36,24 @@ use crate::{
     tickets::SocketTickets,
 };
 
-/// Builds everything, and starts what lives.
+/// Builds all parts and starts the live ones.
 pub(crate) async fn assemble(
     config: Config,
-    world: ServerDependencies,
+    deps: ServerDependencies,
     exposure: ServerExposure,
 ) -> Result<ServerState, ServerStartError> {
-    let base = ServerFoundation::open(config, world).await?;
+    let base = ServerFoundation::open(config, deps).await?;
     let (speech, transcriber) = base.build_speech()?;
     let sessions = base.build_sessions(transcriber);
     let tools = ToolRuntime::build(&base, &sessions).await?;
     let platform = base.build_platform(&tools).await?;
-    let models = Arc::new(ModelRegistry::new(&base.config, &base.world)?);
-    let ServerFoundation { config, world, mode, lifecycle, stores, secrets, guard, http, web, .. } = base;
-    let state: ServerState = Arc::new(SharedState {
+    let models = Arc::new(ModelRegistry::new(&base.config, &base.deps)?);
+    let ServerFoundation { config, deps, mode, lifecycle, stores, secrets, guard, http, web, .. } = base;
+    let state = ServerState(Arc::new(SharedState {
         auth_mode: mode,
         exposure,
         mcp: McpDoor::new(&*secrets, &config.mcp),
-        icons: IconCache::new(web, world.clock.clone()),
+        icons: IconCache::new(web, deps.clock.clone()),
         oidc: config.auth.oidc.clone().map(|oidc| OidcVerifier::new(oidc, http)),
         tokens: platform.tokens.clone(),
         change_feed: ChangeFeed::default(),
@@ -71,9 +71,9 @@ pub(crate) async fn assemble(
         limiter: tools.limiter,
         long_results: tools.long_results,
         vectors: tools.vectors,
-        clock: world.clock,
-        ids: world.ids,
-        console: world.console,
+        clock: deps.clock,
+        ids: deps.ids,
+        console: deps.console,
         stores,
         sessions,
         speech,
@@ -83,18 +83,18 @@ pub(crate) async fn assemble(
         models,
         lifecycle,
         config,
-    });
+    }));
     start_live_parts(&state).await?;
     Ok(state)
 }
 
-/// Starts what lives: followers of changes, sessions of the process before, upstreams, housekeeping.
+/// Starts the live parts: change subscribers, sessions of the previous process, upstreams, housekeeping.
 async fn start_live_parts(state: &ServerState) -> Result<(), ServerStartError> {
-    let subscriber: Arc<dyn ChangeSubscriber> = state.clone();
+    let subscriber: Arc<dyn ChangeSubscriber> = state.0.clone();
     state.stores.announcements.subscribe(Arc::downgrade(&subscriber));
     let restored = state.sessions.restore_runs().await.map_err(ServerStartError::store_unreadable)?;
     if restored > 0 {
-        tracing::info!(restored, "apps of the process before are expected back");
+        tracing::info!(restored, "waiting for apps of the previous process to reconnect");
     }
     let configured = upstreams::sync_from_config(&state.platform, &state.config.upstreams).await;
     configured.map_err(ServerStartError::store_unreadable)?;

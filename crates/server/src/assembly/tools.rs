@@ -1,4 +1,4 @@
-//! What lists and runs tools: the catalog, the sources and the executor.
+//! The parts that list and run tools: the catalog, the sources and the executor.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::{
     telemetry::TraceExporter,
 };
 
-/// What lists and runs tools.
+/// The parts that list and run tools.
 pub(super) struct ToolRuntime {
     pub(super) catalog: Arc<Catalog>,
     pub(super) executor: Arc<Executor>,
@@ -41,11 +41,11 @@ impl ToolRuntime {
         base: &ServerFoundation,
         sessions: &Sessions,
     ) -> Result<Self, ServerStartError> {
-        let ServerFoundation { config, world, stores, lifecycle, .. } = base;
+        let ServerFoundation { config, deps, stores, lifecycle, .. } = base;
         let (kept, vectors) = (Arc::new(LongResults::default()), parts::load_word_vectors(config)?);
         let builtin = builtin_parts(base, &kept, vectors.as_ref())?;
-        let around = plugins::PluginDependencies { stores, web: &base.web, lifecycle };
-        let plugins = plugins::build_plugin_runtime(config, world, around).await?;
+        let plugin_deps = plugins::PluginDependencies { stores, web: &base.web, lifecycle };
+        let plugins = plugins::build_plugin_runtime(config, deps, plugin_deps).await?;
         let ports = CatalogPorts {
             plugins: plugins.source.clone().map(|source| source as _),
             builtin: builtin.as_ref().and_then(BuiltinParts::catalog_entry),
@@ -67,13 +67,13 @@ impl ToolRuntime {
             policy: ToolPolicy::from_deny_list(denied).map_err(ServerStartError::Config)?,
             limiter: limiter.clone(),
             ledger: stores.ledger.clone(),
-            clock: world.clock.clone(),
+            clock: deps.clock.clone(),
             limits: base.limits.clone(),
             tasks: lifecycle.calls.clone(),
             cut_off: lifecycle.cut_off.clone(),
         });
         if let Some(url) = &config.telemetry.otlp_url {
-            TraceExporter::new(url, world.ids.clone())?.export_calls(executor.subscribe(), lifecycle);
+            TraceExporter::new(url, deps.ids.clone())?.export_calls(executor.subscribe(), lifecycle);
         }
         Ok(Self { catalog, executor, upstreams, plugins, limiter, long_results: kept, vectors })
     }
@@ -84,18 +84,18 @@ fn builtin_parts(
     kept: &Arc<LongResults>,
     vectors: Option<&Arc<WordVectors>>,
 ) -> Result<Option<BuiltinParts>, ServerStartError> {
-    let around = builtin::BuiltinDependencies {
-        clock: base.world.clock.clone(),
+    let builtin_deps = builtin::BuiltinDependencies {
+        clock: base.deps.clock.clone(),
         web: base.web.clone(),
         http: base.http.clone(),
         guard: base.guard.clone(),
         long_results: kept.clone(),
         vectors: vectors.cloned(),
-        environment: base.world.environment.clone(),
-        worker: base.world.worker_command(),
+        environment: base.deps.environment.clone(),
+        worker: base.deps.worker_command(),
         tasks: base.lifecycle.tasks.clone(),
     };
-    builtin::build_builtin_parts(&base.config.builtin, around)
+    builtin::build_builtin_parts(&base.config.builtin, builtin_deps)
 }
 
 fn app_source(base: &ServerFoundation, sessions: &Sessions) -> AppSource {
@@ -104,7 +104,7 @@ fn app_source(base: &ServerFoundation, sessions: &Sessions) -> AppSource {
         guard: base.guard.clone(),
         secrets: base.secrets.clone(),
         waker: Arc::new(sessions.clone()),
-        clock: base.world.clock.clone(),
+        clock: base.deps.clock.clone(),
         limits: base.limits.clone(),
     })
 }
@@ -113,12 +113,12 @@ fn upstream_source(base: &ServerFoundation) -> Result<Arc<UpstreamSource>, Serve
     Ok(UpstreamSource::new(UpstreamParts {
         stores: base.stores.clone(),
         secrets: base.secrets.clone(),
-        clock: base.world.clock.clone(),
-        ids: base.world.ids.clone(),
+        clock: base.deps.clock.clone(),
+        ids: base.deps.ids.clone(),
         http: base.http.clone(),
-        referrals: parts::referral_clients(&base.config, base.mode, &base.world)?,
+        referrals: parts::referral_clients(&base.config, base.mode, &base.deps)?,
         guard: base.guard.clone(),
-        environment: base.world.environment.clone(),
+        environment: base.deps.environment.clone(),
         oauth: parts::oauth_setup(&base.config),
         tasks: base.lifecycle.tasks.clone(),
         stopping: base.lifecycle.stopping.clone(),

@@ -1,5 +1,5 @@
-//! Admitting a request: the access rule of its route is enforced before its handler runs. The handler receives what the rule
-//! found out. One that asks for more than its route declares gets an error, so that no route can be declared too open.
+//! Enforces the access rule of a route before its handler runs, and passes the result to the handler. A handler that extracts
+//! more than its route's rule provides gets an error, so no route can be declared with too weak a rule.
 
 use axum::{
     extract::{FromRequestParts, Request},
@@ -44,14 +44,14 @@ where
 
 const NOT_FOR_APPS: &str = "an app key cannot do this";
 
-/// Lets a request in, and leaves with it who it is from.
+/// Admits a request, and stores the actor in its extensions.
 async fn admit_request(
     state: &ServerState,
     access: RouteAccess,
     parts: &mut Parts,
 ) -> Result<(), RequestError> {
     match access {
-        // Everyone, or they say by themselves who they are.
+        // Public, or the handler authenticates by itself.
         RouteAccess::Public | RouteAccess::Mcp | RouteAccess::Socket => return Ok(()),
         RouteAccess::Caller => {
             let acting = caller_from_headers(state, &parts.headers).await?;
@@ -107,7 +107,7 @@ async fn admit_request(
 fn authenticated_person(parts: &Parts, actor: Actor) -> Result<AuthenticatedPerson, RequestError> {
     let user = match target_user(&parts.headers, &actor) {
         Ok(user) => Some(user),
-        // In dev mode nobody has to be named, and a developer's name need not be one of a user.
+        // In dev mode no user has to be named, and a developer's name need not be a valid user id.
         Err(RequestError::Refused(AuthRefusal::NoUser | AuthRefusal::BadCredential(_))) => None,
         Err(failure) => return Err(failure),
     };
@@ -119,15 +119,12 @@ fn authenticated_person(parts: &Parts, actor: Actor) -> Result<AuthenticatedPers
     }
 }
 
-/// What the rule left with the request.
-fn admitted<T: Clone + Send + Sync + 'static>(parts: &mut Parts) -> Result<T, RequestError> {
+/// What `admit_request` stored in the extensions.
+fn take_admitted<T: Clone + Send + Sync + 'static>(parts: &mut Parts) -> Result<T, RequestError> {
     parts.extensions.remove().ok_or_else(|| {
         let (path, wanted) = (parts.uri.path(), std::any::type_name::<T>());
-        tracing::error!(path, wanted, "route is declared with an access rule that does not fit its handler");
-        RequestError::new(
-            ApiErrorCode::Internal,
-            "this route is declared wrongly; the server's log says more",
-        )
+        tracing::error!(path, wanted, "route access rule does not fit its handler");
+        RequestError::new(ApiErrorCode::Internal, "this route is misconfigured; see the server log")
     })
 }
 
@@ -137,7 +134,7 @@ macro_rules! extracted {
             type Rejection = RequestError;
 
             async fn from_request_parts(parts: &mut Parts, _state: &ServerState) -> Result<Self, RequestError> {
-                admitted(parts)
+                take_admitted(parts)
             }
         }
     )*};

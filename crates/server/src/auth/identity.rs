@@ -1,8 +1,15 @@
-//! From the headers of a request to who is asking, and for whom.
+//! Finds the actor of a request and the user it acts for.
 //!
-//! The access rule of a route admits a request (see `admission`); its handler takes what the rule found out: [`CallerContext`] (a user
-//! with a session), [`TargetUser`] (a user, session or not), [`AppEditor`] (may register and change apps), [`CuratorActor`] (may sign
-//! plugins), [`AuthenticatedPerson`] (somebody with a token, no app), [`KnownActor`] (somebody we know).
+//! The access rule of a route admits a request (see `admission`). Its handler extracts the result:
+//!
+//! | extractor | who |
+//! | --- | --- |
+//! | [`KnownActor`] | anyone with a valid credential |
+//! | [`AuthenticatedPerson`] | a person with a token, not an app |
+//! | [`TargetUser`] | a user, with or without a session |
+//! | [`CallerContext`] | a user with a session, and what the caller sees of the user's tools |
+//! | [`AppEditor`] | may register and change apps |
+//! | [`CuratorActor`] | may sign and revoke plugins |
 
 use std::time::Duration;
 
@@ -20,32 +27,32 @@ use crate::{
     state::{ServerExposure, ServerState},
 };
 
-/// Header that names a user.
+/// The header that names a user.
 pub(crate) const USER_HEADER: &str = "x-user-id";
 
-/// How long a credential is good. What stays open looks at it.
+/// How long a credential is valid. Streams and sockets check it while they are open.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CredentialLease {
-    /// When the token ends, in seconds since 1970.
+    /// When the token expires, in seconds since 1970.
     until: Option<i64>,
-    /// Which token.
+    /// The id of the token.
     token: Option<TokenId>,
 }
 
 impl CredentialLease {
-    /// Whether the credential is good no longer.
+    /// Whether the credential has expired or was revoked.
     pub(crate) fn is_expired(&self, tokens: &TokenSigner, now: Timestamp) -> bool {
         self.until.is_some_and(|until| until <= now.as_second()) || self.is_revoked(tokens)
     }
 
-    /// Whether the token was called back.
+    /// Whether the token was revoked.
     fn is_revoked(&self, tokens: &TokenSigner) -> bool {
         self.token.as_ref().is_some_and(|id| tokens.is_revoked(id))
     }
 }
 
 impl From<Actor> for CredentialLease {
-    /// An app's key has no end.
+    /// An app's key does not expire.
     fn from(who: Actor) -> Self {
         match who {
             Actor::Person { credential, .. } => credential.into(),
@@ -64,27 +71,27 @@ impl From<Credential> for CredentialLease {
     }
 }
 
-/// Why nobody is let in.
+/// Why a request is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AuthRefusal {
-    /// No `X-User-Id`; told in the old form.
+    /// No `X-User-Id`. Sent in the legacy error format.
     NoUser,
-    /// No session; told in the old form.
+    /// No session. Sent in the legacy error format.
     NoSession,
-    /// A token or key is needed.
+    /// A token or key is required.
     NoCredential,
-    /// The token or key is not believed.
+    /// The token or key is invalid.
     BadCredential(String),
-    /// Known, and not allowed.
+    /// Authenticated, but not allowed.
     Forbidden(&'static str),
-    /// Known, and asking too often: how long to wait.
+    /// Over the rate limit: how long to wait.
     RateLimited(Duration),
 }
 
 impl std::fmt::Display for AuthRefusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::NoUser => f.write_str("say for which user, in X-User-Id"),
+            Self::NoUser => f.write_str("name the user in the X-User-Id header"),
             Self::NoSession => f.write_str("this user has no session"),
             Self::NoCredential => f.write_str("send `Authorization: Bearer` with a token or an app's key"),
             Self::BadCredential(why) => f.write_str(why),
@@ -96,21 +103,21 @@ impl std::fmt::Display for AuthRefusal {
     }
 }
 
-/// Somebody we know.
+/// Anyone with a valid credential.
 #[derive(Clone)]
 pub(crate) struct KnownActor(pub(crate) Actor);
 
-/// A person: by token, or in dev mode by name alone. No app.
+/// A person, by token, or in dev mode by name alone. Not an app.
 #[derive(Clone)]
 pub(crate) struct AuthenticatedPerson {
     pub(crate) name: String,
     pub(crate) role: Role,
     pub(crate) actor: Actor,
-    /// For whom they ask; nobody in dev mode, where nobody is named.
+    /// The user they act for. None if dev mode names no user.
     pub(crate) user: Option<UserId>,
 }
 
-/// A user, named by a credential that may; with or without a session.
+/// The user that an actor may act for, with or without a session.
 #[derive(Clone)]
 pub(crate) struct TargetUser {
     pub(crate) user: UserId,
@@ -123,28 +130,28 @@ impl From<TargetUser> for ActorOfUser {
     }
 }
 
-/// A user with a session, and what of the user's tools the caller sees.
+/// A user with a session, and what the caller sees of the user's tools.
 #[derive(Debug, Clone)]
 pub(crate) struct CallerContext {
     pub(crate) user: UserId,
     pub(crate) caller: Caller,
     pub(crate) scope: ViewScope,
-    /// How long that is so.
+    /// How long the caller's credential is valid.
     pub(crate) lease: CredentialLease,
 }
 
 impl CallerContext {
-    /// To whom belongs what is started here.
+    /// The owner of everything that this caller starts.
     pub(crate) fn call_owner(&self) -> CallOwner {
         CallOwner { user: self.user.clone(), caller: self.caller.clone() }
     }
 }
 
-/// Whoever may sign plugins and call them back.
+/// A curator or operator: may sign and revoke plugins.
 #[derive(Clone)]
 pub(crate) struct CuratorActor(pub(crate) Actor);
 
-/// Whoever may register and change apps: a developer their own, an operator all, an app itself.
+/// May register and change apps: a developer their own, an operator all, an app itself.
 #[derive(Clone)]
 pub(crate) struct AppEditor(pub(crate) Actor);
 
@@ -152,17 +159,17 @@ fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// The user whom the header names.
+/// The user that the header names.
 pub(crate) fn user_from_header(headers: &HeaderMap) -> Result<Option<UserId>, RequestError> {
     let mut values = headers.get_all(USER_HEADER).iter();
     let Some(value) = values.next() else { return Ok(None) };
-    // Which of two was meant, a proxy in front of us may see differently.
+    // A proxy in front of us may read another one of two values than we do.
     if values.next().is_some() {
         return Err(RequestError::invalid_request(format!(
             "{USER_HEADER}: sent more than once; send it once"
         )));
     }
-    // Unreadable is not the same as missing: the request would be somebody else's.
+    // Unreadable is not the same as missing: the request would count as another user's.
     let text = std::str::from_utf8(value.as_bytes())
         .map_err(|_| RequestError::invalid_request(format!("{USER_HEADER}: expected UTF-8")))?;
     if text.is_empty() {
@@ -171,20 +178,22 @@ pub(crate) fn user_from_header(headers: &HeaderMap) -> Result<Option<UserId>, Re
     text.parse().map(Some).map_err(|error| RequestError::invalid_request(format!("{USER_HEADER}: {error}")))
 }
 
-/// Whether a page of another site makes the browser send this request, as with a picture or a link. A request with an
-/// Origin was judged by that already. Another port of this machine counts as the same site to a browser, not to us.
+/// Whether a page of another site made the browser send this request, for example by an image or a link. Requests with an
+/// Origin were already checked by it. To a browser another port of this machine is the same site; to us it is not.
 fn is_cross_site(headers: &HeaderMap) -> bool {
     let site = header_text(headers, "sec-fetch-site");
     site.is_some_and(|site| !matches!(site, "same-origin" | "none")) && !headers.contains_key(header::ORIGIN)
 }
 
-/// Who is asking, by credential; in dev mode by header.
+/// The credential of `Authorization: Bearer`. The scheme is case-insensitive (RFC 9110).
+pub(crate) fn bearer_credential(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, credential) = header_text(headers, header::AUTHORIZATION.as_str())?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(credential.trim())
+}
+
+/// The actor, by credential, or in dev mode by header.
 pub(crate) async fn identify_actor(state: &ServerState, headers: &HeaderMap) -> Result<Actor, RequestError> {
-    let bearer = header_text(headers, header::AUTHORIZATION.as_str()).and_then(|text| {
-        let (scheme, credential) = text.split_once(' ')?;
-        scheme.eq_ignore_ascii_case("bearer").then_some(credential.trim())
-    });
-    match bearer {
+    match bearer_credential(headers) {
         Some(credential) => actor_by_credential(state, credential).await,
         None if headers.contains_key(header::AUTHORIZATION) => {
             Err(AuthRefusal::BadCredential("expected `Authorization: Bearer …`".to_owned()).into())
@@ -211,13 +220,13 @@ pub(crate) async fn identify_actor(state: &ServerState, headers: &HeaderMap) -> 
     }
 }
 
-/// An app's key is `package:key`; a token has no colon.
+/// The actor of a credential. An app's key is `package:key`; a token has no colon.
 pub(crate) async fn actor_by_credential(
     state: &ServerState,
     credential: &str,
 ) -> Result<Actor, RequestError> {
     if let Some((package, key)) = credential.split_once(':') {
-        let refused = || AuthRefusal::BadCredential("the API key does not fit this app".to_owned());
+        let refused = || AuthRefusal::BadCredential("the API key is not valid for this app".to_owned());
         let package: PackageName = package.parse().map_err(|_| refused())?;
         let app = state.catalog.find_app(&package).await?.ok_or_else(refused)?;
         let keys = app.head.record.keys().ok_or_else(refused)?;
@@ -228,8 +237,8 @@ pub(crate) async fn actor_by_credential(
     let error = match state.tokens.verify(credential, now) {
         Ok(claims) => {
             let credential = Credential::Token { expires_at: claims.exp, id: claims.jti.clone() };
-            // Folded like every other name: one person has one name as a developer and as a user. A name that no user can
-            // have, such as that of a build, stays as it is and acts for nobody.
+            // Normalized like a user id, so that one person has one name as a developer and as a user. A name that is no valid
+            // user id, such as that of a CI job, stays as it is and acts for no user.
             let name =
                 claims.sub.parse().map_or_else(|_| claims.sub.clone(), |user: UserId| user.to_string());
             return Ok(Actor::Person { name, role: claims.role, credential });
@@ -237,7 +246,7 @@ pub(crate) async fn actor_by_credential(
         Err(error) => error,
     };
     match &state.oidc {
-        // Surely one of ours: nobody else needs to be asked.
+        // A revoked token is certainly ours, so the identity provider is not asked.
         Some(_) if error == TokenError::Revoked => Err(AuthRefusal::BadCredential(error.to_string()).into()),
         Some(oidc) => match oidc.verify(credential, now).await {
             Ok((user, until)) => {
@@ -250,18 +259,18 @@ pub(crate) async fn actor_by_credential(
     }
 }
 
-/// For whom a known one asks. A user for themselves; an operator for whom they name; an app for whom it names.
+/// The user that an actor acts for: users for themselves, operators and apps for the user that the header names.
 pub(super) fn target_user(headers: &HeaderMap, who: &Actor) -> Result<UserId, RequestError> {
     resolve_user(who, user_from_header(headers)?)
 }
 
-/// For whom an actor asks who names that user.
+/// The user that an actor acts for, given the user that it names.
 fn resolve_user(who: &Actor, named: Option<UserId>) -> Result<UserId, RequestError> {
     who.acting_user(named)?.map_err(|NoUserNamed| AuthRefusal::NoUser.into())
 }
 
-/// A person opens a session: by token, or in dev mode by name, so that nobody needs glasses to try something. An app's key
-/// needs a user who has one.
+/// The context of a caller. A person's request opens a session, so no device is needed to call tools. An app's request requires
+/// that the user already has one.
 pub(crate) async fn caller_context(
     state: &ServerState,
     who: Actor,
@@ -271,9 +280,9 @@ pub(crate) async fn caller_context(
     match who {
         Actor::Person { name, credential, .. } => {
             if !state.sessions.keep_alive(&user) {
-                return Err(RequestError::unavailable("too many users are live; try again later"));
+                return Err(RequestError::unavailable("too many active users; try again later"));
             }
-            // An operator who acts for a user is another caller than the user.
+            // An operator who acts for a user is not the same caller as the user.
             let is_user = name == user.as_str() || matches!(credential, Credential::DevHeader);
             let caller = if is_user { Caller::User } else { Caller::Person(name.as_str().into()) };
             Ok(CallerContext { user, caller, scope: ViewScope::Everything, lease: credential.into() })
@@ -284,7 +293,7 @@ pub(crate) async fn caller_context(
             }
             let package = app.head.package();
             let installs = state.stores.installs.list_installs(&user).await?;
-            // Not installed looks like not there: an app must not learn who else is.
+            // The same error as for a missing session, so that an app cannot find out who has one.
             let install =
                 installs.iter().find(|install| install.package == *package).ok_or(AuthRefusal::NoSession)?;
             let assistant = app.head.record.assistant || install.assistant;
@@ -299,7 +308,7 @@ pub(crate) async fn caller_context(
     }
 }
 
-/// Who asks, and for whom, out of the headers of a request.
+/// The context of the caller that the headers identify.
 pub(crate) async fn caller_from_headers(
     state: &ServerState,
     headers: &HeaderMap,

@@ -1,4 +1,4 @@
-//! Issuing tokens where no server runs.
+//! Issues tokens without a running server.
 
 use jiff::Timestamp;
 use toolyard_core::ports::AddTokenOutcome;
@@ -11,40 +11,40 @@ use crate::{
     serve::{ServerDependencies, ServerStartError},
 };
 
-/// A token that was made where no server runs.
+/// A token that was issued without a running server.
 #[derive(Debug)]
 pub struct OfflineToken {
     /// The token.
     pub token: String,
-    /// When it ends.
+    /// When it expires.
     pub expires_at: Timestamp,
-    /// Whether it can be called back.
+    /// Whether it can be revoked.
     pub listing: TokenListing,
 }
 
-/// Whether a token is in the list of the store. It is good all the same, and can be called back only if it is.
+/// Whether a token is listed in the store. An unlisted token is valid, but cannot be revoked.
 #[derive(Debug)]
 pub enum TokenListing {
     /// Listed under this id.
     Listed(TokenId),
-    /// The store did not take it, and why.
+    /// The store did not list it, and why.
     NotListed(String),
 }
 
-/// Makes a token as the server with this configuration would, and lists it in its store, which is made if need be.
+/// Issues a token as the server with this configuration would, and lists it in its store, which is created if it is missing.
 pub async fn issue_offline(
     config: &Config,
     details: TokenDetails<'_>,
 ) -> Result<OfflineToken, ServerStartError> {
-    let world = ServerDependencies::default();
+    let deps = ServerDependencies::default();
     let known = toolyard_store::known_key_of(&config.store.path).await;
     let known = known.map_err(|error| ServerStartError::Config(error.to_string()))?;
-    let signer = TokenSigner::new(&root_key::check_root_keys(config, &world, &known)?)?;
-    let IssuedSecret { token, listed: issued } = sign_listed(&signer, &*world.clock, &*world.ids, details)?;
+    let signer = TokenSigner::new(&root_key::check_root_keys(config, &deps, &known)?)?;
+    let IssuedSecret { token, listed: issued } = sign_listed(&signer, &*deps.clock, &*deps.ids, details)?;
     let room = config.quotas.token_quota();
     let listing = match toolyard_store::list_token(&config.store.path, &issued, room).await {
         Ok(AddTokenOutcome::Listed) => TokenListing::Listed(issued.id),
-        // With no token it was made, so none of it is called back.
+        // `Revoked` cannot happen: no other token was used to issue this one.
         Ok(AddTokenOutcome::QuotaReached | AddTokenOutcome::Revoked) => {
             TokenListing::NotListed(format!("{} has too many tokens already", issued.subject))
         }

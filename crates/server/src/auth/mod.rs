@@ -1,10 +1,10 @@
-//! Who is asking.
+//! Authentication and authorization of requests.
 //!
 //! | who | credential |
 //! | --- | --- |
 //! | user, developer, curator, operator | `Authorization: Bearer` + a token of this server, or of the configured issuer |
 //! | app | `Authorization: Bearer package:key`; names a user in `X-User-Id` |
-//! | anybody, in dev mode on loopback | `X-User-Id` alone; nobody named is the operator |
+//! | anyone, in dev mode on loopback | `X-User-Id` alone; without it, the operator |
 
 mod admission;
 mod identity;
@@ -14,7 +14,8 @@ mod oidc;
 pub(crate) use self::admission::GuardedHandler;
 pub(crate) use self::identity::{
     AppEditor, AuthenticatedPerson, CallerContext, CredentialLease, CuratorActor, KnownActor, TargetUser,
-    USER_HEADER, actor_by_credential, caller_context, caller_from_headers, identify_actor, user_from_header,
+    USER_HEADER, actor_by_credential, bearer_credential, caller_context, caller_from_headers, identify_actor,
+    user_from_header,
 };
 pub use self::{
     identity::AuthRefusal,

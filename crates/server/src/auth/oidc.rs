@@ -1,4 +1,4 @@
-//! User tokens of another issuer, verified with its published keys.
+//! Verifies user tokens of an OIDC identity provider with its published keys.
 
 use std::sync::Arc;
 
@@ -20,15 +20,15 @@ use toolyard_protocol::UserId;
 use super::TokenError;
 use crate::config::OidcConfig;
 
-/// The claim with an e-mail address: the only one in which case does not matter.
+/// The claim with an e-mail address, the only claim that is case-insensitive.
 const EMAIL: &str = "email";
-/// Largest list of keys.
+/// Largest key set in bytes.
 const MAX_KEYS_BYTES: usize = 256 * 1024;
-/// How long the issuer may take.
+/// How long the issuer may take to send its keys.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 /// How far the issuer's clock may be ahead of ours, in seconds.
 const SKEW_S: i64 = 60;
-/// Asymmetric ones only: a published key must not serve as a shared secret.
+/// Asymmetric algorithms only: a published key must not be used as a shared secret.
 const ALGORITHMS: [Algorithm; 6] = [
     Algorithm::EdDSA,
     Algorithm::ES256,
@@ -38,7 +38,7 @@ const ALGORITHMS: [Algorithm; 6] = [
     Algorithm::RS512,
 ];
 
-/// The issuer.
+/// Verifies the tokens of one issuer.
 pub struct OidcVerifier {
     config: OidcConfig,
     http: HttpClient,
@@ -49,21 +49,21 @@ pub struct OidcVerifier {
 /// A published key that may verify tokens.
 struct VerificationKey {
     id: Option<String>,
-    /// The only algorithm it is for, where the issuer says so.
+    /// The only algorithm it is for, if the issuer restricts it.
     algorithm: Option<KeyAlgorithm>,
     key: DecodingKey,
 }
 
 type VerificationKeys = Vec<VerificationKey>;
 
-/// A list of keys, each of them raw: one that cannot be read must not lose the others.
+/// A key set with raw keys: one that cannot be parsed must not make the others unusable.
 #[derive(Deserialize)]
 struct RawKeySet {
     keys: Vec<Value>,
 }
 
 impl VerificationKey {
-    /// None where the key is for something else than verifying, such as encryption, or of a kind that we do not know.
+    /// None if the key is not for verification, for example for encryption, or of an unknown type.
     fn from_json(key: Value) -> Option<Self> {
         let jwk: Jwk = serde_json::from_value(key).ok()?;
         let common = &jwk.common;
@@ -92,12 +92,12 @@ struct FetchedKeys {
 }
 
 impl OidcVerifier {
-    /// Keys are fetched when the first token comes.
+    /// Keys are fetched with the first token.
     pub fn new(config: OidcConfig, http: HttpClient) -> Self {
         Self { config, http, keys: Mutex::default(), fetching: tokio::sync::Mutex::new(()) }
     }
 
-    /// Whose token it is, and when it ends, in seconds since 1970.
+    /// The user of a token, and when it expires, in seconds since 1970.
     pub async fn verify(&self, token: &str, now: Timestamp) -> Result<(UserId, i64), TokenError> {
         let header = jsonwebtoken::decode_header(token).map_err(|_| TokenError::Invalid)?;
         if !ALGORITHMS.contains(&header.alg) {
@@ -122,18 +122,18 @@ impl OidcVerifier {
         Ok((self.user_from_claims(&claims)?, until))
     }
 
-    /// Whom the claims name.
+    /// The user that the claims name.
     fn user_from_claims(&self, claims: &Map<String, Value>) -> Result<UserId, TokenError> {
         let claim = &self.config.user_claim;
         let not_usable = |why: String| TokenError::NoUser(format!("its claim `{claim}` {why}"));
         let text = claims.get(claim).ok_or_else(|| not_usable("is missing".to_owned()))?;
         let text = text.as_str().ok_or_else(|| not_usable("is not a string".to_owned()))?;
         if claim != EMAIL {
-            // `Ada` and `ada` are two people where the issuer says so.
+            // `Ada` and `ada` can be two people at the issuer.
             return UserId::from_case_sensitive(text)
                 .map_err(|error| not_usable(format!("cannot be used: {error}")));
         }
-        // Someone who can enter any address at the issuer must not become its owner here.
+        // A user who can enter any address at the issuer must not become the owner of that address here.
         match claims.get("email_verified") {
             Some(Value::Bool(true)) => {}
             None if !self.config.require_email_verified => {}
@@ -151,7 +151,7 @@ impl OidcVerifier {
         text.parse().map_err(|error| not_usable(format!("cannot be used: {error}")))
     }
 
-    /// The known keys, fetched anew where the one that is asked for is not among them.
+    /// The known keys, fetched again if the requested one is missing.
     async fn keys_for(&self, kid: Option<&str>) -> Arc<VerificationKeys> {
         if let Some(keys) = self.cached_keys(kid) {
             return keys;
@@ -163,10 +163,16 @@ impl OidcVerifier {
         let fetched = match tokio::time::timeout(FETCH_TIMEOUT, self.fetch_keys()).await {
             Ok(Ok(keys)) => Some(Arc::new(keys)),
             Ok(Err(error)) => {
-                tracing::warn!(%error, issuer = self.config.issuer, "the issuer's keys could not be fetched");
+                tracing::warn!(%error, issuer = self.config.issuer, "failed to fetch the keys of the token issuer");
                 None
             }
-            Err(_) => None,
+            Err(_) => {
+                tracing::warn!(
+                    issuer = self.config.issuer,
+                    "fetching the keys of the token issuer timed out"
+                );
+                None
+            }
         };
         let mut known = self.keys.lock();
         known.at = Some(Instant::now());
@@ -178,7 +184,8 @@ impl OidcVerifier {
 
     fn cached_keys(&self, kid: Option<&str>) -> Option<Arc<VerificationKeys>> {
         let known = self.keys.lock();
-        let has = known.keys.iter().any(|known| kid.is_none() || known.id.as_deref() == kid);
+        // A token that names no key says nothing about which keys its issuer has now: only recent ones will do.
+        let has = kid.is_some() && known.keys.iter().any(|known| known.id.as_deref() == kid);
         let refetch = Duration::from_secs(self.config.refetch_s);
         let recent = known.at.is_some_and(|at| at.elapsed() < refetch);
         (has || recent).then(|| known.keys.clone())

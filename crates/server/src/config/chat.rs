@@ -1,4 +1,4 @@
-//! The sections of the chat door, its models and the built-in tools.
+//! The sections for chat, models and built-in tools.
 
 use std::{borrow::Cow, path::PathBuf, time::Duration};
 
@@ -13,65 +13,66 @@ use toolyard_protocol::chat::ClientToolLimits;
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChatConfig {
-    /// The model that answers where nobody names one: `anthropic/claude-sonnet-4-6`, `ollama/llama3.2`, `local/qwen3`. Where it
-    /// is missing: the first that is found.
+    /// The default model: `anthropic/claude-sonnet-4-6`, `ollama/llama3.2`, `local/qwen3`. If not set: the first that is
+    /// discovered.
     pub model: Option<String>,
-    /// How the model shall behave.
+    /// The system prompt.
     pub system: String,
-    /// Whether callers may name another model.
+    /// Whether callers may select a model.
     pub callers_choose_model: bool,
-    /// The models that callers may name: `openai/gpt-5-mini`, or patterns such as `ollama/*`. Where there are none: in dev mode
-    /// any; elsewhere those that are listed, and any at a place that needs no key.
+    /// The models that callers may select: `openai/gpt-5-mini`, or patterns such as `ollama/*`. If empty: every model in
+    /// dev mode; otherwise the listed models, and every model at an endpoint without a key.
     pub models: Vec<String>,
-    /// Answers that one user may have under way at once.
+    /// Concurrent turns of one user.
     pub turns_per_user: usize,
-    /// Answers that one user may begin in a minute.
+    /// Turns that one user may start per minute.
     pub turns_per_minute: u32,
-    /// Whether callers may add to how the model shall behave.
+    /// Whether callers may add to the system prompt.
     pub callers_set_system: bool,
-    /// Largest request in bytes: a whole conversation.
+    /// Largest request in bytes. A request contains a whole conversation.
     pub body_bytes: usize,
-    /// Questions to the model in one answer; the last one is asked for words only.
+    /// Most requests to the model in one turn. In the last one it gets no tools.
     pub steps: usize,
-    /// Tokens of one answer, read and written.
+    /// Most tokens of one turn, input and output.
     pub tokens: u64,
-    /// Seconds of one answer.
+    /// Longest turn in seconds.
     pub time_s: u64,
-    /// Tools that a model gets to see at once.
+    /// Most tools that a model is offered at once.
     pub tools: usize,
-    /// A folder with `model.safetensors` and `tokenizer.json` of static word vectors: with them tools are chosen by meaning too.
+    /// A folder with `model.safetensors` and `tokenizer.json` of static word vectors. With them, tools are also chosen by
+    /// meaning.
     pub vectors: Option<PathBuf>,
-    /// Calls at once in one step.
+    /// Concurrent calls in one step.
     pub calls: usize,
-    /// Characters of a result that a model reads at once.
+    /// Characters of a result that a model gets at once.
     pub result_chars: usize,
-    /// Calls in one answer that cannot be run as they are before the model is asked for words only.
+    /// Invalid calls in one turn after which the model gets no more tools.
     pub corrections: usize,
-    /// How often one tool may fail, or be called with the same arguments, in one answer.
+    /// How often one tool may fail, or be called with the same arguments, in one turn.
     pub repeats: usize,
-    /// How often the model may be asked between two messages of the user, over all requests.
+    /// Most requests to the model between two messages of the user, over all chat requests.
     pub max_continuations: usize,
-    /// Tools that a client may bring with a request.
+    /// Most client tools in one request.
     pub client_tools: usize,
-    /// The definitions of a client's tools together, in bytes.
+    /// Bytes of the definitions of all client tools.
     pub client_tool_bytes: usize,
-    /// Schemas within schemas of a client's tool.
+    /// Largest nesting depth of a client tool's schema.
     pub client_tool_depth: usize,
-    /// Properties of one object of a client's tool.
+    /// Most properties of one object in a client tool's schema.
     pub client_tool_properties: usize,
-    /// Resumable answers that are kept at once, of all users. A further one cannot be resumed.
+    /// Resumable streams of all users. A further stream works normally, but cannot be resumed.
     pub replays: usize,
-    /// Bytes of all resumable answers together. What has no room is told to whoever listens, and cannot be resumed.
+    /// Bytes of all resumable streams together. A stream that exceeds it continues normally, but cannot be resumed.
     pub replay_bytes: usize,
 }
 
-/// Answers of one user at once, unless the operator says otherwise: more than a person reads, enough for a few agents.
+/// Default for concurrent turns of one user: more than a person reads, enough for a few agents.
 const TURNS_PER_USER: usize = 16;
-/// Answers that one user begins in a minute, unless the operator says otherwise.
+/// Default for turns that one user may start per minute.
 const TURNS_PER_MINUTE: u32 = 120;
-/// Resumable answers of all users at once, unless the operator says otherwise.
+/// Default for resumable streams of all users.
 const REPLAYS: usize = 1_024;
-/// Their bytes together, unless the operator says otherwise.
+/// Default for the bytes of all resumable streams.
 const REPLAY_BYTES: usize = 256 * 1024 * 1024;
 
 impl Default for ChatConfig {
@@ -109,7 +110,7 @@ impl Default for ChatConfig {
 }
 
 impl ChatConfig {
-    /// The bounds of a turn.
+    /// The limits of a turn.
     pub(crate) fn turn_limits(&self) -> TurnLimits {
         TurnLimits {
             steps: self.steps,
@@ -123,7 +124,7 @@ impl ChatConfig {
         }
     }
 
-    /// The bounds of a client's tools.
+    /// The limits of client tools.
     pub(crate) fn client_tool_limits(&self) -> ClientToolLimits {
         ClientToolLimits {
             tools: self.client_tools,
@@ -134,7 +135,7 @@ impl ChatConfig {
     }
 }
 
-/// The schema of [`CallingMode`], whose own crate knows no schemas.
+/// The schema of [`CallingMode`], whose own crate does not depend on schemars.
 pub(crate) struct CallingSchema;
 
 impl JsonSchema for CallingSchema {
@@ -145,10 +146,10 @@ impl JsonSchema for CallingSchema {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let one = |calling: CallingMode| {
             let description = match calling {
-                CallingMode::Native => "In the way of the protocol.",
-                CallingMode::Prompted => "By text, as the system prompt asks for.",
+                CallingMode::Native => "With the tool calls of the protocol.",
+                CallingMode::Prompted => "By text, in a format that the system prompt describes.",
                 CallingMode::Small => {
-                    "One tool or none, chosen for the model: for those of a few hundred million parameters, in a file or behind llama.cpp's server."
+                    "One tool or none, chosen for the model. For models of a few hundred million parameters, in a file or behind llama.cpp's server."
                 }
             };
             json!({ "description": description, "type": "string", "const": calling })
@@ -157,42 +158,42 @@ impl JsonSchema for CallingSchema {
     }
 }
 
-/// A place with models: `[models.local]` makes `local/<model>`. Either a `url` that speaks as OpenAI does, or a `file` that is
-/// run in this process.
+/// A source of models: `[models.local]` adds `local/<model>`. Either a `url` with OpenAI's API, or a `file` that runs in this
+/// process.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelConfig {
-    /// Up to and including the version: `http://127.0.0.1:8080/v1`.
+    /// The base URL with the version: `http://127.0.0.1:8080/v1`.
     #[serde(default)]
     pub url: Option<String>,
-    /// A GGUF file. Only a server that was built with the feature `local` can run it.
+    /// A GGUF file. Requires a server that was built with the feature `local`.
     #[serde(default)]
     pub file: Option<PathBuf>,
-    /// Threads for a file; 1 where it is missing. More of them than free cores make it slower, not faster.
+    /// Threads for a file. Default: 1. More threads than free cores make it slower.
     #[serde(default)]
     pub threads: Option<u32>,
-    /// Tokens of a conversation with its answer, for a file; 8192 where it is missing, and never more than the model was trained on.
+    /// Context size of a file in tokens. Default: 8192, and never more than the model was trained for.
     #[serde(default)]
     pub context: Option<u32>,
     /// The environment variable that holds the key.
     #[serde(default)]
     pub key_env: Option<String>,
-    /// How its models call tools. Where it is missing, the server is asked, and else it is the protocol's own way; files below
-    /// 400 MB are taken for small, others call by text.
+    /// How its models call tools. Default: as the server reports, otherwise `native`; for files `small` below 400 MB, otherwise
+    /// `prompted`.
     #[serde(default)]
     #[schemars(with = "Option<CallingSchema>")]
     pub calling: Option<CallingMode>,
 }
 
-/// Looking for models.
+/// Discovery of models.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelSearchConfig {
-    /// Whether the usual ports of this machine are asked for Ollama, llama-server, LM Studio and vLLM.
+    /// Whether to look for Ollama, llama-server, LM Studio and vLLM on their usual ports of this machine.
     pub local_servers: bool,
-    /// A folder with GGUF files, to be listed.
+    /// A folder whose GGUF files are listed.
     pub folder: Option<PathBuf>,
-    /// What was found is looked for again after so many seconds.
+    /// Seconds after which models are discovered again.
     pub again_s: u64,
 }
 
@@ -202,23 +203,23 @@ impl Default for ModelSearchConfig {
     }
 }
 
-/// The tools of the server itself.
+/// The built-in tools.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BuiltinConfig {
-    /// Whether there are any.
+    /// Whether built-in tools are available.
     pub enabled: bool,
-    /// Those that are not wanted: `fetch_page`.
+    /// Names of built-in tools that are disabled: `fetch_page`.
     pub off: Vec<String>,
-    /// Folders in which files can be listed, read and searched. Without any there are no tools for files.
+    /// Folders in which files can be listed, read and searched. If empty, there are no file tools.
     pub roots: Vec<RootConfig>,
-    /// Files and folders that one user may have in a folder that can be written.
+    /// Files and folders that one user may have in a writable folder.
     pub files_per_user: usize,
     /// Bytes of those files together.
     pub file_bytes_per_user: u64,
-    /// Who searches the web. Without it there is no such tool.
+    /// The web search provider. If not set, there is no web search tool.
     pub search: Option<SearchConfig>,
-    /// Searches of the web in a minute, of everybody together.
+    /// Web searches per minute, over all users.
     pub searches_per_minute: u32,
     /// Longest calculation, in milliseconds.
     pub calculation_ms: u64,
@@ -239,48 +240,48 @@ impl Default for BuiltinConfig {
     }
 }
 
-/// A folder.
+/// A folder for the file tools.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RootConfig {
-    /// What paths begin with: `notes` in `notes/today.md`.
+    /// The first part of paths in it: `notes` in `notes/today.md`.
     pub name: String,
-    /// Where it is. `{user}` in it stands for the user: `/srv/{user}/notes`.
+    /// The folder on disk. `{user}` is replaced with the user id: `/srv/{user}/notes`.
     pub folder: PathBuf,
-    /// Whether files in it may be written.
+    /// Whether files in it can be written.
     #[serde(default)]
     pub write: bool,
-    /// Whether all users see the same files. By default those of a folder that can be written are each user's own, in a folder
-    /// in it that is named after the user; a folder that can only be read is shared.
+    /// Whether all users share the files. By default a read-only folder is shared, and in a writable folder each user has a
+    /// subfolder of their own, named after the user.
     #[serde(default)]
     pub shared: Option<bool>,
-    /// Whether names that begin with a dot can be seen and used.
+    /// Whether files whose names begin with a dot are visible.
     #[serde(default)]
     pub hidden: bool,
 }
 
 impl RootConfig {
-    /// Whether each user has a folder of their own in it.
+    /// Whether each user has a subfolder of their own.
     pub fn is_per_user(&self) -> bool {
         !self.shared.unwrap_or(!self.write)
     }
 }
 
-/// Who searches the web.
+/// The web search provider.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchConfig {
-    /// `searxng` (one of your own, with its JSON format on), `brave` or `tavily`.
+    /// `searxng` (your own instance, with its JSON format enabled), `brave` or `tavily`.
     pub provider: SearchProvider,
-    /// Where it is. SearXNG needs it; the others are at their usual place without.
+    /// Its URL. Required for SearXNG; the others have a default.
     #[serde(default)]
     pub url: Option<String>,
-    /// The environment variable that holds the key. Brave and Tavily need it.
+    /// The environment variable that holds the key. Required for Brave and Tavily.
     #[serde(default)]
     pub key_env: Option<String>,
 }
 
-/// Whom to ask.
+/// A web search provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the names say it")]

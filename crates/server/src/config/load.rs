@@ -1,4 +1,4 @@
-//! Reading and checking the configuration.
+//! Reads and checks the configuration.
 
 use std::path::PathBuf;
 
@@ -9,24 +9,24 @@ use super::{AuthMode, Config};
 /// Environment variables are `TOOLYARD_` and the path of a setting, joined by `__`: `TOOLYARD_SERVER__LISTEN`,
 /// `TOOLYARD_MODELS__LOCAL__URL`.
 const PREFIX: &str = "TOOLYARD_";
-/// The file that is read where none is named, if it is there.
+/// The file that is read by default, if it exists.
 const DEFAULT_FILE: &str = "toolyard.toml";
 
-/// A setting that nobody should turn by accident, or by a line in a container's description.
+/// A setting that must not be set by accident, for example by a line in a container's description.
 const NOT_BY_ENVIRONMENT: [&str; 2] = ["plugins", "allow_unsigned"];
 
-/// Where the configuration comes from.
+/// The sources of the configuration.
 #[derive(Debug, Default)]
 pub struct ConfigSources {
-    /// The file, where one was named; it must be there then.
+    /// The file, if one was named. It must exist then.
     pub file: Option<PathBuf>,
-    /// The environment.
+    /// The environment variables.
     pub environment: Vec<(String, String)>,
-    /// Flags: section, key, value as TOML or plain text. The strongest.
+    /// Flags: section, key, and value as TOML or plain text. They override everything else.
     pub flags: Vec<(&'static str, &'static str, String)>,
 }
 
-/// What is wrong with the configuration, and where.
+/// An error in the configuration, and its place.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigLoadError {
     /// The file cannot be read.
@@ -34,7 +34,7 @@ pub enum ConfigLoadError {
     Unreadable {
         /// Which file.
         file: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         error: std::io::Error,
     },
     /// The file is not TOML.
@@ -59,7 +59,7 @@ fn config_error(path: &str, message: impl Into<String>) -> ConfigLoadError {
     ConfigLoadError::Wrong { path: path.to_owned(), message: message.into() }
 }
 
-/// Reads and checks.
+/// Reads and checks the configuration.
 pub fn load_config(sources: ConfigSources) -> Result<Config, ConfigLoadError> {
     let mut table = read_file(sources.file)?;
     for (path, value) in from_environment(sources.environment) {
@@ -67,7 +67,7 @@ pub fn load_config(sources: ConfigSources) -> Result<Config, ConfigLoadError> {
         if names == NOT_BY_ENVIRONMENT {
             return Err(config_error(
                 "plugins.allow_unsigned",
-                "this is said in the file only, plugin by plugin",
+                "can be set in the file only, plugin by plugin",
             ));
         }
         set_value(&mut table, &names, &value)?;
@@ -92,8 +92,8 @@ fn read_file(named: Option<PathBuf>) -> Result<Table, ConfigLoadError> {
     }
 }
 
-/// The settings of the environment: their paths in lower case, with a whole table (`TOOLYARD_MODELS__X`) before a member of
-/// it (`TOOLYARD_MODELS__X__URL`), so that the member is not lost.
+/// The settings of the environment with their paths in lower case. A whole table (`TOOLYARD_MODELS__X`) comes before its
+/// members (`TOOLYARD_MODELS__X__URL`), so that it does not replace them.
 fn from_environment(environment: Vec<(String, String)>) -> Vec<(Vec<String>, String)> {
     let mut settings: Vec<_> = environment
         .into_iter()
@@ -106,9 +106,9 @@ fn from_environment(environment: Vec<(String, String)>) -> Vec<(Vec<String>, Str
     settings
 }
 
-/// A value from outside a file: TOML where it reads as such (`5`, `true`, `["a"]`), else a text.
+/// Sets a value from the environment or a flag: TOML if it parses as such (`5`, `true`, `["a"]`), otherwise a string.
 fn set_value(table: &mut Table, path: &[&str], value: &str) -> Result<(), ConfigLoadError> {
-    // Wrapped in a document, because a bare value is none.
+    // A bare value is not a TOML document, so wrap it.
     let parsed =
         format!("value = {value}").parse::<Table>().ok().and_then(|mut parsed| parsed.remove("value"));
     let value = parsed.unwrap_or_else(|| Value::String(value.to_owned()));
@@ -119,7 +119,7 @@ fn set_value(table: &mut Table, path: &[&str], value: &str) -> Result<(), Config
         let Value::Table(inner) = entry else {
             return Err(config_error(
                 &path[..=depth].join("."),
-                "expected a section, so it has no settings below it",
+                "not a section, so it has no settings below it",
             ));
         };
         table = inner;
@@ -131,7 +131,7 @@ fn set_value(table: &mut Table, path: &[&str], value: &str) -> Result<(), Config
 fn check_config(config: &Config) -> Result<(), ConfigLoadError> {
     let at_least = |path: &str, value: u64, least: u64| {
         if value < least {
-            Err(config_error(path, format!("{value} is too small; at least {least}")))
+            Err(config_error(path, format!("{value} is too small; must be at least {least}")))
         } else {
             Ok(())
         }
@@ -242,7 +242,7 @@ fn check_config(config: &Config) -> Result<(), ConfigLoadError> {
     }
     if config.auth.mode == Some(AuthMode::Dev) && !config.server.listen.ip().is_loopback() {
         let message = format!(
-            "`dev` believes every caller, so it is only for a loopback address, and server.listen is {}; use `token`",
+            "`dev` trusts every caller, so it requires a loopback address, and server.listen is {}; use `token`",
             config.server.listen
         );
         return Err(config_error("auth.mode", message));
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_beat_the_environment_and_that_beats_the_file() {
+    fn flags_override_the_environment_and_that_overrides_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("t.toml");
         std::fs::write(&file, "[calls]\ntimeout_ms = 1\nwake_timeout_ms = 1\nin_flight = 1\n").unwrap();
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_need_no_quotes_and_lists_work() {
+    fn strings_need_no_quotes_and_lists_work() {
         let config = with(
             &[("TOOLYARD_STORE__PATH", "/tmp/x.db"), ("TOOLYARD_SERVER__HOSTS", r#"["a.example"]"#)],
             &[],
@@ -316,7 +316,7 @@ mod tests {
     fn settings_below_a_name_can_be_given_one_by_one_or_as_a_table() {
         let config = with(
             &[
-                // The member wins over the table, whatever comes first.
+                // The member overrides the table, whatever comes first.
                 ("TOOLYARD_MODELS__BIG__URL", "http://127.0.0.1:2/v1"),
                 ("TOOLYARD_MODELS__BIG", r#"{ url = "http://127.0.0.1:1/v1", key_env = "KEY" }"#),
                 ("TOOLYARD_MODELS__SMALL__URL", "http://127.0.0.1:3/v1"),
@@ -345,13 +345,13 @@ mod tests {
     }
 
     #[test]
-    fn dev_mode_stays_at_home() {
+    fn dev_mode_requires_a_loopback_address() {
         let flags = [("auth", "mode", "dev"), ("server", "listen", "0.0.0.0:8787")];
         assert!(with(&[], &flags).unwrap_err().to_string().contains("loopback"));
     }
 
     #[test]
-    fn a_named_file_must_be_there() {
+    fn a_named_file_must_exist() {
         let sources = ConfigSources { file: Some("/nowhere/t.toml".into()), ..ConfigSources::default() };
         assert!(matches!(load_config(sources), Err(ConfigLoadError::Unreadable { .. })));
     }

@@ -1,7 +1,6 @@
-//! The configuration: `toolyard.toml`, environment, flags, in rising strength.
+//! The configuration: `toolyard.toml`, environment variables and flags, each overriding the one before.
 //!
-//! One struct a section, each with its defaults. [`load_config`](load::load) reads and checks them; everything below it sees
-//! ready parts, never a raw flag. The schema is under `contract/`.
+//! One struct for each section, with its defaults. [`load_config`] reads and checks them. The schema is under `contract/`.
 
 mod chat;
 mod load;
@@ -32,17 +31,17 @@ use serde::{Deserialize, Serialize};
 use toolyard_core::catalog::ViewLimits;
 use toolyard_protocol::upstream::UpstreamDetails;
 
-/// Everything that can be set.
+/// All settings.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Where the server listens and who may talk to it.
+    /// Where the server listens, and who may send requests to it.
     pub server: ServerConfig,
-    /// Who is who.
+    /// Authentication.
     pub auth: AuthConfig,
-    /// Where things are stored.
+    /// The database.
     pub store: StoreConfig,
-    /// Bounds of calls.
+    /// Limits of calls.
     pub calls: CallsConfig,
     /// Rate limits.
     pub rates: RateConfig,
@@ -50,42 +49,42 @@ pub struct Config {
     pub apps: AppsConfig,
     /// How much one person may store.
     pub quotas: QuotaConfig,
-    /// What nobody may call.
+    /// Tools that are denied to all users.
     pub policy: PolicyConfig,
     /// Devices and running apps.
     pub sessions: SessionsConfig,
-    /// Requests that leave.
+    /// Outgoing requests.
     pub net: NetConfig,
     /// The MCP door.
     pub mcp: McpConfig,
-    /// What one user can have at once.
+    /// Limits of one user's view.
     pub views: ViewsConfig,
-    /// MCP servers in the world, by id: `[upstreams.github]`.
+    /// Upstream MCP servers by id: `[upstreams.github]`.
     pub upstreams: BTreeMap<String, UpstreamDetails>,
-    /// Bounds of upstreams.
+    /// Limits of upstreams.
     pub upstream_settings: UpstreamConfig,
     /// The chat door.
     pub chat: ChatConfig,
-    /// Places with models, by name: `[models.local]`.
+    /// Endpoints and files of models, by name: `[models.local]`.
     pub models: BTreeMap<String, ModelConfig>,
-    /// Looking for models.
+    /// Discovery of models.
     pub model_search: ModelSearchConfig,
-    /// The tools of the server itself.
+    /// The built-in tools.
     pub builtin: BuiltinConfig,
-    /// Plugins of users, and the curator's service.
+    /// Plugins of users, and signing them as a curator.
     pub plugins: PluginsConfig,
-    /// Speech: words to sound, and the sound of devices to words.
+    /// Text to speech, and transcription of the audio of devices.
     pub speech: SpeechConfig,
-    /// How long calls are remembered.
+    /// How long records of calls are kept.
     pub ledger: LedgerConfig,
-    /// What is logged.
+    /// Logging.
     pub log: LogConfig,
-    /// Where traces go.
+    /// Traces.
     pub telemetry: TelemetryConfig,
 }
 
 impl Config {
-    /// How the server is reached from outside, without a slash at its end.
+    /// The URL under which clients reach the server, without a trailing slash.
     pub fn base_url(&self) -> String {
         match &self.server.public_url {
             Some(url) => url.trim_end_matches('/').to_owned(),
@@ -93,7 +92,7 @@ impl Config {
         }
     }
 
-    /// Bounds of what one user can have at once.
+    /// The limits of one user's view.
     pub fn view_limits(&self) -> ViewLimits {
         ViewLimits { page_size: self.mcp.page_size, tools: self.views.max_tools, bytes: self.views.max_bytes }
     }

@@ -1,4 +1,4 @@
-//! The section `[plugins]`: whether users' plugins run here, whom to believe, and their bounds.
+//! The section `[plugins]`: whether users' plugins run here, whose signatures are trusted, and limits.
 
 use std::path::PathBuf;
 
@@ -6,54 +6,53 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolyard_protocol::plugin::{ContentHash, MAX_MANIFEST_BYTES, PluginId};
 
-/// Plugins of users, and the curator's service.
+/// Plugins of users, and signing them as a curator.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PluginsConfig {
-    /// Whether users' plugins run on this server. Their code runs in worker processes, each in a sandbox; SECURITY.md says
-    /// what that means.
+    /// Whether users' plugins run on this server. Their code runs sandboxed in worker processes; see SECURITY.md.
     pub enabled: bool,
-    /// The program that is started as a worker. By default this program itself.
+    /// The program that runs as a worker. Default: this program itself.
     pub worker: Option<PathBuf>,
     /// The public root key that signs key lists and revocations: PEM, or SPKI in base64.
     pub root_key: Option<String>,
-    /// The key list, signed by the root. Read again every minute.
+    /// The key list, signed by the root key. Reloaded every minute.
     pub keys_file: Option<PathBuf>,
-    /// The revocation list, signed by the root. Read again every minute.
+    /// The revocation list, signed by the root key. Reloaded every minute.
     pub revocations_file: Option<PathBuf>,
-    /// The secret key with which this server signs plugins, as a PEM file. Without `keys_file` it signs its own lists, too.
+    /// The secret key with which this server signs plugins, as a PEM file. Without `keys_file` it also signs its own lists.
     pub curator_key_file: Option<PathBuf>,
-    /// The same in a variable of the environment: its name.
+    /// The name of an environment variable that holds the same.
     pub curator_key_env: Option<String>,
-    /// Whose key that is, for people.
+    /// The display name of the owner of that key.
     pub curator_name: String,
-    /// The secret root key, as a PEM file, where this server signs the lists with a key of their own.
+    /// The secret root key, as a PEM file, if this server signs the lists with a separate key.
     pub root_secret_file: Option<PathBuf>,
-    /// The same in a variable of the environment: its name.
+    /// The name of an environment variable that holds the same.
     pub root_secret_env: Option<String>,
-    /// Unsigned plugins that may run all the same, one by one. Only in the file, never by a variable of the environment.
+    /// Unsigned plugins that may run, one by one. Can be set in the file only, not by an environment variable.
     pub allow_unsigned: Vec<AllowUnsigned>,
-    /// Plugins of one user.
+    /// Most plugins of one user.
     pub per_user: usize,
     /// Largest manifest in bytes.
     pub manifest_bytes: usize,
-    /// Versions in the catalogue.
+    /// Most versions in the catalogue.
     pub catalogue: usize,
-    /// Runs at once, over all users; also the largest number of worker processes. One user never gets more than half.
+    /// Concurrent runs of all users, and the largest number of worker processes. One user never gets more than half.
     pub runs: usize,
-    /// Runs at once for one user. More are refused.
+    /// Concurrent runs of one user. More are refused.
     pub runs_per_user: usize,
-    /// Runs at once of one plugin, over all users. More wait.
+    /// Concurrent runs of one plugin, over all users. More wait.
     pub runs_per_plugin: usize,
     /// Memory of one run in bytes.
     pub memory_bytes: usize,
-    /// Longest run in milliseconds, waiting included.
+    /// Longest run in milliseconds, waiting times included.
     pub time_ms: u64,
-    /// Longest time of one run on a processor, in milliseconds.
+    /// Most CPU time of one run, in milliseconds.
     pub compute_ms: u64,
-    /// What one plugin may keep for one user, in bytes of keys and values.
+    /// Storage of one plugin for one user, in bytes of keys and values.
     pub storage_bytes: usize,
-    /// Keys of that.
+    /// Most keys in that storage.
     pub storage_keys: usize,
 }
 
@@ -61,7 +60,7 @@ pub struct PluginsConfig {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AllowUnsigned {
-    /// Which plugin.
+    /// The id of the plugin.
     pub id: PluginId,
     /// Its content hash, as `toolyard plugin inspect` shows it.
     pub hash: ContentHash,

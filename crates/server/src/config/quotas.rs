@@ -4,29 +4,29 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolyard_core::ports::{StoreQuotas, TokenQuota};
 
-/// How much one person may store. A request beyond a limit is refused and says which one it met.
+/// How much one person may store. A request beyond a quota is refused, and the error names the quota.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct QuotaConfig {
     /// Apps that one developer may register.
     pub apps_per_developer: u64,
-    /// Upstreams that one developer may add. Those of the configuration file do not count.
+    /// Upstreams that one developer may add. Those in the configuration file do not count.
     pub upstreams_per_developer: u64,
-    /// Versions of an app's tools that are kept. Publishing another one removes the oldest, never the current one.
+    /// Stored versions of an app's tool set. Publishing another one removes the oldest, never the current one.
     pub tool_versions_per_app: u64,
     /// Apps that one user may install.
     pub installs_per_user: u64,
-    /// Tools that one user may switch off.
+    /// Tools that one user may disable.
     pub switched_off_tools_per_user: u64,
-    /// Bytes of one user's values of the settings of all apps.
+    /// Bytes of one user's settings, over all apps.
     pub settings_bytes_per_user: u64,
-    /// Tokens of one user that have not ended. Revoked ones count until their end.
+    /// Tokens of one user that have not expired. Revoked tokens count until they expire.
     pub tokens_per_user: u32,
-    /// Tokens of all users that have not ended.
+    /// Tokens of all users that have not expired.
     pub tokens: u32,
-    /// Versions of plugins that one curator may have in the catalogue.
+    /// Plugin versions that one curator may have in the catalogue.
     pub catalogue_versions_per_curator: u64,
-    /// Users whose last device is remembered. Those who were seen longest ago are forgotten first.
+    /// Users whose last device is remembered. The least recently seen are forgotten first.
     pub remembered_devices: u64,
 }
 
@@ -49,7 +49,7 @@ impl Default for QuotaConfig {
 }
 
 impl QuotaConfig {
-    /// What the store counts.
+    /// The quotas that the store enforces.
     pub(crate) fn store_quotas(&self) -> StoreQuotas {
         StoreQuotas {
             apps_per_developer: self.apps_per_developer,
@@ -63,7 +63,7 @@ impl QuotaConfig {
         }
     }
 
-    /// How many tokens there may be.
+    /// The quotas of tokens.
     pub(crate) fn token_quota(&self) -> TokenQuota {
         TokenQuota { of_subject: self.tokens_per_user, of_all: self.tokens }
     }

@@ -1,4 +1,4 @@
-//! The sections.
+//! The sections of the configuration.
 
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -7,53 +7,51 @@ use serde::{Deserialize, Serialize};
 use toolyard_core::catalog::ViewLimits;
 use toolyard_protocol::{PackageName, app::AppKind};
 
-/// Where the server listens and who may talk to it.
+/// Where the server listens, and who may send requests to it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServerConfig {
     /// Address and port.
     pub listen: SocketAddr,
-    /// How apps and clients reach this server from outside: `https://tools.example.com`. Where it is missing, the
-    /// address it listens on.
+    /// The URL under which apps and clients reach this server: `https://tools.example.com`. Default: the address it listens
+    /// on.
     pub public_url: Option<String>,
-    /// Host names under which the server answers, beside its own address and public URL. Others get 403.
+    /// Allowed host names, besides its own address and public URL. Requests to others get 403.
     pub hosts: Vec<String>,
-    /// Web origins that may use the API from a browser, beside the server's own: `https://console.example.com`.
+    /// Web origins that may use the API from a browser, besides the server's own: `https://console.example.com`.
     pub origins: Vec<String>,
     /// Largest request body in bytes, except for tool sets.
     pub body_bytes: usize,
     /// Largest body of a tool set in bytes.
     pub tool_set_bytes: usize,
-    /// How long a request may take to send its body, in milliseconds.
+    /// How long a client may take to send a request body, in milliseconds.
     pub body_timeout_ms: u64,
-    /// Connections of clients at once, sockets included; more wait to be accepted. At most half of the files that the
-    /// process may have open, whatever is set here.
+    /// Concurrent client connections, sockets included; more wait to be accepted. Never more than half of the open file
+    /// limit of the process.
     pub max_connections: usize,
-    /// Connections at once from one address (IPv6: one /64); more are closed at once. 0: no limit. Behind a proxy every
-    /// connection comes from the proxy: name it in `proxies`, and set the limit there.
+    /// Concurrent connections from one address (IPv6: one /64); more are closed immediately. 0: no limit. Behind a proxy every
+    /// connection comes from the proxy: list it in `proxies`, and set the limit there.
     pub max_connections_per_address: usize,
     /// Address ranges of proxies that `max_connections_per_address` does not count: `10.1.0.0/16`.
     pub proxies: Vec<String>,
     /// How long a client may take to send the head of a request, and how long a connection may idle, in milliseconds.
     pub head_timeout_ms: u64,
-    /// A client that takes nothing of a response, stream or socket message for this long is disconnected, in milliseconds.
+    /// A client that does not read its response, stream or socket for this long is disconnected, in milliseconds.
     pub write_timeout_ms: u64,
-    /// Sockets at once that have not said who they are (`/app-ws` before its first message). When one more comes, the
-    /// oldest is closed.
+    /// Sockets that are not authenticated yet (`/app-ws` before its first message). If there are more, the oldest is closed.
     pub unauthenticated_sockets: usize,
-    /// How long a socket may take to say who it is, in milliseconds.
+    /// How long a socket may take to authenticate, in milliseconds.
     pub introduction_ms: u64,
-    /// Streams and sockets that one user or app may have open at once: `/mcp/ws`, `/api/calls/stream`, chat answers. The
-    /// streams of `/mcp` have a bound of their own, `mcp.streams_per_user`.
+    /// Open streams and sockets of one user or app: `/mcp/ws`, `/api/calls/stream`, chat streams. Streams of `/mcp` have
+    /// their own limit, `mcp.streams_per_user`.
     pub streams_per_user: usize,
     /// Largest message on a socket in bytes.
     pub socket_message_bytes: usize,
-    /// How long a stop waits for calls under way, in milliseconds.
+    /// How long a stop waits for calls in progress, in milliseconds.
     pub drain_ms: u64,
     /// Seconds between heartbeats on sockets.
     pub heartbeat_s: u64,
-    /// A worker thread that makes no progress for this long is reported: in the log, by `/readyz` and as a metric, in
-    /// milliseconds.
+    /// A worker thread without progress for this long is reported in the log, by `/readyz` and as a metric, in milliseconds.
     pub stuck_after_ms: u64,
 }
 
@@ -83,46 +81,46 @@ impl Default for ServerConfig {
     }
 }
 
-/// How callers are believed.
+/// How callers authenticate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AuthMode {
-    /// `X-User-Id` alone is believed, and whoever names nobody is the operator. Loopback only.
+    /// By `X-User-Id` alone; without it the caller is the operator. Loopback only.
     Dev,
-    /// Tokens and app keys.
+    /// By tokens and app keys.
     Token,
 }
 
-/// Who is who.
+/// Authentication.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AuthConfig {
-    /// `dev` or `token`. Where it is missing: `dev` on a loopback address without a public URL, `token` otherwise.
+    /// `dev` or `token`. Default: `dev` on a loopback address without a public URL, otherwise `token`.
     pub mode: Option<AuthMode>,
-    /// Root key, 64 hex digits; everything secret is derived from it or sealed with it. Where it is missing, it is made
-    /// and kept in `root_key_file`.
+    /// The root key, 64 hex digits. All secrets are derived from it or sealed with it. If not set, it is created and stored in
+    /// `root_key_file`.
     pub root_key: Option<String>,
-    /// The root key before the current one, during a rotation: still opens and verifies, never seals or signs. A start
-    /// seals everything anew with the current one, so it can go when the tokens made with it have expired.
+    /// The previous root key, during a rotation. It still opens secrets and verifies tokens, but never seals or signs. The
+    /// server reseals all secrets when it starts, so remove this key when the tokens signed with it have expired.
     pub old_root_key: Option<String>,
-    /// Where the root key is kept. Where it is missing: `root.key` beside the database.
+    /// The file with the root key. Default: `root.key` next to the database.
     pub root_key_file: Option<PathBuf>,
-    /// Start with a root key that is not the one of the database, because that one is lost: tokens end, and the signing
-    /// secrets of apps and the secrets of upstreams have to be made again. Take it away after the start.
+    /// Start with a root key that is not the one of the database, because that one is lost. All tokens become invalid, and the
+    /// signing secrets of apps and the secrets of upstreams must be replaced. Remove this setting after the start.
     pub accept_new_root_key: bool,
-    /// Another issuer of user tokens.
+    /// An identity provider that issues user tokens.
     pub oidc: Option<OidcConfig>,
 }
 
-/// An OIDC issuer whose tokens stand for users.
+/// An OIDC identity provider whose tokens identify users.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OidcConfig {
     /// `https://accounts.example.com`, exactly as in the tokens.
     pub issuer: String,
-    /// What the tokens are for, exactly as in the tokens.
+    /// The audience of the tokens, exactly as in the tokens.
     pub audience: String,
-    /// Where the issuer's keys are.
+    /// The URL of the issuer's keys.
     pub jwks_url: String,
     /// The claim that is the user's id. `email` is case-insensitive. Every other claim is case-sensitive: an upper-case
     /// letter becomes `^` and the lower-case letter in the user id, so that `Ada` and `ada` stay two users.
@@ -132,7 +130,7 @@ pub struct OidcConfig {
     /// verifies every address and leaves the claim out; `email_verified: false` is always refused.
     #[serde(default = "default_true")]
     pub require_email_verified: bool,
-    /// Keys are fetched again when a token names an unknown one, but not more often than once in so many seconds.
+    /// Keys are fetched again when a token names an unknown key, at most once in this many seconds.
     #[serde(default = "default_refetch_seconds")]
     pub refetch_s: u64,
 }
@@ -149,13 +147,13 @@ fn default_refetch_seconds() -> u64 {
     60
 }
 
-/// Where things are stored.
+/// The database.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StoreConfig {
-    /// The SQLite database.
+    /// The file of the SQLite database.
     pub path: PathBuf,
-    /// Connections that read.
+    /// Connections for reading.
     pub readers: u32,
 }
 
@@ -165,37 +163,37 @@ impl Default for StoreConfig {
     }
 }
 
-/// Bounds of calls.
+/// Limits of calls.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CallsConfig {
-    /// Longest call, wake included, in milliseconds, where the app asks for nothing else.
+    /// Default timeout of a call, wake included, in milliseconds.
     pub timeout_ms: u64,
-    /// Longest call that an app may ask for, in milliseconds.
+    /// Longest call timeout that an app may set, in milliseconds.
     pub max_timeout_ms: u64,
-    /// Longest wake, in milliseconds, where the app asks for nothing else.
+    /// Default timeout of a wake, in milliseconds.
     pub wake_timeout_ms: u64,
-    /// Longest wake that an app may ask for, in milliseconds.
+    /// Longest wake timeout that an app may set, in milliseconds.
     pub max_wake_timeout_ms: u64,
-    /// Calls under way at once on this node.
+    /// Concurrent calls on this node.
     pub in_flight: usize,
-    /// Calls under way at once to one app.
+    /// Concurrent calls to one app.
     pub in_flight_per_app: usize,
-    /// Calls under way at once for one user.
+    /// Concurrent calls for one user.
     pub in_flight_per_user: usize,
     /// How long the outcome under an idempotency key is kept, in seconds.
     pub key_lifetime_s: u64,
-    /// Largest outcome that is kept under a key, in bytes.
+    /// Largest outcome that is kept under an idempotency key, in bytes.
     pub key_outcome_bytes: usize,
-    /// Idempotency keys of one user at once. More are refused until the oldest are over.
+    /// Idempotency keys of one user. More are refused until the oldest expire.
     pub keys_per_user: usize,
-    /// All outcomes that are kept under the keys of one user, in bytes. The oldest make room; their calls are still not
-    /// made again.
+    /// Bytes of all outcomes kept under the keys of one user. The oldest outcomes are dropped first; their calls are still
+    /// never repeated.
     pub key_bytes_per_user: usize,
-    /// Largest result of a tool, in bytes, of apps and upstreams alike.
+    /// Largest result of a tool in bytes, for apps and upstreams.
     pub result_bytes: usize,
-    /// Longest check of arguments or of a result against a schema, in milliseconds. A tool whose check takes longer is
-    /// hidden until its definition changes or the server is restarted.
+    /// Longest validation of arguments or a result against a schema, in milliseconds. A tool whose validation takes longer is
+    /// hidden until its definition changes or the server restarts.
     pub check_timeout_ms: u64,
 }
 
@@ -219,30 +217,29 @@ impl Default for CallsConfig {
     }
 }
 
-/// Rate limits: calls a second in the long run, and how many at once after a pause. A person never meets the defaults.
+/// Rate limits: a sustained rate per second, and the burst that is allowed after a pause. A person never reaches the defaults.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RateConfig {
-    /// Calls a second of one user.
+    /// Calls per second of one user.
     pub user_per_s: u32,
-    /// Calls at once of one user.
+    /// Burst of calls of one user.
     pub user_burst: u32,
-    /// Calls a second of one tool, over all users.
+    /// Calls per second of one tool, over all users.
     pub tool_per_s: u32,
-    /// Calls at once of one tool, over all users.
+    /// Burst of calls of one tool, over all users.
     pub tool_burst: u32,
-    /// Calls a second of everything on this node.
+    /// Calls per second on this node.
     pub all_per_s: u32,
-    /// Calls at once of everything on this node.
+    /// Burst of calls on this node.
     pub all_burst: u32,
-    /// Requests a second of one caller that manage something: apps, tools, installs, settings, tokens, plugins.
+    /// Management requests per second of one caller: apps, tools, installs, settings, tokens, plugins.
     pub manage_per_s: u32,
-    /// Such requests of one caller at once.
+    /// Burst of management requests of one caller.
     pub manage_burst: u32,
-    /// Requests a second of one caller that make the server work or ask others: pictures of apps, checks of tools,
-    /// files of apps, signatures, refreshes of upstreams.
+    /// Expensive requests per second of one caller: app icons, tool checks, files of apps, signatures, refreshes of upstreams.
     pub costly_per_s: u32,
-    /// Such requests of one caller at once.
+    /// Burst of expensive requests of one caller.
     pub costly_burst: u32,
 }
 
@@ -267,8 +264,8 @@ impl Default for RateConfig {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AppsConfig {
-    /// What an app is whose registration does not say `kind`: `tools-only` apps just answer calls, `session` apps are
-    /// started before a call and can show and hear.
+    /// The kind of an app whose registration has no `kind`: `tools-only` apps only respond to calls, `session` apps are woken
+    /// before a call and can use the display and the microphone.
     pub default_kind: AppKind,
 }
 
@@ -278,11 +275,11 @@ impl Default for AppsConfig {
     }
 }
 
-/// What nobody may call.
+/// Tools that are denied to all users.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PolicyConfig {
-    /// Tools that are denied to everybody: `com.example.app:tool`, or `com.example.app:*`.
+    /// The denied tools: `com.example.app:tool`, or `com.example.app:*`.
     pub deny: Vec<String>,
 }
 
@@ -290,34 +287,33 @@ pub struct PolicyConfig {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SessionsConfig {
-    /// How long an app whose socket broke may take to come back by itself, in milliseconds. The SDK gives up after 6 s.
+    /// How long an app may take to reconnect after its socket broke, in milliseconds. The SDK gives up after 6 s.
     pub reconnect_window_ms: u64,
-    /// A woken app that nobody called for this long is stopped, in seconds.
+    /// A woken app without calls for this long is stopped, in seconds.
     pub idle_stop_s: u64,
-    /// How long a session outlives its device, in seconds.
+    /// How long a session lives after its device disconnects, in seconds.
     pub device_grace_s: u64,
     /// How long a session without a device lives after the last request, in seconds.
     pub session_idle_s: u64,
-    /// How long the picture of an app that is not in front stays, in milliseconds.
+    /// How long the display of an app that is not in front stays visible, in milliseconds.
     pub overlay_ms: u64,
-    /// Messages of streams that wait for a slow socket; more are dropped, and the app is told.
+    /// Stream messages queued for a slow socket. More are dropped, and the app is notified.
     pub stream_queue: usize,
-    /// Other messages that wait for a slow socket; at more the socket is closed.
+    /// Other messages queued for a slow socket. If there are more, the socket is closed.
     pub control_queue: usize,
-    /// Requests of one app (photo, sound, lamp) that wait for a slow device; more are refused.
+    /// Requests of one app (photo, audio, LED) queued for a slow device. More are refused.
     pub requests_per_app: usize,
-    /// Messages a second that one app may send in the long run; an app that sends more is stopped.
+    /// Sustained rate of messages of one app per second. An app that sends more is stopped.
     pub app_messages_per_s: u32,
-    /// Messages at once that one app may send after a pause.
+    /// Burst of messages of one app after a pause.
     pub app_message_burst: u32,
-    /// The package of the app that may change the mode and the system texts of the dashboard. Where it is missing, no app
-    /// may.
+    /// The package of the app that may change the mode and the system texts of the dashboard. If not set, no app may.
     pub dashboard_app: Option<PackageName>,
-    /// Users with a session at once.
+    /// Most users with a session.
     pub max_users: usize,
-    /// Apps that run for one user at once.
+    /// Most running apps of one user.
     pub max_apps: usize,
-    /// How often what idles is looked for, in milliseconds.
+    /// How often idle apps and sessions are looked for, in milliseconds.
     pub sweep_ms: u64,
 }
 
@@ -342,18 +338,18 @@ impl Default for SessionsConfig {
     }
 }
 
-/// Requests that leave.
+/// Outgoing requests.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NetConfig {
-    /// Whether apps may be on this machine. Where it is missing: yes in `dev` mode, no in `token` mode.
+    /// Whether apps may be on this machine. Default: true in `dev` mode, false in `token` mode.
     pub allow_loopback: Option<bool>,
     /// Whether apps may be on private addresses.
     pub allow_private: bool,
-    /// Address ranges in which apps and upstreams may also be: `10.1.0.0/16`.
+    /// More address ranges that apps and upstreams may have: `10.1.0.0/16`.
     pub also_allow: Vec<String>,
-    /// Address ranges that `fetch_page`, plugins and pictures of apps may reach beside public addresses: `10.1.2.0/24`.
-    /// None of the settings above applies to them, because models, users and web pages choose those addresses.
+    /// Address ranges that `fetch_page`, plugins and app icons may reach besides public addresses: `10.1.2.0/24`. The settings
+    /// above do not apply to them, because models, users and web pages choose those addresses.
     pub web_allow: Vec<String>,
     /// How long a connection may take to open, in milliseconds.
     pub connect_timeout_ms: u64,
@@ -378,13 +374,13 @@ impl Default for NetConfig {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct McpConfig {
-    /// Tools, prompts or resources in one page of a list. Some clients read the first page only.
+    /// Tools, prompts or resources on one page of a list. Some clients read the first page only.
     pub page_size: usize,
-    /// Days that a session of a handshake revision stays good.
+    /// Days that a session of a protocol revision with a handshake is valid.
     pub session_days: u32,
-    /// How long a change waits for more of them before clients are told, in milliseconds.
+    /// How long changes are collected before clients are notified, in milliseconds.
     pub debounce_ms: u64,
-    /// Streams at once on which one user's clients listen for changes.
+    /// Concurrent streams on which one user's clients listen for changes.
     pub streams_per_user: usize,
     /// How long a browser may take to open a socket with its ticket, in seconds.
     pub ticket_s: u64,
@@ -396,12 +392,12 @@ impl Default for McpConfig {
     }
 }
 
-/// What one user can have at once.
+/// Limits of one user's view.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ViewsConfig {
-    /// Tools in one user's view, and as many prompts, resources and templates each. Those of apps installed later are
-    /// hidden, with the reason.
+    /// Most tools in one user's view; the same limit applies to prompts, resources and templates. Those of apps installed later
+    /// are hidden, with the reason.
     pub max_tools: usize,
     /// Bytes of all definitions in one user's view.
     pub max_bytes: usize,
@@ -414,26 +410,26 @@ impl Default for ViewsConfig {
     }
 }
 
-/// Bounds of upstreams.
+/// Limits of upstreams.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UpstreamConfig {
-    /// Whether operators may add commands over REST, too. Where it is missing: only in dev mode. The configuration file
-    /// may always name commands.
+    /// Whether operators may add commands over REST. Default: only in dev mode. Commands in the configuration file are always
+    /// allowed.
     pub allow_commands: Option<bool>,
-    /// For reaching an upstream, a process's start included, in milliseconds.
+    /// Timeout for connecting to an upstream, the start of a process included, in milliseconds.
     pub connect_timeout_ms: u64,
-    /// For each page of a list, in milliseconds.
+    /// Timeout for each page of a list, in milliseconds.
     pub list_timeout_ms: u64,
-    /// Lists are read again after so many seconds, whatever an upstream says.
+    /// Seconds after which lists are read again, even if the upstream reports no change.
     pub refresh_s: u64,
-    /// A user's connection is closed after so many seconds without use.
+    /// Seconds after which an unused connection of a user is closed.
     pub idle_s: u64,
-    /// How long a request is held open for a caller that was asked back, in seconds.
+    /// How long a request is held open while its caller is asked for input, in seconds.
     pub held_s: u64,
-    /// Requests held open at once.
+    /// Most requests held open.
     pub max_held: usize,
-    /// Connections to upstreams at once.
+    /// Concurrent connections to upstreams.
     pub max_connections: usize,
 }
 
@@ -452,17 +448,18 @@ impl Default for UpstreamConfig {
     }
 }
 
-/// How long calls are remembered.
+/// How long records of calls are kept.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LedgerConfig {
-    /// Days that a call stays in the ledger.
+    /// Days that the record of a call is kept.
     pub keep_days: u32,
-    /// How long a batch of records may wait for more, in milliseconds. A kill loses what waits, and what is being written.
+    /// How long a batch of records waits for more, in milliseconds. If the process is killed, records that are not written
+    /// are lost.
     pub batch_delay_ms: u64,
-    /// Records after which a batch waits no longer. New calls are refused while eight times as many are unwritten.
+    /// Records after which a batch is written without waiting. New calls are refused while eight times as many are unwritten.
     pub batch_size: usize,
-    /// Hours that the error message of a failed call is kept, up to 2,000 bytes of it. 0 keeps none.
+    /// Hours that the error message of a failed call is kept, at most 2,000 bytes of it. 0: not at all.
     pub error_message_hours: u32,
 }
 
@@ -472,7 +469,7 @@ impl Default for LedgerConfig {
     }
 }
 
-/// How log lines look.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
@@ -483,13 +480,13 @@ pub enum LogFormat {
     Json,
 }
 
-/// What is logged.
+/// Logging.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogConfig {
-    /// What is logged, by target: `info`, `info,toolyard::call=warn`.
+    /// Which levels are logged, by target: `info`, `info,toolyard::call=warn`.
     pub filter: String,
-    /// How lines look.
+    /// The format of log lines.
     pub format: LogFormat,
 }
 
@@ -499,10 +496,10 @@ impl Default for LogConfig {
     }
 }
 
-/// Where traces go.
+/// Traces.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TelemetryConfig {
-    /// An OTLP endpoint over HTTP: `http://127.0.0.1:4318/v1/traces`. Without it nothing is sent.
+    /// An OTLP endpoint over HTTP: `http://127.0.0.1:4318/v1/traces`. If not set, no traces are exported.
     pub otlp_url: Option<String>,
 }

@@ -1,26 +1,26 @@
-//! The section `[speech]`: who speaks for this server, who makes words of sound, and their bounds.
+//! The section `[speech]`: text to speech, speech to text, and limits.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Who speaks.
+/// How speech is synthesized.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SpeakBy {
-    /// The server at `url`, where that is set; else espeak-ng, where it is installed; else nobody.
+    /// By the server at `url` if that is set, otherwise by espeak-ng if it is installed.
     #[default]
     Auto,
-    /// The program espeak-ng on this machine.
+    /// By the program espeak-ng on this machine.
     Espeak,
-    /// The server at `url`, which speaks as OpenAI does.
+    /// By the server at `url`, which has OpenAI's API.
     Url,
-    /// Nobody.
+    /// Not at all.
     Off,
 }
 
-/// What sound is packed as.
+/// A format of audio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -33,10 +33,10 @@ pub enum SoundFormat {
 }
 
 impl SoundFormat {
-    /// Every one of them.
+    /// All formats.
     pub const ALL: [Self; 5] = [Self::Wav, Self::Mp3, Self::Opus, Self::Aac, Self::Flac];
 
-    /// Its name, as callers and servers write it.
+    /// Its name in requests.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Wav => "wav",
@@ -59,15 +59,15 @@ impl SoundFormat {
     }
 }
 
-/// Speech: words to sound (`GET /api/tts`), and the sound of devices to words.
+/// Text to speech (`GET /api/tts`), and transcription of the audio of devices.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SpeechConfig {
     /// `auto`, `espeak`, `url` or `off`.
     pub speak: SpeakBy,
-    /// Where espeak-ng is, if not on the PATH.
+    /// The path of espeak-ng, if it is not in the PATH.
     pub espeak: Option<PathBuf>,
-    /// A server that speaks as OpenAI does, up to and including the version: `https://api.openai.com/v1`.
+    /// The base URL of a server with OpenAI's `/audio/speech`, with the version: `https://api.openai.com/v1`.
     pub url: Option<String>,
     /// The environment variable that holds its key.
     pub key_env: Option<String>,
@@ -75,37 +75,38 @@ pub struct SpeechConfig {
     pub key_file: Option<PathBuf>,
     /// Its model.
     pub model: String,
-    /// What it packs sound as, where the caller does not say. espeak-ng makes `wav` only.
+    /// The default audio format. espeak-ng supports `wav` only.
     pub format: SoundFormat,
-    /// The voice, where nothing says otherwise. Where it is missing: `alloy` at a URL, `en-us` of espeak-ng.
+    /// The default voice. If not set: `alloy` for a URL, `en-us` for espeak-ng.
     pub voice: Option<String>,
     /// Voices by language: `"de-DE" = "de"`, `"pt" = "nova"`.
     pub languages: BTreeMap<String, String>,
-    /// Voices by the `voice_id` that apps send: other ids are ignored.
+    /// Voices by the `voice_id` that apps send. Other ids are ignored.
     pub voices: BTreeMap<String, String>,
     /// Longest text in characters.
     pub text_chars: usize,
-    /// Largest sound in bytes.
+    /// Largest audio in bytes.
     pub sound_bytes: usize,
-    /// Longest making of a sound in milliseconds, the wait for its turn included.
+    /// Timeout of a speech request in milliseconds, the time in the queue included.
     pub timeout_ms: u64,
-    /// Sounds that are made at once.
+    /// Concurrent speech requests.
     pub at_once: usize,
-    /// Requests that wait for their turn; more are turned away.
+    /// Speech requests in the queue. More are refused.
     pub waiting: usize,
-    /// Sounds a second that are made for one user.
+    /// Speech requests per second of one user.
     pub user_per_s: u32,
-    /// Sounds at once for one user after a pause.
+    /// Burst of speech requests of one user.
     pub user_burst: u32,
-    /// Sounds a second that are made on this node.
+    /// Speech requests per second on this node.
     pub all_per_s: u32,
-    /// Sounds at once on this node after a pause.
+    /// Burst of speech requests on this node.
     pub all_burst: u32,
-    /// Sounds that are kept in memory for whoever asks for the same, in bytes together.
+    /// Size of the audio cache in memory, in bytes.
     pub cache_bytes: usize,
-    /// How long an address of speech that went to a device is good, in seconds.
+    /// How long the URL of speech that was sent to a device is valid, in seconds.
     pub link_s: u64,
-    /// A server that makes words of sound as OpenAI's does: `http://127.0.0.1:8080/v1`. Without it words come from the devices.
+    /// The base URL of a server with OpenAI's `/audio/transcriptions`: `http://127.0.0.1:8080/v1`. If not set, transcripts come
+    /// from the devices.
     pub transcribe_url: Option<String>,
     /// The environment variable that holds its key.
     pub transcribe_key_env: Option<String>,
@@ -113,14 +114,14 @@ pub struct SpeechConfig {
     pub transcribe_key_file: Option<PathBuf>,
     /// Its model.
     pub transcribe_model: String,
-    /// What is spoken here: `en-US`. Used where apps listen for several languages at once, or for every one; where it is missing,
-    /// the transcriber is asked which one it was.
+    /// The language that users speak: `en-US`. Used if apps subscribe to several languages, or to all. If not set, the
+    /// transcriber detects it.
     pub language: Option<String>,
-    /// How long the transcriber may take for an utterance, in milliseconds.
+    /// Timeout of the transcription of an utterance, in milliseconds.
     pub transcribe_timeout_ms: u64,
-    /// Utterances that are transcribed at once.
+    /// Concurrent transcriptions.
     pub transcribe_at_once: usize,
-    /// Utterances of one user that wait for that; more push the oldest out.
+    /// Utterances of one user in the queue. If there are more, the oldest is dropped.
     pub transcribe_waiting: usize,
 }
 
@@ -138,7 +139,7 @@ impl Default for SpeechConfig {
             languages: BTreeMap::new(),
             voices: BTreeMap::new(),
             text_chars: 4_096,
-            // The longest text is some ten million bytes of espeak-ng's WAV.
+            // The longest text is about ten million bytes of WAV from espeak-ng.
             sound_bytes: 16 * 1024 * 1024,
             timeout_ms: 20_000,
             at_once: 4,

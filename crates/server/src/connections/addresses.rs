@@ -1,4 +1,4 @@
-//! How many connections come from one address.
+//! Limits the connections of one address.
 
 use std::{
     net::{IpAddr, Ipv6Addr},
@@ -8,7 +8,7 @@ use std::{
 use dashmap::DashMap;
 use toolyard_net::{IpRange, IpRangeError};
 
-/// Counts connections by address, where the operator wants that.
+/// Counts connections by address, if a limit is configured.
 pub(crate) struct AddressCounts {
     /// 0: no limit.
     limit: usize,
@@ -16,13 +16,13 @@ pub(crate) struct AddressCounts {
     open: Arc<DashMap<IpAddr, usize>>,
 }
 
-/// A connection that is counted until this is dropped.
+/// A counted connection. Dropping it frees the slot.
 pub(super) struct AddressSlot {
     open: Arc<DashMap<IpAddr, usize>>,
     address: IpAddr,
 }
 
-/// The address has as many connections as it may.
+/// The address has reached its limit.
 #[derive(Debug)]
 pub(super) struct TooManyConnections;
 
@@ -32,7 +32,7 @@ impl AddressCounts {
         Ok(Self { limit: most, proxies, open: Arc::default() })
     }
 
-    /// Counts one more, where this address is counted at all.
+    /// Reserves a slot. None if connections of this address are not counted.
     pub(super) fn reserve(&self, address: IpAddr) -> Result<Option<AddressSlot>, TooManyConnections> {
         let address = counted_network(address);
         if self.limit == 0 || self.proxies.iter().any(|proxy| proxy.contains(address)) {
@@ -56,7 +56,7 @@ impl Drop for AddressSlot {
     }
 }
 
-/// Whoever has one IPv6 address has its whole /64.
+/// IPv6 addresses are counted by their /64, because a client with one address usually has the whole network.
 fn counted_network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX)).into(),
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_has_so_many_connections_and_proxies_are_not_counted() {
+    fn connections_per_address_are_limited_and_proxies_are_not_counted() {
         let counts = AddressCounts::new(2, &["10.0.0.0/8".to_owned()]).unwrap();
         let enter = |address: &str| counts.reserve(address.parse().unwrap());
         let first = enter("192.0.2.1").unwrap();

@@ -1,4 +1,4 @@
-//! The connection of a client: it holds its place to the end, and a reader that takes nothing is gone.
+//! The connection of a client. It holds its slot until it closes, and fails if the client stops reading.
 
 use std::{
     io::{self, IoSlice},
@@ -19,7 +19,7 @@ use super::ConnectionSlot;
 pub(crate) struct ClientStream {
     stream: TcpStream,
     write_timeout: Duration,
-    /// Runs while the system takes nothing more for this client. Made then: most connections never need it.
+    /// Runs while the send buffer is full. Created on demand, because most connections never need it.
     stalled: Option<Pin<Box<Sleep>>>,
     _place: ConnectionSlot,
 }
@@ -29,7 +29,7 @@ impl ClientStream {
         Self { stream, write_timeout, stalled: None, _place: place }
     }
 
-    /// Passes on what became of a write, or that there was no progress for too long.
+    /// Returns the result of a write, or an error if there was no progress for too long.
     fn apply_write_timeout<T>(
         &mut self,
         cx: &mut Context<'_>,
@@ -41,7 +41,7 @@ impl ClientStream {
         }
         let timeout = self.write_timeout;
         ready!(self.stalled.get_or_insert_with(|| Box::pin(sleep(timeout))).as_mut().poll(cx));
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client reads too slowly")))
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client stopped reading")))
     }
 }
 

@@ -1,14 +1,14 @@
-//! Connections without a request yet, and sockets that have not said who they are.
+//! Limits connections without a request yet, and sockets that are not authenticated yet.
 //!
-//! When there are too many, the one that has been silent for longest is closed, not the newest refused: clients and apps speak
-//! at once, so they get through while somebody holds as many silent connections as they like.
+//! If there are too many, the oldest is closed instead of refusing the newest. Real clients and apps send their first message
+//! immediately, so they get through even if an attacker opens many silent connections.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use parking_lot::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 
-/// Those that are waited for, by age.
+/// Connections that have not sent their first message, by age.
 pub(crate) struct PendingIntroductions {
     limit: usize,
     timeout: Duration,
@@ -21,7 +21,7 @@ struct WaitingSockets {
     sockets: BTreeMap<u64, CancellationToken>,
 }
 
-/// A socket that has not said who it is. It counts until this is dropped.
+/// A connection that has not sent its first message. Dropping it frees the slot.
 pub(crate) struct IntroductionSlot {
     waiting: Arc<Mutex<WaitingSockets>>,
     number: u64,
@@ -34,7 +34,7 @@ impl PendingIntroductions {
         Self { limit: most, timeout, waiting: Arc::default() }
     }
 
-    /// One more socket. The oldest goes where there are too many.
+    /// Reserves a slot. If there are too many, the oldest connection is evicted.
     pub(crate) fn reserve(&self) -> IntroductionSlot {
         let evicted = CancellationToken::new();
         let mut waiting = lock_sockets(&self.waiting);
@@ -51,12 +51,12 @@ impl PendingIntroductions {
 }
 
 impl IntroductionSlot {
-    /// Fires when others need the place. Never once this is dropped.
+    /// Fires when this connection is evicted. Never after this slot is dropped.
     pub(crate) fn eviction_token(&self) -> CancellationToken {
         self.evicted.clone()
     }
 
-    /// What the socket says first. None where it takes too long, or others need its place.
+    /// Waits for the first message. None after the timeout, or if this connection is evicted.
     pub(crate) async fn wait_for<T>(&self, first: impl Future<Output = Option<T>>) -> Option<T> {
         tokio::select! {
             biased;
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_oldest_silent_socket_makes_room_and_all_are_forgotten() {
+    async fn the_oldest_silent_socket_is_evicted_and_slots_are_freed() {
         let all = PendingIntroductions::new(2, Duration::from_secs(60));
         let (first, second) = (all.reserve(), all.reserve());
         assert_eq!(first.wait_for(ready(Some(1))).await, Some(1));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_silent_socket_has_so_much_time() {
+    async fn a_silent_socket_times_out() {
         let all = PendingIntroductions::new(2, Duration::from_secs(5));
         assert_eq!(all.reserve().wait_for(pending::<Option<u8>>()).await, None);
     }

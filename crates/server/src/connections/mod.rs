@@ -1,16 +1,16 @@
-//! What clients may hold open: connections, sockets and streams.
+//! Limits on what clients may hold open: connections, sockets and streams.
 //!
-//! | bound | setting |
+//! | limit | setting |
 //! | --- | --- |
-//! | connections at once, sockets included | `server.max_connections`, and half of the open files |
-//! | without a request yet | half of those; the oldest goes first |
-//! | of one address | `server.max_connections_per_address` |
-//! | the head of a request, and idling between requests | `server.head_timeout_ms` |
-//! | its body | `server.body_timeout_ms` |
-//! | a reader that takes nothing | `server.write_timeout_ms` |
-//! | sockets that have not said who they are | `server.unauthenticated_sockets`, `server.introduction_ms` |
+//! | concurrent connections, sockets included | `server.max_connections`, and half of the open file limit |
+//! | connections without a request yet | half of those; the oldest is closed first |
+//! | connections of one address | `server.max_connections_per_address` |
+//! | time for the head of a request, and idle time between requests | `server.head_timeout_ms` |
+//! | time for the body | `server.body_timeout_ms` |
+//! | time that a client may stop reading | `server.write_timeout_ms` |
+//! | unauthenticated sockets | `server.unauthenticated_sockets`, `server.introduction_ms` |
 //! | streams and sockets of one user | `server.streams_per_user`, `mcp.streams_per_user` |
-//! | a socket that is silent | `server.heartbeat_s` |
+//! | time that a socket may be silent | `server.heartbeat_s` |
 
 mod addresses;
 mod client_stream;
@@ -46,20 +46,20 @@ use crate::{
     telemetry::ProcessMetrics,
 };
 
-/// One of so many connections may be without a request yet.
+/// One in this many connections may be without a request yet.
 const NEWCOMER_SHARE: usize = 2;
 
-/// What bounds and watches the process, shared by the doors.
+/// Limits and health of the process, shared by the doors.
 pub(crate) struct ProcessState {
-    /// Workers that make no progress.
+    /// The health of worker threads.
     pub(crate) workers: WorkerHealth,
-    /// What the metrics page says of it.
+    /// Metrics of the process.
     pub(crate) metrics: ProcessMetrics,
     /// Streams and sockets of each user.
     pub(crate) streams: StreamSlots,
     /// Connections of clients.
     pub(crate) connections: ConnectionSlots,
-    /// Sockets that have not said who they are.
+    /// Sockets that are not authenticated yet.
     pub(crate) introductions: PendingIntroductions,
 }
 
@@ -81,10 +81,10 @@ impl ProcessState {
     }
 }
 
-/// Places for connections. A connection holds its place until its socket is closed, upgraded or not.
+/// Slots for connections. A connection holds its slot until its socket is closed, upgraded or not.
 pub(crate) struct ConnectionSlots {
-    places: Arc<Semaphore>,
-    /// Not what is missing among the places: one is held for the connection that comes next.
+    slots: Arc<Semaphore>,
+    /// Open connections. Not the number of used slots: one is reserved for the next connection.
     open: Arc<AtomicUsize>,
     addresses: AddressCounts,
     write_timeout: Duration,
@@ -92,9 +92,9 @@ pub(crate) struct ConnectionSlots {
     pub(crate) newcomers: PendingIntroductions,
 }
 
-/// The places of one connection.
+/// The slots that one connection holds.
 pub(crate) struct ConnectionSlot {
-    _place: OwnedSemaphorePermit,
+    _slot: OwnedSemaphorePermit,
     _address: Option<AddressSlot>,
     open: Arc<AtomicUsize>,
 }
@@ -109,7 +109,7 @@ impl ConnectionSlots {
     fn new(config: &ServerConfig) -> Result<Self, ServerStartError> {
         let limit = process::connection_limit(config.max_connections);
         Ok(Self {
-            places: Arc::new(Semaphore::new(limit)),
+            slots: Arc::new(Semaphore::new(limit)),
             open: Arc::default(),
             addresses: AddressCounts::new(config.max_connections_per_address, &config.proxies)
                 .map_err(|error| ServerStartError::Config(format!("server.proxies: {error}")))?,
@@ -121,29 +121,24 @@ impl ConnectionSlots {
         })
     }
 
-    /// How many there are.
+    /// The number of open connections.
     pub(crate) fn open_count(&self) -> usize {
         self.open.load(Ordering::Relaxed)
     }
 
-    /// The next connection. A place first: what cannot be served is not accepted, and waits in the system's queue. None
-    /// where its address has too many already.
+    /// Accepts the next connection, after it has reserved a slot: without one, connections wait in the system's queue. None
+    /// if the address has too many connections.
     pub(crate) async fn accept(&self, listener: &TcpListener) -> io::Result<Option<ClientStream>> {
-        let place = self.places.clone().acquire_owned().await.map_err(io::Error::other)?;
+        let slot = self.slots.clone().acquire_owned().await.map_err(io::Error::other)?;
         let (stream, from) = listener.accept().await?;
-        Ok(self.admit(stream, from, place))
+        Ok(self.admit(stream, from, slot))
     }
 
-    fn admit(
-        &self,
-        stream: TcpStream,
-        from: SocketAddr,
-        place: OwnedSemaphorePermit,
-    ) -> Option<ClientStream> {
+    fn admit(&self, stream: TcpStream, from: SocketAddr, slot: OwnedSemaphorePermit) -> Option<ClientStream> {
         let address = self.addresses.reserve(from.ip()).ok()?;
         let _ = stream.set_nodelay(true);
         self.open.fetch_add(1, Ordering::Relaxed);
-        let place = ConnectionSlot { _place: place, _address: address, open: self.open.clone() };
-        Some(ClientStream::new(stream, self.write_timeout, place))
+        let slot = ConnectionSlot { _slot: slot, _address: address, open: self.open.clone() };
+        Some(ClientStream::new(stream, self.write_timeout, slot))
     }
 }

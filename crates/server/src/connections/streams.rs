@@ -1,4 +1,4 @@
-//! How many streams and sockets one user has open.
+//! Limits the open streams and sockets of one user.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use toolyard_protocol::api::ApiErrorCode;
 
 use crate::error::RequestError;
 
-/// Counts the streams of each user.
+/// Counts the open streams of each user.
 #[derive(Debug)]
 pub(crate) struct StreamSlots {
     limit: usize,
     open: Arc<DashMap<Box<str>, usize>>,
 }
 
-/// An open stream. It counts until this is dropped.
+/// An open stream. Dropping it frees the slot.
 #[derive(Debug)]
 pub(crate) struct StreamSlot {
     open: Arc<DashMap<Box<str>, usize>>,
@@ -26,7 +26,7 @@ impl StreamSlots {
         Self { limit: most, open: Arc::default() }
     }
 
-    /// One more stream of this user or app.
+    /// Reserves a slot for a stream of this user or app.
     pub(crate) fn reserve(&self, owner: &str) -> Result<StreamSlot, RequestError> {
         let mut open = self.open.entry(owner.into()).or_default();
         if *open >= self.limit {

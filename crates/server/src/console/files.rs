@@ -1,35 +1,35 @@
-//! The table of files: made by `build.rs` out of `web/console/dist`, or by a test.
+//! The table of files, built by `build.rs` from `web/console/dist`, or by a test.
 
 use std::borrow::Cow;
 
 /// One file.
 #[derive(Debug, Clone, Copy)]
 pub struct ConsoleFile {
-    /// Below the folder of the built console, with slashes: `assets/index-1a2b.js`.
+    /// The path in the folder of the built console, with slashes: `assets/index-1a2b.js`.
     pub path: &'static str,
     /// Its content type.
     pub kind: &'static str,
-    /// What changes with its content, without quotes.
+    /// The ETag, without quotes.
     pub etag: &'static str,
-    /// What is in it.
+    /// The content.
     pub bytes: &'static [u8],
-    /// The same, packed with brotli.
+    /// The content compressed with brotli.
     pub brotli: Option<&'static [u8]>,
 }
 
 include!(concat!(env!("OUT_DIR"), "/console_files.rs"));
 
-/// The files of a console. Looked up by their exact path: what is not in the table is not there.
+/// The files of a console, looked up by their exact path.
 #[derive(Debug, Clone)]
 pub struct ConsoleFiles(Cow<'static, [ConsoleFile]>);
 
 impl ConsoleFiles {
-    /// What was built when this program was; empty where nothing was.
+    /// The console that was built into this program. Empty if it was not built.
     pub const fn from_build() -> Self {
         Self(Cow::Borrowed(BUILT))
     }
 
-    /// These files.
+    /// A console of these files.
     pub fn new(mut files: Vec<ConsoleFile>) -> Self {
         files.sort_by_key(|file| file.path);
         Self(Cow::Owned(files))
@@ -49,7 +49,7 @@ mod tests {
     #[test]
     fn what_was_built_is_sorted_and_found() {
         let ConsoleFiles(files) = ConsoleFiles::from_build();
-        assert!(files.is_sorted_by(|a, b| a.path < b.path), "looked up by halving");
+        assert!(files.is_sorted_by(|a, b| a.path < b.path), "binary search needs it");
         for file in files.iter() {
             assert_eq!(ConsoleFiles::from_build().find(file.path).map(|found| found.path), Some(file.path));
         }

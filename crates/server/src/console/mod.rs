@@ -1,4 +1,4 @@
-//! The web console, out of the program itself: no file of the disk is ever read.
+//! Serves the web console, which is built into the program: no file is read from disk.
 //!
 //! | look for | in |
 //! | --- | --- |
@@ -15,20 +15,20 @@ use http::Method;
 pub use self::files::{ConsoleFile, ConsoleFiles};
 use crate::routes::{Route, RouteAccess};
 
-/// The program of the frame in which plugins run.
+/// The script of the frame in which plugins run.
 pub(crate) const FRAME_SCRIPT: &str = "/sandbox/frame.js";
 
 pub(crate) fn routes() -> Vec<Route> {
     let page = |path, summary, handler| Route::new(Method::GET, path, RouteAccess::Public, summary, handler);
     vec![
-        page("/", "Leads to the console", pages::redirect_to_console),
-        page("/console", "Leads to the console", pages::redirect_to_console),
+        page("/", "Redirects to the console", pages::redirect_to_console),
+        page("/console", "Redirects to the console", pages::redirect_to_console),
         Route::new(Method::GET, "/console/", RouteAccess::Public, "The console", pages::console_index),
         Route::new(
             Method::GET,
             "/console/{*path}",
             RouteAccess::Public,
-            "A file of the console, or its page where there is none of that name",
+            "A file of the console, or its page if no file has this name",
             pages::console_file,
         ),
         Route::new(
@@ -38,7 +38,13 @@ pub(crate) fn routes() -> Vec<Route> {
             "The frame in which plugins run in a browser",
             sandbox::frame_page,
         ),
-        Route::new(Method::GET, FRAME_SCRIPT, RouteAccess::Public, "Its program", sandbox::frame_script),
+        Route::new(
+            Method::GET,
+            FRAME_SCRIPT,
+            RouteAccess::Public,
+            "The script of that frame",
+            sandbox::frame_script,
+        ),
     ]
     .into_iter()
     .map(Route::undocumented)

@@ -1,4 +1,4 @@
-//! `/`, `/console` and all below it: a file of the console, or its one page, which finds its way by the URL.
+//! `/`, `/console` and everything below it: a file of the console, or its single page, which routes by the URL.
 
 use axum::{
     extract::State,
@@ -9,19 +9,19 @@ use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use super::ConsoleFile;
 use crate::{error::RequestError, state::ServerState};
 
-/// Where the page of the console is.
+/// The page of the console.
 const INDEX: &str = "index.html";
 /// Files whose names change with their content.
 const HASHED: &str = "assets/";
-/// Files with headers of their own, which are not for the console's.
+/// Files of the plugin frame, which have headers of their own and are not served as files of the console.
 const SANDBOX: &str = "sandbox/";
 
-/// What the console may load and do: its own files, this server, and nothing of anybody else.
+/// The console may load its own files and send requests to this server only.
 const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
      font-src 'self'; connect-src 'self'; media-src 'self' blob:; frame-src 'self'; worker-src 'self'; \
      manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// On every answer.
+/// Headers of every response.
 const HEADERS: [(&str, &str); 6] = [
     ("content-security-policy", CSP),
     ("x-content-type-options", "nosniff"),
@@ -31,16 +31,16 @@ const HEADERS: [(&str, &str); 6] = [
     ("permissions-policy", "camera=(), geolocation=(), microphone=(self)"),
 ];
 
-const FOR_EVER: &str = "public, max-age=31536000, immutable";
-const ASK_FIRST: &str = "no-cache";
+const IMMUTABLE: &str = "public, max-age=31536000, immutable";
+const REVALIDATE: &str = "no-cache";
 
 const NOT_BUILT: &str = "<!doctype html>
 <html lang=\"en\">
 <meta charset=\"utf-8\">
 <title>Toolyard</title>
-<h1>Toolyard runs</h1>
+<h1>Toolyard is running</h1>
 <p>The web console was not built into this server.</p>
-<p>From a copy of the sources, <code>make run</code> builds and starts all of it. Or build the console by itself and then the
+<p>In a copy of the sources, <code>make run</code> builds and starts everything. Or build the console by itself and then the
 server again:</p>
 <pre>cd web/console
 npm ci
@@ -59,12 +59,12 @@ pub(super) async fn console_index(State(state): State<ServerState>, headers: Hea
 }
 
 pub(super) async fn console_file(State(state): State<ServerState>, headers: HeaderMap, uri: Uri) -> Response {
-    // As it came: names in the table need no decoding, so there is nothing to trick.
+    // Not decoded: names in the table need no decoding, and a raw path cannot trick the lookup.
     let path = uri.path().strip_prefix("/console/").unwrap_or_default();
     let found = state.console.find(path).filter(|file| !file.path.starts_with(SANDBOX));
     match found {
         Some(file) => with_security_headers(file_response(file, &headers)),
-        // A page of HTML in place of a script that an older page still wants would be an error nobody understands.
+        // An older page may still request a script that is gone. HTML in its place would be a confusing error.
         None if path.starts_with(HASHED) || path.starts_with(SANDBOX) => {
             with_security_headers(RequestError::not_found(format_args!("file {path}")).into_response())
         }
@@ -77,7 +77,7 @@ fn index_page(state: &ServerState, headers: &HeaderMap) -> Response {
         Some(index) => file_response(index, headers),
         None => {
             let kind = HeaderValue::from_static("text/html; charset=utf-8");
-            let cache = HeaderValue::from_static(ASK_FIRST);
+            let cache = HeaderValue::from_static(REVALIDATE);
             ([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, cache)], NOT_BUILT).into_response()
         }
     };
@@ -91,27 +91,27 @@ fn with_security_headers(mut response: Response) -> Response {
     response
 }
 
-/// The file, packed where the browser takes it so, or nothing where the browser has it already.
+/// The file, compressed if the browser accepts that, or 304 if the browser already has it.
 pub(super) fn file_response(file: &ConsoleFile, headers: &HeaderMap) -> Response {
-    let packed = file.brotli.filter(|_| accepts_brotli(headers));
-    // Packed is another text under the same URL, so it has a tag of its own.
-    let etag = format!("\"{}{}\"", file.etag, if packed.is_some() { "-br" } else { "" });
-    let cache = if file.path.starts_with(HASHED) { FOR_EVER } else { ASK_FIRST };
+    let compressed = file.brotli.filter(|_| accepts_brotli(headers));
+    // The compressed form is another representation of the same URL, so it has its own ETag.
+    let etag = format!("\"{}{}\"", file.etag, if compressed.is_some() { "-br" } else { "" });
+    let cache = if file.path.starts_with(HASHED) { IMMUTABLE } else { REVALIDATE };
     let mut response = if is_not_modified(headers, &etag) {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
         let kind = HeaderValue::from_static(file.kind);
-        ([(header::CONTENT_TYPE, kind)], packed.unwrap_or(file.bytes)).into_response()
+        ([(header::CONTENT_TYPE, kind)], compressed.unwrap_or(file.bytes)).into_response()
     };
     let is_whole = response.status() == StatusCode::OK;
-    let answered = response.headers_mut();
-    answered.insert(header::CACHE_CONTROL, HeaderValue::from_static(cache));
-    answered.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+    let response_headers = response.headers_mut();
+    response_headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(cache));
+    response_headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
     if let Ok(etag) = HeaderValue::try_from(etag) {
-        answered.insert(header::ETAG, etag);
+        response_headers.insert(header::ETAG, etag);
     }
-    if packed.is_some() && is_whole {
-        answered.insert(header::CONTENT_ENCODING, HeaderValue::from_static("br"));
+    if compressed.is_some() && is_whole {
+        response_headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("br"));
     }
     response
 }
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn brotli_is_taken_where_it_is_named_and_not_refused() {
+    fn brotli_is_used_only_if_it_is_accepted() {
         for (line, takes) in [
             ("br", true),
             ("gzip, deflate, br, zstd", true),
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_browser_may_have_it_already() {
+    fn a_matching_etag_is_not_modified() {
         for (line, has) in [
             ("\"a\"", true),
             ("W/\"a\"", true),

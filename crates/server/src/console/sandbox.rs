@@ -1,8 +1,8 @@
-//! The frame in which plugins run in a browser: a page of an origin of its own, that reaches only the hosts that the
-//! console names when it opens it.
+//! The frame in which plugins run in a browser: a page with an opaque origin that can reach only the hosts that the console
+//! names when it opens it.
 //!
-//! The page is sandboxed by its own header, also where somebody opens it outside of a frame: then it has neither cookies
-//! nor storage of this server, and what it asks of this server comes from the origin `null`, which is not let in.
+//! The page is sandboxed by its own header, even if it is opened outside of a frame. It has no cookies or storage of this
+//! server, and its requests to this server have the origin `null`, which is refused.
 
 use axum::extract::State;
 use http::{HeaderMap, HeaderValue};
@@ -12,7 +12,7 @@ use toolyard_protocol::plugin::HostPattern;
 use super::pages::file_response;
 use crate::{doors::rest::HandlerResult, error::RequestError, extract::QueryParams, state::ServerState};
 
-/// Most hosts that one frame may reach.
+/// Most hosts for one frame.
 const MAX_HOSTS: usize = 16;
 
 #[derive(Deserialize)]
@@ -28,7 +28,7 @@ pub(super) async fn frame_page(
 ) -> HandlerResult {
     let policy = content_security_policy(&parse_hosts(&query.connect)?);
     let policy = HeaderValue::try_from(policy)
-        .map_err(|_| RequestError::invalid_request("connect: not names of hosts"))?;
+        .map_err(|_| RequestError::invalid_request("connect: expected host names"))?;
     let mut response = sandbox_file(&state, "sandbox/frame.html", &headers)?;
     response.headers_mut().insert("content-security-policy", policy);
     response.headers_mut().insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
@@ -37,14 +37,14 @@ pub(super) async fn frame_page(
 
 pub(super) async fn frame_script(State(state): State<ServerState>, headers: HeaderMap) -> HandlerResult {
     let mut response = sandbox_file(&state, "sandbox/frame.js", &headers)?;
-    // The frame has an origin of its own, so to the browser its own program comes from another one.
+    // The frame has an opaque origin, so to the browser even its own script is cross-origin.
     response.headers_mut().insert("cross-origin-resource-policy", HeaderValue::from_static("cross-origin"));
     Ok(response)
 }
 
 fn sandbox_file(state: &ServerState, path: &str, headers: &HeaderMap) -> HandlerResult {
     let file = state.console.find(path).ok_or_else(|| {
-        RequestError::not_found("sandbox; the web console was not built into this server, /console/ says how")
+        RequestError::not_found("sandbox; the web console was not built into this server, see /console/")
     })?;
     let mut response = file_response(file, headers);
     for (name, value) in [
@@ -57,7 +57,7 @@ fn sandbox_file(state: &ServerState, path: &str, headers: &HeaderMap) -> Handler
     Ok(response)
 }
 
-/// The hosts of a list with commas. Names only: by an address a page would reach into the user's own network.
+/// Parses a comma-separated list of hosts. Names only: with an IP address a plugin could reach the user's own network.
 fn parse_hosts(text: &str) -> Result<Vec<HostPattern>, RequestError> {
     if text.is_empty() {
         return Ok(Vec::new());
@@ -69,7 +69,7 @@ fn parse_hosts(text: &str) -> Result<Vec<HostPattern>, RequestError> {
     let host = |text: &str| {
         let host: HostPattern = text.parse().map_err(|error| invalid(format!("{error}")))?;
         if host.is_address() {
-            return Err(invalid(format!("`{host}` is an address; write the name of a host")));
+            return Err(invalid(format!("`{host}` is an IP address; use a host name")));
         }
         Ok(host)
     };
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_are_names_and_so_many() {
+    fn hosts_are_limited_and_must_be_names() {
         let read = |text: &str| {
             parse_hosts(text).ok().map(|hosts| hosts.iter().map(ToString::to_string).collect::<Vec<_>>())
         };
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_named_is_nobody_reached() {
+    fn the_policy_allows_only_the_named_hosts() {
         assert!(content_security_policy(&[]).contains("; connect-src 'none';"));
         let named = content_security_policy(&parse_hosts("api.example.com,*.example.org").unwrap());
         assert!(named.contains("; connect-src https://api.example.com https://*.example.org;"), "{named}");

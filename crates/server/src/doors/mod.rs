@@ -1,4 +1,5 @@
-//! The ways in. A door reads a request, calls a verb of the platform or the executor, and writes the response. It holds no rule.
+//! The doors: REST, MCP, chat and WebSockets. A door reads a request, calls a verb of the platform or the executor, and
+//! writes the response. It contains no rules.
 
 pub(crate) mod chat;
 pub(crate) mod mcp;

@@ -1,10 +1,10 @@
-//! File descriptors: as many as the system allows, and not all of them for clients.
+//! File descriptors: raises the limit to what the system allows, and reserves some for other uses than clients.
 
-/// One of so many descriptors is for a client's connection. The others are for connections that leave, files and children:
-/// a call needs up to one of each.
+/// One in this many descriptors is for a client connection. The others are for outgoing connections, files and child
+/// processes: a call needs up to one of each.
 const SHARE: u64 = 2;
 
-/// The connections that the server can accept, at most `wanted`. Raises the soft limit of open files to the hard one.
+/// The number of connections that the server can accept, at most `wanted`. Raises the soft limit of open files to the hard one.
 pub(crate) fn connection_limit(wanted: usize) -> usize {
     let Some(files) = raise_file_limit() else { return wanted };
     let limit = clamp_connections(wanted, files);
@@ -13,7 +13,7 @@ pub(crate) fn connection_limit(wanted: usize) -> usize {
             wanted,
             limit,
             open_files = files,
-            "server.max_connections is larger than the limit of open files allows; raise it with `ulimit -Hn` or LimitNOFILE="
+            "server.max_connections exceeds what the open file limit allows; raise the limit with `ulimit -Hn` or LimitNOFILE="
         );
     }
     limit
@@ -23,7 +23,7 @@ fn clamp_connections(wanted: usize, files: u64) -> usize {
     wanted.min(usize::try_from(files / SHARE).unwrap_or(usize::MAX)).max(1)
 }
 
-/// How many files this process may have open; none where there is no limit.
+/// Raises the limit and returns how many files this process may have open. None means no limit.
 #[cfg(unix)]
 fn raise_file_limit() -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -31,14 +31,14 @@ fn raise_file_limit() -> Option<u64> {
     if limit.current != limit.maximum {
         match setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
             Ok(()) => return limit.maximum,
-            Err(error) => tracing::warn!(%error, "the limit of open files cannot be raised"),
+            Err(error) => tracing::warn!(%error, "failed to raise the open file limit"),
         }
     }
     limit.current
 }
 
 #[cfg(not(unix))]
-fn raised_limit() -> Option<u64> {
+fn raise_file_limit() -> Option<u64> {
     None
 }
 

@@ -1,4 +1,4 @@
-//! The one place where the process ends itself.
+//! The only place where the process exits by itself.
 
 use std::{
     fmt,
@@ -8,22 +8,22 @@ use std::{
     time::Duration,
 };
 
-/// How long the last line may take to be written: stderr can be a pipe that nobody reads.
+/// How long it may take to write the last line: stderr can be a pipe that is not read.
 const LAST_LINE: Duration = Duration::from_millis(500);
 /// How long the libraries of the process may take to clean up.
 const CLEANUP: Duration = Duration::from_secs(1);
 
-/// Why the process ends without a clean stop.
+/// Why the process exits without a clean stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForcedExit {
-    /// A second signal came.
+    /// A second signal was received.
     SecondSignal,
     /// The server did not stop in time after the first signal.
     DrainTimeout(Duration),
 }
 
 impl ForcedExit {
-    /// The exit code: 130 as shells have it for an interrupt, 124 as `timeout` has it.
+    /// The exit code: 130 as shells use for an interrupt, 124 as `timeout` uses.
     pub fn exit_code(self) -> i32 {
         match self {
             Self::SecondSignal => 130,
@@ -38,15 +38,15 @@ impl fmt::Display for ForcedExit {
             Self::SecondSignal => write!(f, "toolyard: stopped by a second signal"),
             Self::DrainTimeout(after) => write!(
                 f,
-                "toolyard: still running {} ms after the signal to stop, so the process ends now; \
-                 calls under way are cut off",
+                "toolyard: still running {} ms after the signal to stop, so the process exits now; \
+                 calls in progress are cancelled",
                 after.as_millis()
             ),
         }
     }
 }
 
-/// Ends the process, whatever its other threads do.
+/// Exits the process, whatever its other threads do.
 #[expect(clippy::disallowed_methods, reason = "this is the one place")]
 pub(super) fn force_exit(reason: ForcedExit) -> ! {
     let (written, line) = mpsc::sync_channel(1);
@@ -57,7 +57,7 @@ pub(super) fn force_exit(reason: ForcedExit) -> ! {
     if Builder::new().spawn(writes).is_ok() {
         let _ = line.recv_timeout(LAST_LINE);
     }
-    // The cleanup of a library may wait for a thread that is stuck.
+    // The exit handler of a library may wait for a thread that is stuck.
     let _ = Builder::new().spawn(|| {
         thread::sleep(CLEANUP);
         std::process::abort()

@@ -1,7 +1,7 @@
-//! The process around the server: signals, its forced end, stuck workers, descriptors.
+//! The process around the server: signals, forced exit, stuck workers, file descriptors.
 //!
-//! A worker thread can be stuck in code that never yields. Nothing here depends on one: signals are received on a thread
-//! with a runtime of its own, which also ends the process when the drain takes too long, and the watchdog is a plain thread.
+//! A worker thread can get stuck in code that never yields. Nothing here depends on workers: signals are received on a thread
+//! with a runtime of its own, which also exits the process if the drain takes too long, and the watchdog is a plain thread.
 
 mod descriptors;
 mod exit;

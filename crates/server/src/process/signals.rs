@@ -2,16 +2,16 @@
 
 use std::io;
 
-/// Which one came.
+/// A signal that asks the process to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessSignal {
-    /// Ctrl-C: somebody has enough of what is under way.
+    /// SIGINT, from Ctrl-C.
     Interrupt,
-    /// The process shall end.
+    /// SIGTERM.
     Terminate,
 }
 
-/// Waits for somebody who wants the process to end.
+/// Receives signals that ask the process to stop.
 #[cfg(unix)]
 pub struct SignalListener {
     interrupt: tokio::signal::unix::Signal,
@@ -25,12 +25,12 @@ impl SignalListener {
         Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
     }
 
-    /// The next signal.
+    /// Waits for the next signal.
     pub async fn next(&mut self) {
         self.next_signal().await;
     }
 
-    /// The next signal, and which it is.
+    /// Waits for the next signal and returns it.
     pub async fn next_signal(&mut self) -> ProcessSignal {
         tokio::select! {
             _ = self.interrupt.recv() => ProcessSignal::Interrupt,
@@ -39,9 +39,9 @@ impl SignalListener {
     }
 }
 
-/// Waits for somebody who wants the process to end.
+/// Receives signals that ask the process to stop.
 #[cfg(not(unix))]
-pub struct Signals;
+pub struct SignalListener;
 
 #[cfg(not(unix))]
 impl SignalListener {
@@ -50,13 +50,13 @@ impl SignalListener {
         Ok(Self)
     }
 
-    /// The next signal.
+    /// Waits for the next signal.
     pub async fn next(&mut self) {
-        self.which().await;
+        self.next_signal().await;
     }
 
-    /// The next signal, and which it is.
-    pub async fn which(&mut self) -> ProcessSignal {
+    /// Waits for the next signal and returns it.
+    pub async fn next_signal(&mut self) -> ProcessSignal {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending().await
         }

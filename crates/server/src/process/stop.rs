@@ -1,4 +1,4 @@
-//! From a signal to the end of the process.
+//! Stops the process on a signal.
 
 use std::{io, thread, time::Duration};
 
@@ -9,20 +9,20 @@ use super::{
     signals::SignalListener,
 };
 
-/// What a stop may take beyond the time for calls under way: closing sockets, writing records, closing files.
+/// How long a stop may take beyond the drain timeout: closing sockets, writing records, closing files.
 pub const EXIT_GRACE: Duration = Duration::from_secs(8);
 
-/// Receives SIGINT and SIGTERM on a thread and a runtime of its own, so that they are noticed when every worker of the
-/// server is stuck. The first one asks for a clean stop. The process ends at once when a second one comes, and in any case
-/// when the clean stop takes longer than it may.
+/// Receives SIGINT and SIGTERM on a thread with a runtime of its own, so that they work even if every worker of the server is
+/// stuck. The first signal starts a clean stop. The process exits immediately on a second one, or when the clean stop takes too
+/// long.
 #[derive(Debug)]
 pub struct StopSignals {
     stop: CancellationToken,
 }
 
 impl StopSignals {
-    /// Starts the thread. `most` is the time that a clean stop may take: that for calls under way, and [`EXIT_GRACE`].
-    pub fn listen(most: Duration) -> io::Result<Self> {
+    /// Starts the thread. A clean stop may take `timeout`: the drain timeout and [`EXIT_GRACE`].
+    pub fn listen(timeout: Duration) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let entered = runtime.enter();
         let mut signals = SignalListener::new()?;
@@ -31,11 +31,11 @@ impl StopSignals {
         let first = stop.clone();
         let receives = async move {
             signals.next().await;
-            tracing::info!("stopping: calls under way may finish; a second signal ends the server at once");
+            tracing::info!("stopping: waiting for calls in progress; a second signal exits immediately");
             first.cancel();
             force_exit(tokio::select! {
                 () = signals.next() => ForcedExit::SecondSignal,
-                () = tokio::time::sleep(most) => ForcedExit::DrainTimeout(most),
+                () = tokio::time::sleep(timeout) => ForcedExit::DrainTimeout(timeout),
             })
         };
         thread::Builder::new()

@@ -1,7 +1,7 @@
-//! Looks for worker threads that make no progress: stuck in code that never yields.
+//! Detects worker threads that make no progress because they are stuck in code that never yields.
 //!
-//! A plain thread, because it has to run when no worker does. Time is counted in its own looks and not by a clock: a machine
-//! that slept, or a process that was stopped and continued, has not been stuck.
+//! It is a plain thread, because it must run when no worker does. Time is counted in checks instead of by a clock: after a
+//! machine slept, or a process was stopped and continued, no worker has been stuck.
 
 use std::{
     io,
@@ -16,10 +16,10 @@ use std::{
 
 use tokio::runtime::{Handle, RuntimeMetrics};
 
-/// Looks within the time after which a worker counts as stuck.
-const LOOKS: u32 = 4;
+/// Checks within the time after which a worker counts as stuck.
+const CHECKS_UNTIL_STUCK: u32 = 4;
 
-/// What the watchdog saw last. Cheap to clone.
+/// The latest result of the watchdog. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WorkerHealth(Arc<WorkerCounters>);
 
@@ -41,16 +41,16 @@ impl WorkerHealth {
     }
 }
 
-/// The thread. It ends when this is dropped.
+/// The watchdog thread. It ends when this is dropped.
 pub(crate) struct Watchdog {
     _alive: mpsc::SyncSender<()>,
 }
 
 impl Watchdog {
-    /// Watches the workers of a runtime. One that makes no progress for `stuck_after` is stuck.
+    /// Watches the workers of a runtime. A worker without progress for `stuck_after` is stuck.
     pub(crate) fn start(handle: &Handle, stuck_after: Duration, health: &WorkerHealth) -> io::Result<Self> {
         let (alive, ended) = mpsc::sync_channel(0);
-        let (metrics, health, pause) = (handle.metrics(), health.clone(), stuck_after / LOOKS);
+        let (metrics, health, pause) = (handle.metrics(), health.clone(), stuck_after / CHECKS_UNTIL_STUCK);
         let mut workers = vec![WatchedWorker::default(); metrics.num_workers()];
         let watches = move || {
             while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
@@ -76,20 +76,27 @@ fn check_workers(
         };
         match worker.check_progress(progress) {
             WorkerStatus::Fine => {}
-            WorkerStatus::Recovered(looks) => {
-                let ms = duration_millis(pause * looks);
-                tracing::warn!(worker = number, ms, "a worker thread makes progress again");
+            WorkerStatus::Recovered(checks) => {
+                let duration_ms = duration_millis(pause * checks);
+                tracing::warn!(worker = number, duration_ms, "worker thread makes progress again");
             }
-            WorkerStatus::Stuck(looks) => {
+            WorkerStatus::Stuck(checks) => {
                 stuck += 1;
-                if looks == LOOKS {
+                if checks == CHECKS_UNTIL_STUCK {
                     health.0.stalls.fetch_add(1, Ordering::Relaxed);
                 }
-                // At first, and then more and more seldom.
-                if looks.is_power_of_two() {
-                    let (ms, waiting) = (duration_millis(pause * looks), metrics.global_queue_depth());
-                    let of = metrics.num_workers();
-                    tracing::error!(worker = number, of, ms, waiting, "a worker thread makes no progress");
+                // Logged less and less often.
+                if checks.is_power_of_two() {
+                    let (duration_ms, queued) =
+                        (duration_millis(pause * checks), metrics.global_queue_depth());
+                    let workers = metrics.num_workers();
+                    tracing::error!(
+                        worker = number,
+                        workers,
+                        duration_ms,
+                        queued,
+                        "worker thread makes no progress"
+                    );
                 }
             }
         }
@@ -101,12 +108,12 @@ fn duration_millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// How far a worker has come.
+/// Counters of a worker that change while it makes progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct WorkerProgress {
-    /// How often it went to sleep and woke up. Odd while it sleeps.
+    /// How often it was parked and unparked. Odd while it is parked.
     parks: u64,
-    /// How long it has worked. Moves every few tasks.
+    /// How long it has been busy. Updated every few tasks.
     busy: Duration,
 }
 
@@ -119,8 +126,8 @@ impl WorkerProgress {
 #[derive(Debug, Clone, Copy, Default)]
 struct WatchedWorker {
     last: WorkerProgress,
-    /// Looks in a row that found it working, and no further than before.
-    unmoved: u32,
+    /// Consecutive checks that found it busy and without progress.
+    stalled_checks: u32,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -133,16 +140,16 @@ enum WorkerStatus {
 impl WatchedWorker {
     fn check_progress(&mut self, now: WorkerProgress) -> WorkerStatus {
         if now == self.last && !now.is_parked() {
-            self.unmoved = self.unmoved.saturating_add(1);
-            return if self.unmoved >= LOOKS {
-                WorkerStatus::Stuck(self.unmoved)
+            self.stalled_checks = self.stalled_checks.saturating_add(1);
+            return if self.stalled_checks >= CHECKS_UNTIL_STUCK {
+                WorkerStatus::Stuck(self.stalled_checks)
             } else {
                 WorkerStatus::Fine
             };
         }
         self.last = now;
-        match std::mem::take(&mut self.unmoved) {
-            looks if looks >= LOOKS => WorkerStatus::Recovered(looks),
+        match std::mem::take(&mut self.stalled_checks) {
+            checks if checks >= CHECKS_UNTIL_STUCK => WorkerStatus::Recovered(checks),
             _ => WorkerStatus::Fine,
         }
     }
@@ -157,16 +164,22 @@ mod tests {
     }
 
     #[test]
-    fn only_a_worker_that_works_and_does_not_move_is_stuck() {
+    fn only_a_busy_worker_without_progress_is_stuck() {
         let mut idle = WatchedWorker::default();
-        assert!((0..20).all(|_| idle.check_progress(at(1, 0)) == WorkerStatus::Fine), "it sleeps");
+        assert!((0..20).all(|_| idle.check_progress(at(1, 0)) == WorkerStatus::Fine), "it is parked");
         let mut busy = WatchedWorker::default();
-        assert!((0..20).all(|second| busy.check_progress(at(2, second)) == WorkerStatus::Fine), "it moves");
+        assert!(
+            (0..20).all(|second| busy.check_progress(at(2, second)) == WorkerStatus::Fine),
+            "it makes progress"
+        );
         let mut stuck = WatchedWorker::default();
-        let seen: Vec<_> = (0..=LOOKS).map(|_| stuck.check_progress(at(2, 1))).collect();
-        assert!(seen[..LOOKS as usize].iter().all(|look| *look == WorkerStatus::Fine), "{seen:?}");
-        assert_eq!(seen[LOOKS as usize], WorkerStatus::Stuck(LOOKS));
-        assert_eq!(stuck.check_progress(at(2, 2)), WorkerStatus::Recovered(LOOKS));
+        let seen: Vec<_> = (0..=CHECKS_UNTIL_STUCK).map(|_| stuck.check_progress(at(2, 1))).collect();
+        assert!(
+            seen[..CHECKS_UNTIL_STUCK as usize].iter().all(|look| *look == WorkerStatus::Fine),
+            "{seen:?}"
+        );
+        assert_eq!(seen[CHECKS_UNTIL_STUCK as usize], WorkerStatus::Stuck(CHECKS_UNTIL_STUCK));
+        assert_eq!(stuck.check_progress(at(2, 2)), WorkerStatus::Recovered(CHECKS_UNTIL_STUCK));
         assert_eq!(stuck.check_progress(at(2, 2)), WorkerStatus::Fine);
     }
 }

@@ -1,4 +1,4 @@
-//! A server that the operator named, which speaks or listens as OpenAI's does.
+//! A configured server with OpenAI's speech or transcription API.
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Uri, header};
@@ -6,12 +6,12 @@ use http_body_util::Full;
 use toolyard_net::{Guard, HttpClient, HttpResponse, NetError, OutsideUrl};
 use toolyard_protocol::secret::SecretText;
 
-/// Characters of a server's complaint that are logged.
-const MAX_COMPLAINT: usize = 300;
-/// Bytes of it that are read.
-const MAX_COMPLAINT_BYTES: usize = 16 * 1024;
+/// Characters of a server's error response that are logged.
+const MAX_ERROR_CHARS: usize = 300;
+/// Bytes of a server's error response that are read.
+const MAX_ERROR_BYTES: usize = 16 * 1024;
 
-/// One endpoint, and the key for it.
+/// The URL of an endpoint, and the key for it.
 #[derive(Debug)]
 pub(super) struct SpeechEndpoint {
     address: Uri,
@@ -20,7 +20,7 @@ pub(super) struct SpeechEndpoint {
 }
 
 impl SpeechEndpoint {
-    /// The endpoint below a URL. The operator named the address, so it may be anywhere; redirects are followed nowhere.
+    /// The endpoint below a URL. The operator configured the address, so every address is allowed; redirects are not followed.
     pub(super) fn new(
         url: &str,
         endpoint: &str,
@@ -31,14 +31,14 @@ impl SpeechEndpoint {
         let key = key.map(|key| {
             let bearer = HeaderValue::try_from(format!("Bearer {}", key.expose()));
             let mut bearer =
-                bearer.map_err(|_| "its key has characters that no header can have".to_owned())?;
+                bearer.map_err(|_| "the key has characters that are not allowed in a header".to_owned())?;
             bearer.set_sensitive(true);
             Ok::<_, String>(bearer)
         });
         Ok(Self { address: url.join(endpoint), key: key.transpose()?, http })
     }
 
-    /// Posts, and gives the answer to a good request.
+    /// Sends a POST request. Every response but success is an error.
     pub(super) async fn post(&self, media_type: &str, body: Vec<u8>) -> Result<HttpResponse, String> {
         let mut request = Request::new(Full::new(Bytes::from(body)));
         *request.method_mut() = Method::POST;
@@ -54,9 +54,9 @@ impl SpeechEndpoint {
             return Ok(response);
         }
         let status = response.status;
-        let complaint = response.bytes(MAX_COMPLAINT_BYTES).await.unwrap_or_default();
-        let complaint: String = String::from_utf8_lossy(&complaint).chars().take(MAX_COMPLAINT).collect();
-        Err(format!("{} answered {status}: {complaint}", self.address))
+        let text = response.bytes(MAX_ERROR_BYTES).await.unwrap_or_default();
+        let text: String = String::from_utf8_lossy(&text).chars().take(MAX_ERROR_CHARS).collect();
+        Err(format!("{} responded with {status}: {text}", self.address))
     }
 }
 

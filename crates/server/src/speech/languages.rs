@@ -1,6 +1,6 @@
-//! Languages as transcribers name them: by code, or by English name.
+//! Language names and codes, as transcribers report them.
 
-/// Names that Whisper and its kin use, by code.
+/// The English names that Whisper uses, by code.
 const NAMES: [(&str, &str); 57] = [
     ("af", "afrikaans"),
     ("ar", "arabic"),
@@ -61,7 +61,7 @@ const NAMES: [(&str, &str); 57] = [
     ("zh", "chinese"),
 ];
 
-/// The code of a language that a transcriber named; none where it named none that we know.
+/// The code of a language that a transcriber reported. None if it is unknown.
 pub(super) fn language_code(named: &str) -> Option<String> {
     let named = named.trim().to_ascii_lowercase();
     if is_language_tag(&named) {
@@ -70,7 +70,7 @@ pub(super) fn language_code(named: &str) -> Option<String> {
     NAMES.iter().find(|(_, name)| *name == named).map(|(code, _)| (*code).to_owned())
 }
 
-/// `de` or `de-DE`: letters, and perhaps a region. Nothing that could be a path or an option.
+/// Whether a text is a language tag, `de` or `de-DE`. It cannot be a path or an option.
 pub(super) fn is_language_tag(text: &str) -> bool {
     let (language, region) =
         text.split_once('-').map_or((text, None), |(language, region)| (language, Some(region)));

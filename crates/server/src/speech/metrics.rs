@@ -1,33 +1,33 @@
-//! What was said and heard, counted. Neither words nor users are in it.
+//! Metrics of speech. They contain neither text nor users.
 
 use metrics::{Counter, Key, KeyName, Label, Level, Metadata, Recorder as _};
 use metrics_exporter_prometheus::PrometheusRecorder;
 
-/// The counters, looked up once.
+/// Counters of speech requests and transcripts, registered once.
 pub(crate) struct SpeechMetrics {
-    /// Sounds that were made.
+    /// Speech requests that were synthesized.
     pub(super) synthesized: Counter,
-    /// Sounds that were there already.
+    /// Speech requests that were answered from the cache.
     pub(super) cached: Counter,
-    /// Sounds that could not be made.
+    /// Speech requests that failed.
     pub(super) synthesis_failed: Counter,
-    /// Utterances of which there are words.
+    /// Utterances that were transcribed.
     pub(super) transcribed: Counter,
-    /// Utterances without words.
+    /// Utterances without any words.
     pub(super) empty: Counter,
-    /// Utterances that the transcriber failed at.
+    /// Utterances for which the transcriber failed.
     pub(super) transcription_failed: Counter,
     dropped: Counter,
 }
 
 impl SpeechMetrics {
-    /// Registers them.
+    /// Registers the counters.
     pub(crate) fn new(recorder: &PrometheusRecorder) -> Self {
         const SPEECH: &str = "toolyard_speech_total";
         const TRANSCRIPTS: &str = "toolyard_transcripts_total";
         for (name, text) in [
-            (SPEECH, "Speech that was asked for, by outcome"),
-            (TRANSCRIPTS, "Utterances that devices let hear, by outcome"),
+            (SPEECH, "Speech requests, by outcome"),
+            (TRANSCRIPTS, "Utterances of devices, by outcome of their transcription"),
         ] {
             recorder.describe_counter(KeyName::from_const_str(name), None, text.into());
         }
@@ -47,7 +47,7 @@ impl SpeechMetrics {
         }
     }
 
-    /// What is read when the page is asked for.
+    /// Sets the value that is read when metrics are scraped.
     pub(crate) fn set_dropped(&self, dropped: u64) {
         self.dropped.absolute(dropped);
     }

@@ -1,14 +1,14 @@
-//! Words to sound, and sound to words, by whoever the operator named.
+//! Text to speech, and speech to text, by configured programs and servers.
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | what is set up from the configuration | `setup` |
-//! | whoever makes sound of words | `speaker`, `espeak`, `voice_server` |
-//! | whoever makes words of sound | `transcriber` |
-//! | sounds that are kept for a while | `shelf` |
+//! | the setup from the configuration | `setup` |
+//! | text to speech | `synthesizer`, `espeak`, `voice_server` |
+//! | speech to text | `transcriber` |
+//! | the cache of audio | `sound_cache` |
 //! | the door | `rest::tts` |
 //!
-//! Where in a stream of sound somebody speaks, and who may hear it, is decided in the crate `sessions`.
+//! The crate `sessions` detects speech in the audio of a device, and decides which apps may hear it.
 
 mod endpoint;
 mod espeak;
@@ -38,7 +38,7 @@ pub(crate) use self::{
 use self::{sound_cache::SoundCache, synthesizer::SpeechSynthesizer, warning_throttle::WarningThrottle};
 use crate::config::SoundFormat;
 
-/// How a caller wants something said, each part as it came and within its form.
+/// A caller's request for speech. Each member is validated in its form only.
 #[derive(Debug, Default)]
 pub(crate) struct SpeechRequest<'a> {
     pub(crate) text: &'a str,
@@ -48,22 +48,22 @@ pub(crate) struct SpeechRequest<'a> {
     pub(crate) speed: Option<u16>,
 }
 
-/// Speech on this server.
+/// Text to speech of this server, with its cache and limits.
 pub struct SpeechEngine {
-    speaker: Option<Box<dyn SpeechSynthesizer>>,
+    synthesizer: Option<Box<dyn SpeechSynthesizer>>,
     transcribes: bool,
-    /// Signed addresses for devices.
+    /// Signed URLs for devices.
     pub(crate) links: SpeechLinks,
     /// Longest text in characters.
     pub(crate) text_chars: usize,
     voices: BTreeMap<String, String>,
-    /// By tag, in small letters.
+    /// Voices by language tag in lower case.
     languages: BTreeMap<String, String>,
     cache: Mutex<SoundCache>,
     limiter: LocalLimiter,
-    /// Under what the limiter counts.
+    /// The name under which the limiter counts.
     tool: ToolName,
-    /// Who is in: those whose turn it is, and those who wait for it.
+    /// Requests in progress and requests that wait.
     queue_slots: Semaphore,
     synthesis_slots: Arc<Semaphore>,
     timeout: Duration,
@@ -72,96 +72,96 @@ pub struct SpeechEngine {
 }
 
 impl SpeechEngine {
-    /// Whether `GET /api/tts` makes sound.
+    /// Whether `GET /api/tts` is available.
     pub fn can_speak(&self) -> bool {
-        self.speaker.is_some()
+        self.synthesizer.is_some()
     }
 
-    /// Whether words are made of the sound that devices send.
+    /// Whether the audio of devices is transcribed.
     pub fn can_transcribe(&self) -> bool {
         self.transcribes
     }
 
-    /// Makes sound of words, or finds it where the same was said lately.
+    /// Synthesizes speech, or returns it from the cache.
     pub(crate) async fn speak(
         &self,
         who: &UserId,
-        wish: &SpeechRequest<'_>,
+        request: &SpeechRequest<'_>,
     ) -> Result<SpeechAudio, SpeakError> {
-        let speaker = self.speaker.as_deref().ok_or(SpeakError::NotConfigured)?;
-        let words = self.synthesis_job(speaker, wish)?;
-        let place = self.lock_cache().slot(words.cache_key());
-        if let Some(sound) = place.get() {
+        let synthesizer = self.synthesizer.as_deref().ok_or(SpeakError::NotConfigured)?;
+        let job = self.synthesis_job(synthesizer, request)?;
+        let slot = self.lock_cache().slot(job.cache_key());
+        if let Some(sound) = slot.get() {
             self.metrics.cached.increment(1);
             return Ok(sound.clone());
         }
-        self.limiter.check_call(who, &self.tool).map_err(SpeakError::RateLimited)?;
-        // Around all of it: who waits for somebody else's making of the same does not wait longer either.
-        let making = place.get_or_try_init(|| self.synthesize(speaker, &words));
-        let made = timeout(self.timeout, making).await.unwrap_or(Err(SpeakError::TimedOut)).cloned();
-        match &made {
+        self.limiter.check_call(who, &self.tool).await.map_err(SpeakError::RateLimited)?;
+        // The timeout also covers a wait for another request that synthesizes the same.
+        let synthesis = slot.get_or_try_init(|| self.synthesize(synthesizer, &job));
+        let result = timeout(self.timeout, synthesis).await.unwrap_or(Err(SpeakError::TimedOut)).cloned();
+        match &result {
             Ok(_) => self.lock_cache().evict(),
             Err(error) => {
                 self.metrics.synthesis_failed.increment(1);
                 if let SpeakError::Failed(why) = error
-                    && let Some(unsaid) = self.failure_log.try_warn()
+                    && let Some(suppressed) = self.failure_log.try_warn()
                 {
-                    tracing::warn!(why, unsaid, "speech could not be made");
+                    tracing::warn!(error = why, suppressed, "speech synthesis failed");
                 }
             }
         }
-        made
+        result
     }
 
-    /// In its turn.
+    /// Waits for a slot and synthesizes.
     async fn synthesize(
         &self,
-        speaker: &dyn SpeechSynthesizer,
-        words: &SynthesisJob,
+        synthesizer: &dyn SpeechSynthesizer,
+        job: &SynthesisJob,
     ) -> Result<SpeechAudio, SpeakError> {
-        let _room = self.queue_slots.try_acquire().map_err(|_| SpeakError::Busy)?;
-        let turn = self.synthesis_slots.clone().acquire_owned().await.map_err(|_| SpeakError::Busy)?;
-        let sound = speaker.synthesize(words, turn).await?;
+        let _queue_slot = self.queue_slots.try_acquire().map_err(|_| SpeakError::Busy)?;
+        let permit = self.synthesis_slots.clone().acquire_owned().await.map_err(|_| SpeakError::Busy)?;
+        let sound = synthesizer.synthesize(job, permit).await?;
         self.metrics.synthesized.increment(1);
         Ok(sound)
     }
 
-    /// From what a caller wishes to what the speaker understands. Voices are the operator's words, never the caller's.
+    /// Resolves a request into a job. Voices are always names of the operator, never of the caller.
     fn synthesis_job(
         &self,
-        speaker: &dyn SpeechSynthesizer,
-        wish: &SpeechRequest<'_>,
+        synthesizer: &dyn SpeechSynthesizer,
+        request: &SpeechRequest<'_>,
     ) -> Result<SynthesisJob, SpeakError> {
-        let format = wish.format.unwrap_or_else(|| speaker.default_format());
-        if !speaker.supports_format(format) {
-            return Err(SpeakError::Format(speaker.default_format()));
+        let format = request.format.unwrap_or_else(|| synthesizer.default_format());
+        if !synthesizer.supports_format(format) {
+            return Err(SpeakError::Format(synthesizer.default_format()));
         }
-        let named = wish.voice_id.and_then(|id| self.voices.get(id));
-        let by_language = || wish.language.and_then(|language| self.configured_voice(language));
-        let (voice, guessed) = match named.or_else(by_language) {
+        let named = request.voice_id.and_then(|id| self.voices.get(id));
+        let by_language = || request.language.and_then(|language| self.configured_voice(language));
+        let (voice, guessed_from) = match named.or_else(by_language) {
             Some(voice) => (voice.clone(), None),
-            None => match wish.language.and_then(|tag| Some((tag, speaker.voice_for(tag)?))) {
+            None => match request.language.and_then(|tag| Some((tag, synthesizer.voice_for(tag)?))) {
                 Some((tag, voice)) => (voice, Some(tag.to_owned())),
-                None => (speaker.default_voice().to_owned(), None),
+                None => (synthesizer.default_voice().to_owned(), None),
             },
         };
         Ok(SynthesisJob {
-            text: wish.text.to_owned(),
+            text: request.text.to_owned(),
             voice,
             format,
-            speed: wish.speed.unwrap_or(100),
-            guessed_from: guessed,
+            speed: request.speed.unwrap_or(100),
+            guessed_from,
         })
     }
 
-    /// The operator's voice for a language: for the whole tag, else for the language in it.
+    /// The configured voice for a language tag, or for its language without the region.
     fn configured_voice(&self, language: &str) -> Option<&String> {
         let tag = language.to_ascii_lowercase();
         let whole = self.languages.get(&tag);
         whole.or_else(|| tag.split_once('-').and_then(|(language, _)| self.languages.get(language)))
     }
 
-    /// Forgets whoever did not speak lately.
+    /// Removes rate limits of idle users.
     pub(crate) fn forget_idle(&self) {
         self.limiter.evict_idle();
     }
@@ -171,7 +171,7 @@ impl SpeechEngine {
     }
 }
 
-/// Whether a text is the tag of a language: `de`, `de-DE`.
+/// Whether a text is a language tag: `de`, `de-DE`.
 pub(crate) fn is_language_tag(text: &str) -> bool {
     languages::is_language_tag(text)
 }

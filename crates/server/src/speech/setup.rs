@@ -1,4 +1,4 @@
-//! From the configuration to speech.
+//! Sets up speech from the configuration.
 
 use std::{
     path::{Path, PathBuf},
@@ -35,7 +35,7 @@ use crate::{
     serve::ServerStartError,
 };
 
-/// Under what the limiter counts.
+/// The name under which the limiter counts.
 const TOOL: &str = "toolyard:speak";
 
 /// What speech shares with the rest of the server.
@@ -52,33 +52,33 @@ fn speech_config_error(key: &str, why: impl std::fmt::Display) -> ServerStartErr
     ServerStartError::Config(format!("speech.{key}: {why}"))
 }
 
-/// Speech, and who makes words of sound, where the operator named somebody.
+/// Builds text to speech, and speech to text if it is configured.
 pub(crate) fn open_speech(
     config: &SpeechConfig,
-    around: SpeechDependencies<'_>,
+    deps: SpeechDependencies<'_>,
 ) -> Result<(SpeechEngine, Option<Arc<dyn Transcriber>>), ServerStartError> {
-    // The operator's own addresses: nothing that a user or an app says leads anywhere here.
-    let http = HttpClient::new(Guard::unrestricted(), around.client);
-    let metrics = Arc::new(around.metrics);
+    // Unrestricted, because only the operator configures these addresses.
+    let http = HttpClient::new(Guard::unrestricted(), deps.client);
+    let metrics = Arc::new(deps.metrics);
     let tags = config.languages.keys().map(|tag| ("languages", tag));
     for (key, tag) in tags.chain(config.language.iter().map(|tag| ("language", tag))) {
         if !languages::is_language_tag(tag) {
             return Err(speech_config_error(
                 key,
-                format!("`{tag}` is no language; write it like de or de-DE"),
+                format!("`{tag}` is not a language tag such as de or de-DE"),
             ));
         }
     }
-    let transcriber = build_transcriber(config, around.environment, around.ids, &metrics, &http)?;
+    let transcriber = build_transcriber(config, deps.environment, deps.ids, &metrics, &http)?;
     let rates = RateLimits {
         user: parts::nonzero_rate(config.user_per_s, config.user_burst)?,
         tool: parts::nonzero_rate(config.all_per_s, config.all_burst)?,
         all: parts::nonzero_rate(config.all_per_s, config.all_burst)?,
     };
     let speech = SpeechEngine {
-        speaker: build_synthesizer(config, around.environment, around.tasks, http)?,
+        synthesizer: build_synthesizer(config, deps.environment, deps.tasks, http)?,
         transcribes: transcriber.is_some(),
-        links: SpeechLinks::new(around.secrets),
+        links: SpeechLinks::new(deps.secrets),
         text_chars: config.text_chars,
         voices: config.voices.clone(),
         languages: config.languages.iter().map(|(tag, voice)| (tag.to_lowercase(), voice.clone())).collect(),
@@ -104,9 +104,9 @@ fn build_synthesizer(
 ) -> Result<Option<Box<dyn SpeechSynthesizer>>, ServerStartError> {
     let at_url = |url: &str| {
         let key = load_api_key("key", config.key_env.as_deref(), config.key_file.as_deref(), environment)?;
-        let place = SpeechEndpoint::new(url, "audio/speech", key.as_ref(), http);
+        let endpoint = SpeechEndpoint::new(url, "audio/speech", key.as_ref(), http);
         Ok(Some(Box::new(VoiceServer {
-            endpoint: place.map_err(|error| speech_config_error("url", error))?,
+            endpoint: endpoint.map_err(|error| speech_config_error("url", error))?,
             model: config.model.clone(),
             voice: config.voice.clone().unwrap_or_else(|| voice_server::VOICE.to_owned()),
             format: config.format,
@@ -121,14 +121,14 @@ fn build_synthesizer(
     };
     let found = || match &config.espeak {
         Some(named) if named.is_file() => Ok(Some(named.clone())),
-        // Whoever names it wants it.
+        // A configured program must exist.
         Some(named) => Err(speech_config_error("espeak", format!("{} is not a file", named.display()))),
         None => Ok(find_on_path(environment)),
     };
     match (config.speak, &config.url) {
         (SpeakBy::Off, _) => Ok(None),
         (SpeakBy::Url | SpeakBy::Auto, Some(url)) => at_url(url),
-        (SpeakBy::Url, None) => Err(speech_config_error("url", "missing, although speech.speak is `url`")),
+        (SpeakBy::Url, None) => Err(speech_config_error("url", "required if speech.speak is `url`")),
         (SpeakBy::Espeak, _) => {
             installed(found()?.ok_or_else(|| speech_config_error("espeak", "espeak-ng is not installed"))?)
         }
@@ -136,7 +136,7 @@ fn build_synthesizer(
     }
 }
 
-/// The program, where a folder of the PATH has it. Names without a folder are not looked for in the working folder.
+/// Finds espeak-ng in the PATH. Relative folders in it are ignored.
 fn find_on_path(environment: &UpstreamEnvironment) -> Option<PathBuf> {
     let path = environment("PATH")?;
     let programs = std::env::split_paths(&path).map(|folder| folder.join(espeak::PROGRAM));
@@ -153,12 +153,12 @@ fn build_transcriber(
     let Some(url) = &config.transcribe_url else { return Ok(None) };
     let (variable, file) = (config.transcribe_key_env.as_deref(), config.transcribe_key_file.as_deref());
     let key = load_api_key("transcribe_key", variable, file, environment)?;
-    let place = SpeechEndpoint::new(url, "audio/transcriptions", key.as_ref(), http.clone());
+    let endpoint = SpeechEndpoint::new(url, "audio/transcriptions", key.as_ref(), http.clone());
     Ok(Some(Arc::new(TranscriptionServer {
-        endpoint: place.map_err(|error| speech_config_error("transcribe_url", error))?,
+        endpoint: endpoint.map_err(|error| speech_config_error("transcribe_url", error))?,
         model: config.transcribe_model.clone(),
         timeout: Duration::from_millis(config.transcribe_timeout_ms),
-        turns: Semaphore::new(config.transcribe_at_once.min(Semaphore::MAX_PERMITS)),
+        request_slots: Semaphore::new(config.transcribe_at_once.min(Semaphore::MAX_PERMITS)),
         ids: ids.clone(),
         metrics: metrics.clone(),
         failure_log: WarningThrottle::default(),
@@ -171,21 +171,21 @@ fn load_api_key(
     file: Option<&Path>,
     environment: &UpstreamEnvironment,
 ) -> Result<Option<SecretText>, ServerStartError> {
-    let (of_variable, of_file) = (format!("{name}_env"), format!("{name}_file"));
+    let (env_key, file_key) = (format!("{name}_env"), format!("{name}_file"));
     match (variable, file) {
         (None, None) => Ok(None),
-        (Some(_), Some(_)) => Err(speech_config_error(&of_file, format!("set either this or {of_variable}"))),
+        (Some(_), Some(_)) => Err(speech_config_error(&file_key, format!("set either this or {env_key}"))),
         (Some(variable), None) => {
             let key = environment(variable);
             let key = key.ok_or_else(|| {
-                speech_config_error(&of_variable, format!("the variable {variable} is not set"))
+                speech_config_error(&env_key, format!("the variable {variable} is not set"))
             })?;
             Ok(Some(SecretText::new(key.trim())))
         }
         (None, Some(file)) => {
             let key = std::fs::read_to_string(file);
             let key =
-                key.map_err(|error| speech_config_error(&of_file, format!("{}: {error}", file.display())))?;
+                key.map_err(|error| speech_config_error(&file_key, format!("{}: {error}", file.display())))?;
             Ok(Some(SecretText::new(key.trim())))
         }
     }

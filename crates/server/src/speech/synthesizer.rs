@@ -1,4 +1,4 @@
-//! The port: whoever makes sound of words.
+//! The port for text to speech.
 
 use std::time::Duration;
 
@@ -10,21 +10,21 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::sound_cache::SoundKey;
 use crate::config::SoundFormat;
 
-/// What shall be said, and how. Nothing in it but the text comes from a caller as it is.
+/// A text to synthesize, and how. Only the text comes unchanged from the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SynthesisJob {
     pub(crate) text: String,
-    /// The voice, in the words of the speaker.
+    /// The voice, as the synthesizer names it.
     pub(crate) voice: String,
     pub(crate) format: SoundFormat,
-    /// In percent of the usual speed.
+    /// In percent of the normal speed.
     pub(crate) speed: u16,
-    /// The language that the voice was made up from, where no voice is known for it.
+    /// The language from which the voice was guessed, if no voice is configured for it.
     pub(crate) guessed_from: Option<String>,
 }
 
 impl SynthesisJob {
-    /// The same for the same sound, and only for that.
+    /// The key under which the audio is cached.
     pub(super) fn cache_key(&self) -> SoundKey {
         let mut digest = Sha256::new();
         for part in [&self.text, &self.voice, self.format.as_str()] {
@@ -36,58 +36,58 @@ impl SynthesisJob {
     }
 }
 
-/// Sound, ready to be played.
+/// Audio that can be played.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SpeechAudio {
     pub(crate) media_type: &'static str,
     pub(crate) bytes: Bytes,
 }
 
-/// Why there is no sound.
+/// Why no audio was produced.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SpeakError {
     #[error(
         "this server cannot speak: install espeak-ng on it, or set speech.url to a server with OpenAI's /audio/speech"
     )]
     NotConfigured,
-    #[error("only {} can be made here", .0.as_str())]
+    #[error("only {} is supported here", .0.as_str())]
     Format(SoundFormat),
     #[error(
-        "speech in `{0}` cannot be made here; the operator can name a voice for it under speech.languages"
+        "speech in `{0}` is not supported here; the operator can set a voice for it under speech.languages"
     )]
     Language(String),
-    #[error("the speech is longer than {0} bytes; say less at once")]
+    #[error("the audio is larger than {0} bytes; send a shorter text")]
     TooLong(usize),
-    #[error("too much is said in a short time; try again later")]
+    #[error("too many speech requests; try again later")]
     RateLimited(Duration),
-    #[error("too many speak at once; try again in a moment")]
+    #[error("too many speech requests in progress; try again in a moment")]
     Busy,
-    #[error("the speech was not ready in time")]
+    #[error("speech synthesis timed out")]
     TimedOut,
-    #[error("the speech could not be made; the server's log says more")]
+    #[error("speech synthesis failed; see the server log")]
     Failed(String),
 }
 
-/// Makes sound of words.
+/// Synthesizes speech.
 #[async_trait]
 pub(crate) trait SpeechSynthesizer: Send + Sync {
-    /// What it makes, where the caller does not say.
+    /// The format if the caller requests none.
     fn default_format(&self) -> SoundFormat;
 
-    /// Whether it can make that.
+    /// Whether it can produce a format.
     fn supports_format(&self, format: SoundFormat) -> bool;
 
-    /// The voice where nothing says otherwise.
+    /// The default voice.
     fn default_voice(&self) -> &str;
 
-    /// The voice for a language for which nobody has named one, where it can be told from its tag.
+    /// A voice for a language without a configured one, if it can be derived from the tag.
     fn voice_for(&self, language: &str) -> Option<String>;
 
-    /// Speaks. Dropping the future ends all that it started; `turn` is given back when nothing of that is left.
+    /// Synthesizes a job. Dropping the future cancels it; `permit` is released when everything that it started has ended.
     async fn synthesize(
         &self,
-        words: &SynthesisJob,
-        turn: OwnedSemaphorePermit,
+        job: &SynthesisJob,
+        permit: OwnedSemaphorePermit,
     ) -> Result<SpeechAudio, SpeakError>;
 }
 
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn everything_that_makes_a_sound_is_in_its_key() {
-        let words = SynthesisJob {
+        let job = SynthesisJob {
             text: "ab".into(),
             voice: "c".into(),
             format: SoundFormat::Wav,
@@ -105,14 +105,14 @@ mod tests {
             guessed_from: None,
         };
         let others = [
-            SynthesisJob { text: "a".into(), voice: "bc".into(), ..words.clone() },
-            SynthesisJob { format: SoundFormat::Mp3, ..words.clone() },
-            SynthesisJob { speed: 101, ..words.clone() },
+            SynthesisJob { text: "a".into(), voice: "bc".into(), ..job.clone() },
+            SynthesisJob { format: SoundFormat::Mp3, ..job.clone() },
+            SynthesisJob { speed: 101, ..job.clone() },
         ];
-        assert!(others.iter().all(|other| other.cache_key() != words.cache_key()));
+        assert!(others.iter().all(|other| other.cache_key() != job.cache_key()));
         assert_eq!(
-            SynthesisJob { guessed_from: Some("de".into()), ..words.clone() }.cache_key(),
-            words.cache_key()
+            SynthesisJob { guessed_from: Some("de".into()), ..job.clone() }.cache_key(),
+            job.cache_key()
         );
     }
 }

@@ -1,4 +1,4 @@
-//! A server with OpenAI's `/audio/transcriptions`, which makes words of what a device heard.
+//! Speech to text by a server with OpenAI's `/audio/transcriptions`.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,16 +16,16 @@ use super::{
     wav,
 };
 
-/// Largest answer in bytes: twenty seconds of speech, with all that servers say about it.
-const MAX_ANSWER_BYTES: usize = 256 * 1024;
+/// Largest response in bytes: twenty seconds of speech with all details that servers add.
+const MAX_RESPONSE_BYTES: usize = 256 * 1024;
 
-/// The server.
+/// A transcription server.
 pub(super) struct TranscriptionServer {
     pub(super) endpoint: SpeechEndpoint,
     pub(super) model: String,
     pub(super) timeout: Duration,
-    /// Requests at once.
-    pub(super) turns: Semaphore,
+    /// Limits concurrent requests.
+    pub(super) request_slots: Semaphore,
     pub(super) ids: Arc<dyn IdGenerator>,
     pub(super) metrics: Arc<SpeechMetrics>,
     pub(super) failure_log: WarningThrottle,
@@ -34,31 +34,31 @@ pub(super) struct TranscriptionServer {
 #[derive(Deserialize)]
 struct TranscriptionResponse {
     text: String,
-    /// The name of a language or its code, where it was asked for.
+    /// The name or code of the detected language, if it was requested.
     #[serde(default)]
     language: Option<String>,
 }
 
 #[async_trait]
 impl Transcriber for TranscriptionServer {
-    async fn transcribe(&self, said: &Utterance, language: Option<&str>) -> Option<TranscribedText> {
-        let heard = match timeout(self.timeout, self.request_transcription(said, language)).await {
-            Ok(heard) => heard,
-            Err(_) => Err(format!("no answer within {:?}", self.timeout)),
+    async fn transcribe(&self, utterance: &Utterance, language: Option<&str>) -> Option<TranscribedText> {
+        let transcribed = match timeout(self.timeout, self.request_transcription(utterance, language)).await {
+            Ok(transcribed) => transcribed,
+            Err(_) => Err(format!("no response within {:?}", self.timeout)),
         };
-        match heard {
-            Ok(heard) if heard.text.trim().is_empty() => {
+        match transcribed {
+            Ok(transcribed) if transcribed.text.trim().is_empty() => {
                 self.metrics.empty.increment(1);
                 None
             }
-            Ok(heard) => {
+            Ok(transcribed) => {
                 self.metrics.transcribed.increment(1);
-                Some(heard)
+                Some(transcribed)
             }
             Err(why) => {
                 self.metrics.transcription_failed.increment(1);
-                if let Some(unsaid) = self.failure_log.try_warn() {
-                    tracing::warn!(why, unsaid, "the transcriber failed; what was said reaches no app");
+                if let Some(suppressed) = self.failure_log.try_warn() {
+                    tracing::warn!(error = why, suppressed, "transcription failed; the utterance is lost");
                 }
                 None
             }
@@ -69,11 +69,11 @@ impl Transcriber for TranscriptionServer {
 impl TranscriptionServer {
     async fn request_transcription(
         &self,
-        said_by_user: &Utterance,
+        utterance: &Utterance,
         language: Option<&str>,
     ) -> Result<TranscribedText, String> {
-        let _turn = self.turns.acquire().await.map_err(|error| error.to_string())?;
-        let wav = wav::wav_from_samples(&said_by_user.sound, SAMPLES_PER_SECOND);
+        let _permit = self.request_slots.acquire().await.map_err(|error| error.to_string())?;
+        let wav = wav::wav_from_samples(&utterance.sound, SAMPLES_PER_SECOND);
         let mut form = MultipartForm::new(self.ids.new_secret());
         form.add_field("model", &self.model);
         match language {
@@ -81,25 +81,25 @@ impl TranscriptionServer {
                 form.add_field("language", language.split('-').next().unwrap_or(language));
                 form.add_field("response_format", "json");
             }
-            // Only this form says which language it was.
+            // Only this format reports the language.
             None => form.add_field("response_format", "verbose_json"),
         }
         let (media_type, body) = form.with_file(&wav);
-        let answer = self
+        let response = self
             .endpoint
             .post(&media_type, body)
             .await?
-            .bytes(MAX_ANSWER_BYTES)
+            .bytes(MAX_RESPONSE_BYTES)
             .await
             .map_err(net_error_text)?;
-        let answer: TranscriptionResponse = serde_json::from_slice(&answer)
-            .map_err(|error| format!("its answer is not a transcription: {error}"))?;
-        let found = answer.language.as_deref().and_then(languages::language_code);
-        Ok(TranscribedText { text: answer.text, language: found })
+        let response: TranscriptionResponse = serde_json::from_slice(&response)
+            .map_err(|error| format!("the response is not a transcription: {error}"))?;
+        let found = response.language.as_deref().and_then(languages::language_code);
+        Ok(TranscribedText { text: response.text, language: found })
     }
 }
 
-/// A `multipart/form-data` body. The boundary is a secret of 256 bits, so that nothing in the parts can be it.
+/// A `multipart/form-data` body. The boundary is 256 random bits, so no part can contain it.
 struct MultipartForm {
     boundary: String,
     body: Vec<u8>,
@@ -118,7 +118,7 @@ impl MultipartForm {
         self.body.extend_from_slice(part.as_bytes());
     }
 
-    /// The media type and the body, with the sound at its end.
+    /// The media type and the body, with the audio as its last part.
     fn with_file(mut self, wav: &[u8]) -> (String, Vec<u8>) {
         let head = format!(
             "--{}\r\ncontent-disposition: form-data; name=\"file\"; filename=\"speech.wav\"\r\ncontent-type: audio/wav\r\n\r\n",

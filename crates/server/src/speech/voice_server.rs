@@ -1,4 +1,4 @@
-//! A server with OpenAI's `/audio/speech`.
+//! Text to speech by a server with OpenAI's `/audio/speech`.
 
 use async_trait::async_trait;
 use serde::Serialize;
@@ -11,16 +11,16 @@ use super::{
 };
 use crate::config::SoundFormat;
 
-/// The voice where nothing says otherwise.
+/// The default voice.
 pub(super) const VOICE: &str = "alloy";
 
-/// The server.
+/// A speech server.
 pub(super) struct VoiceServer {
     pub(super) endpoint: SpeechEndpoint,
     pub(super) model: String,
     pub(super) voice: String,
     pub(super) format: SoundFormat,
-    /// Largest sound in bytes.
+    /// Largest audio in bytes.
     pub(super) max_bytes: usize,
 }
 
@@ -48,34 +48,34 @@ impl SpeechSynthesizer for VoiceServer {
         &self.voice
     }
 
-    /// Its voices speak every language that it knows.
+    /// Its voices speak all of its languages.
     fn voice_for(&self, _: &str) -> Option<String> {
         None
     }
 
     async fn synthesize(
         &self,
-        words: &SynthesisJob,
-        _turn: OwnedSemaphorePermit,
+        job: &SynthesisJob,
+        _permit: OwnedSemaphorePermit,
     ) -> Result<SpeechAudio, SpeakError> {
-        let order = SpeechApiBody {
+        let body = SpeechApiBody {
             model: &self.model,
-            input: &words.text,
-            voice: &words.voice,
-            response_format: words.format.as_str(),
-            // Not every server knows it.
-            speed: (words.speed != 100).then_some(f32::from(words.speed) / 100.0),
+            input: &job.text,
+            voice: &job.voice,
+            response_format: job.format.as_str(),
+            // Not every server supports it.
+            speed: (job.speed != 100).then_some(f32::from(job.speed) / 100.0),
         };
-        let order = serde_json::to_vec(&order).map_err(|error| SpeakError::Failed(error.to_string()))?;
-        let response = self.endpoint.post("application/json", order).await.map_err(SpeakError::Failed)?;
+        let body = serde_json::to_vec(&body).map_err(|error| SpeakError::Failed(error.to_string()))?;
+        let response = self.endpoint.post("application/json", body).await.map_err(SpeakError::Failed)?;
         let bytes = response.bytes(self.max_bytes).await.map_err(|error| match error {
             NetError::TooLarge { limit } => SpeakError::TooLong(limit),
             error => SpeakError::Failed(net_error_text(error)),
         })?;
         if bytes.is_empty() {
-            return Err(SpeakError::Failed("the answer has no sound in it".to_owned()));
+            return Err(SpeakError::Failed("the response has no audio".to_owned()));
         }
-        // Ours, not the server's word for it: what a browser gets from this origin must never be a page.
-        Ok(SpeechAudio { media_type: words.format.media_type(), bytes })
+        // Not the server's content type: what this origin sends to a browser must never be a web page.
+        Ok(SpeechAudio { media_type: job.format.media_type(), bytes })
     }
 }

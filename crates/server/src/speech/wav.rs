@@ -1,11 +1,11 @@
-//! The little of WAV that is needed: a header before samples, and the true lengths in one whose writer could not know them.
+//! Minimal WAV support: writes a header for samples, and corrects the lengths in the header of a streamed file.
 
 /// Bytes of the header that [`wav_from_samples`] writes.
 const HEADER: usize = 44;
-/// Bytes of a sample: signed, one channel.
+/// Bytes of a sample, signed and mono.
 const SAMPLE_BYTES: u32 = 2;
 
-/// A WAV of one channel of 16 bits.
+/// A WAV file with one channel of 16 bits.
 pub(super) fn wav_from_samples(samples: &[u8], per_second: u32) -> Vec<u8> {
     let length = u32::try_from(samples.len()).unwrap_or(u32::MAX);
     let mut wav = Vec::with_capacity(HEADER + samples.len());
@@ -25,8 +25,8 @@ pub(super) fn wav_from_samples(samples: &[u8], per_second: u32) -> Vec<u8> {
     wav
 }
 
-/// Writes the true lengths into the header: who writes WAV to a pipe cannot go back and do it. None where it is no WAV, or one
-/// without samples.
+/// Writes the actual lengths into the header, which a program that writes WAV to a pipe cannot know. None if it is not a WAV
+/// file or has no samples.
 pub(super) fn fix_wav_lengths(mut wav: Vec<u8>) -> Option<Vec<u8>> {
     if wav.get(..4)? != b"RIFF" || wav.get(8..12)? != b"WAVE" {
         return None;
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_says_what_follows() {
+    fn the_header_describes_the_samples() {
         let wav = wav_from_samples(&[1, 2, 3, 4], 16_000);
         assert_eq!(wav.len(), 48);
         assert_eq!(&wav[..8], b"RIFF\x28\0\0\0");
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_nobody_knew_are_filled_in() {
+    fn unknown_lengths_are_corrected() {
         let right = wav_from_samples(&[1, 2, 3, 4], 22_050);
         let mut endless = right.clone();
         endless[4..8].copy_from_slice(&0x7fff_f024_u32.to_le_bytes());
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_wav_is_refused() {
+    fn other_data_is_refused() {
         let wav = wav_from_samples(&[1, 2], 22_050);
         let mut lost = wav.clone();
         lost[36..40].copy_from_slice(b"fact");

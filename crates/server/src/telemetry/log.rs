@@ -1,5 +1,5 @@
-//! Log lines, written by a thread of their own: a call never waits for the terminal, and does not even wake anybody. Lines
-//! gather in a buffer that the thread empties every few milliseconds.
+//! Writes log lines on a thread of its own, so that a call never waits for the terminal. Lines are collected in a buffer, which
+//! the thread empties every few milliseconds without being woken.
 
 use std::{
     io::{self, Write},
@@ -19,9 +19,9 @@ use tracing_subscriber::{
 
 use crate::config::{LogConfig, LogFormat};
 
-/// Bytes that wait to be written; what comes beyond is dropped and counted, because the log must not slow calls down.
+/// Largest buffer in bytes. More lines are dropped and counted, because the log must not slow calls down.
 const MAX_WAITING: usize = 4 * 1024 * 1024;
-/// How long a line may wait.
+/// How long a line may stay in the buffer.
 const DELAY: Duration = Duration::from_millis(20);
 
 #[derive(Default)]
@@ -30,7 +30,7 @@ struct PendingLines {
     dropped: u64,
 }
 
-/// Where lines go first.
+/// The buffer for lines that are not written yet.
 #[derive(Clone, Default)]
 struct LogBuffer(Arc<Mutex<PendingLines>>);
 
@@ -39,23 +39,20 @@ impl LogBuffer {
         std::mem::take(&mut *self.0.lock())
     }
 
-    /// Writes what waits. A log that cannot be written has nobody to tell.
+    /// Writes and clears the buffer. Errors are ignored: there is no place to report them.
     fn write_to(&self, out: &mut impl Write) {
         let PendingLines { bytes, dropped } = self.take_pending();
         let _ = out.write_all(&bytes);
         if dropped > 0 {
-            let _ = writeln!(
-                out,
-                "{dropped} log lines were dropped: the log is not read as fast as it is written"
-            );
+            let _ = writeln!(out, "{dropped} log lines were dropped: the log output is too slow");
         }
         let _ = out.flush();
     }
 }
 
 impl Write for LogBuffer {
-    /// The formatter writes each line at once. Values from outside are in it as they came, so this is where no line can be
-    /// forged, whoever logs what in which format.
+    /// The formatter writes each line with one call. It may contain untrusted values, so it is escaped here, for every
+    /// format, and no value can forge a line.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(line);
         let safe = escape_line(&text);
@@ -81,7 +78,7 @@ impl<'a> MakeWriter<'a> for LogBuffer {
     }
 }
 
-/// Keep it until the end: dropping it writes what is waiting.
+/// Keep it until the process ends: dropping it writes the buffered lines.
 #[must_use]
 pub struct LogGuard {
     stop: Option<SyncSender<()>>,
@@ -97,19 +94,18 @@ impl Drop for LogGuard {
     }
 }
 
-/// What gets into the log. Never what the client library of some models says by itself: it writes down what vendors sent, and
-/// with it what users said.
+/// The configured filter, without the client library `genai`: it logs what vendors send, and with it what users wrote.
 fn log_filter(config: &LogConfig) -> Result<EnvFilter, String> {
     let wrong = |error: &dyn std::fmt::Display| format!("log.filter: {error}");
     let asked = EnvFilter::try_new(&config.filter).map_err(|error| wrong(&error))?;
     Ok(asked.add_directive("genai=off".parse().map_err(|error| wrong(&error))?))
 }
 
-/// Starts the log of this process.
+/// Starts the logger of this process.
 pub fn init_log(config: &LogConfig) -> Result<LogGuard, String> {
     let filter = log_filter(config)?;
     let lines = LogBuffer::default();
-    // Without colours in every format: logs are kept in files and read by programs.
+    // No colors in any format: logs are stored in files and read by programs.
     let layer = tracing_subscriber::fmt::layer().with_writer(lines.clone()).with_ansi(false);
     let registry = tracing_subscriber::registry().with(filter);
     let started = match config.format {
@@ -125,7 +121,7 @@ pub fn init_log(config: &LogConfig) -> Result<LogGuard, String> {
         }
         lines.write_to(&mut out);
     });
-    let writer = writer.map_err(|error| format!("the log's thread cannot be started: {error}"))?;
+    let writer = writer.map_err(|error| format!("the log thread cannot be started: {error}"))?;
     Ok(LogGuard { stop: Some(stop), writer: Some(writer) })
 }
 
@@ -134,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_vendors_send_stays_out() {
+    fn genai_is_never_logged() {
         for asked in ["info", "trace", "genai=trace"] {
             let filter = log_filter(&LogConfig { filter: asked.to_owned(), ..LogConfig::default() })
                 .unwrap()
@@ -171,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_out_in_order_and_too_many_are_counted() {
+    fn lines_are_written_in_order_and_dropped_ones_are_counted() {
         let mut lines = LogBuffer::default();
         for line in ["a\n", "b\n"] {
             lines.write_all(line.as_bytes()).unwrap();

@@ -1,6 +1,6 @@
-//! Traces: one span a call and one a step, sent by OTLP.
+//! Exports traces by OTLP: one span for each call and one for each of its steps.
 //!
-//! Spans are made from the finished record, so a call pays nothing for them; only servers with an endpoint make any.
+//! Spans are built from the finished record, so they cost a call nothing, and only if an endpoint is configured.
 
 use std::{
     sync::Arc,
@@ -24,7 +24,7 @@ use crate::lifecycle::Lifecycle;
 
 /// Spans in one message.
 const BATCH: usize = 512;
-/// How long spans wait for company.
+/// How long spans wait for a full batch.
 const DELAY: Duration = Duration::from_secs(1);
 
 /// The endpoint cannot be used.
@@ -32,7 +32,7 @@ const DELAY: Duration = Duration::from_secs(1);
 #[error("telemetry.otlp_url: {0}")]
 pub struct TraceError(String);
 
-/// Sends traces.
+/// Exports traces to an OTLP endpoint.
 pub struct TraceExporter {
     exporter: SpanExporter,
     scope: InstrumentationScope,
@@ -40,7 +40,7 @@ pub struct TraceExporter {
 }
 
 impl TraceExporter {
-    /// Traces to an endpoint.
+    /// An exporter for this endpoint.
     pub fn new(url: &str, ids: Arc<dyn IdGenerator>) -> Result<Self, TraceError> {
         let exporter =
             SpanExporter::builder().with_http().with_endpoint(url).with_timeout(Duration::from_secs(5));
@@ -49,7 +49,7 @@ impl TraceExporter {
         Ok(Self { exporter, scope: InstrumentationScope::builder("toolyard").build(), ids })
     }
 
-    /// Sends the spans of every call that ends, until the server stops and its last call has ended.
+    /// Exports the spans of every call, until the server stops and its last call has ended.
     pub fn export_calls(self, mut calls: broadcast::Receiver<Arc<CallRecord>>, lifecycle: &Lifecycle) {
         let under_way = lifecycle.calls.clone();
         lifecycle.spawn(async move {
@@ -66,19 +66,19 @@ impl TraceExporter {
                             false
                         }
                         Err(broadcast::error::RecvError::Lagged(missed)) => {
-                            tracing::warn!(missed, "calls ended faster than their traces could be made");
+                            tracing::warn!(missed, "trace exporter lagged behind; traces of some calls are lost");
                             continue;
                         }
                         Err(broadcast::error::RecvError::Closed) => true,
                     },
                     _ = ticks.tick() => false,
-                    // Calls that were under way when the stop began are told of before this is reached.
+                    // `biased`: the records of all calls are received before this branch.
                     () = under_way.wait() => true,
                 };
                 if !spans.is_empty()
                     && let Err(error) = self.exporter.export(std::mem::take(&mut spans)).await
                 {
-                    tracing::warn!(%error, "traces could not be sent");
+                    tracing::warn!(%error, "failed to export traces");
                 }
                 if stop {
                     return;

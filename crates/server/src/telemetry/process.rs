@@ -9,7 +9,7 @@ const CONNECTIONS: &str = "toolyard_connections";
 const UNWRITTEN: &str = "toolyard_records_unwritten";
 const LOST: &str = "toolyard_records_lost_total";
 
-/// Workers, connections and the backlog of the ledger, looked up once.
+/// Metrics of workers, connections and the ledger's backlog, registered once.
 pub(crate) struct ProcessMetrics {
     stuck: Gauge,
     stalls: Counter,
@@ -18,7 +18,7 @@ pub(crate) struct ProcessMetrics {
     lost: Counter,
 }
 
-/// What is read when the page is asked for.
+/// Values that are read when metrics are scraped.
 pub(crate) struct ProcessSnapshot {
     pub(crate) stuck: usize,
     pub(crate) stalls: u64,
@@ -28,7 +28,7 @@ pub(crate) struct ProcessSnapshot {
 }
 
 impl ProcessMetrics {
-    /// Registers them.
+    /// Registers the metrics.
     pub(crate) fn new(recorder: &PrometheusRecorder) -> Self {
         let metadata = Metadata::new("toolyard", Level::INFO, None);
         let gauge = |name: &'static str, text: &'static str| {
@@ -41,14 +41,14 @@ impl ProcessMetrics {
         };
         Self {
             stuck: gauge(STUCK, "Worker threads that make no progress"),
-            stalls: counter(STALLS, "How often a worker thread made no progress"),
-            connections: gauge(CONNECTIONS, "Open connections of clients, sockets included"),
-            unwritten: gauge(UNWRITTEN, "Records of calls that are not written yet"),
-            lost: counter(LOST, "Records of calls that could not be written"),
+            stalls: counter(STALLS, "How often a worker thread got stuck"),
+            connections: gauge(CONNECTIONS, "Open client connections, sockets included"),
+            unwritten: gauge(UNWRITTEN, "Call records that are not written yet"),
+            lost: counter(LOST, "Call records that were lost because they could not be written"),
         }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "nobody has 2^52 connections")]
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
     pub(crate) fn update(&self, numbers: &ProcessSnapshot) {
         self.stuck.set(numbers.stuck as f64);
         self.stalls.absolute(numbers.stalls);

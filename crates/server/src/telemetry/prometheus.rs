@@ -1,14 +1,14 @@
-//! Metrics, as Prometheus reads them.
+//! Metrics in the format of Prometheus.
 
 use metrics::{Counter, Gauge, Histogram, Key, KeyName, Label, Level, Metadata, Recorder as _, Unit};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 use toolyard_core::{ToolError, executor::CallOutcome};
 use toolyard_protocol::ErrorCode;
 
-/// Bounds of the time buckets, in seconds.
+/// Upper bounds of the histogram buckets, in seconds.
 const SECONDS: [f64; 12] = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
 
-/// A recorder of this server and its page. Not global: servers in one process do not mix.
+/// A recorder and the handle that renders it. Not global, so that several servers in one process stay separate.
 pub fn prometheus_recorder() -> (PrometheusRecorder, PrometheusHandle) {
     let builder = PrometheusBuilder::new();
     let builder = match builder.set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS) {
@@ -20,7 +20,7 @@ pub fn prometheus_recorder() -> (PrometheusRecorder, PrometheusHandle) {
     (recorder, handle)
 }
 
-/// The metrics of calls, looked up once.
+/// Metrics of calls, registered once.
 pub struct CallMetrics {
     ok: Counter,
     failed: Vec<Counter>,
@@ -31,17 +31,16 @@ pub struct CallMetrics {
 }
 
 impl CallMetrics {
-    /// Registers them.
+    /// Registers the metrics.
     pub fn new(recorder: PrometheusRecorder) -> Self {
         let metadata = Metadata::new("toolyard", Level::INFO, None);
         let describe =
             |name: &'static str, unit, text: &'static str| (KeyName::from_const_str(name), unit, text.into());
-        let (name, unit, text) = describe("toolyard_calls_total", None, "Calls that ended, by outcome");
+        let (name, unit, text) = describe("toolyard_calls_total", None, "Finished calls, by outcome");
         recorder.describe_counter(name, unit, text);
-        let (name, unit, text) =
-            describe("toolyard_call_seconds", Some(Unit::Seconds), "How long calls took");
+        let (name, unit, text) = describe("toolyard_call_seconds", Some(Unit::Seconds), "Duration of calls");
         recorder.describe_histogram(name, unit, text);
-        let (name, unit, text) = describe("toolyard_calls_in_flight", None, "Calls under way");
+        let (name, unit, text) = describe("toolyard_calls_in_flight", None, "Calls in progress");
         recorder.describe_gauge(name, unit, text);
         let (name, unit, text) = describe("toolyard_users_live", None, "Users with a session");
         recorder.describe_gauge(name, unit, text);
@@ -59,7 +58,7 @@ impl CallMetrics {
         }
     }
 
-    /// One call ended.
+    /// Records a finished call.
     pub(crate) fn record_call(&self, outcome: &CallOutcome, seconds: f64) {
         match outcome {
             Ok(_) => self.ok.increment(1),
@@ -73,8 +72,8 @@ impl CallMetrics {
         self.seconds.record(seconds);
     }
 
-    /// What is read when the page is asked for.
-    #[expect(clippy::cast_precision_loss, reason = "nobody has 2^52 users")]
+    /// Sets the values that are read when metrics are scraped.
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
     pub(crate) fn set_gauges(&self, in_flight: usize, users: usize) {
         self.in_flight.set(in_flight as f64);
         self.users.set(users as f64);

@@ -135,9 +135,9 @@ impl Scenes {
             error("AuthenticationError", 401, "authentication_error", "the token is not valid here");
         self.fails(stream, json!({ "key": "wrong" }), stranger).await;
         let unknown = |text: &str| error("NotFoundError", 404, "invalid_request_error", text);
-        let nowhere = "There is no no/such here: add an endpoint named no with its URL.";
+        let nowhere = "There is no model no/such: add an endpoint named no with its URL.";
         self.fails(stream, json!({ "model": "no/such" }), unknown(nowhere)).await;
-        let nameless = "model: a model is named place/model, such as openai/gpt-5-mini or ollama/llama3.2";
+        let nameless = "model: a model is named provider/model, such as openai/gpt-5-mini or ollama/llama3.2";
         self.fails(stream, json!({ "model": "nonsense" }), unknown(nameless)).await;
         let bad = |text: &str| error("BadRequestError", 400, "invalid_request_error", text);
         let clash = json!([{ "name": ALIAS, "parameters": { "type": "object" } }]);
@@ -146,12 +146,12 @@ impl Scenes {
         taken["param"] = "tools[0]".into();
         self.fails(stream, json!({ "tools": clash }), taken).await;
         self.stage.model.queue_replies([ScriptedReply::error(400, "{}")]);
-        let unfit = "local/scripted does not take this request; it may be too long, or use something the model cannot do.";
+        let unfit = "local/scripted rejects this request; it may be too long, or use something that the model does not support.";
         self.fails(stream, json!({}), bad(unfit)).await;
     }
 
     async fn a_model_that_is_down_is_not_the_callers_fault(&mut self) {
-        let text = "Nobody answers for gone/scripted at http://127.0.0.1:1; check that it runs and its URL.";
+        let text = "gone/scripted cannot be reached at http://127.0.0.1:1; check its URL and that it runs.";
         let down = error("InternalServerError", 503, "server_error", text);
         self.fails(true, json!({ "model": GONE }), down).await;
     }

@@ -1,4 +1,4 @@
-//! The stranger table: every route as nobody, another user, another developer, another app, and whom it is for.
+//! The stranger table: every route without a credential, as another user, developer and app, and as the permitted caller.
 
 use std::collections::BTreeSet;
 
@@ -18,20 +18,20 @@ use crate::{
 const TODO: &str = "com.dora.todo";
 const OTHER: &str = "com.mal.other";
 
-/// What strangers get: nobody, another user, another developer, another app.
+/// The status for strangers: no credential, another user, another developer, another app.
 type Strangers = [u16; 4];
-/// For a user, or whoever acts for one who is live.
+/// For a user with a session, or a caller on behalf of one.
 const ACTING: Strangers = [401, 403, 403, 401];
 /// For a user in person.
 const USER: Strangers = [401, 403, 403, 403];
-/// For whoever owns the app; to others it does not exist.
+/// For the owner of the app; for others it does not exist.
 const OWNER: Strangers = [401, 403, 404, 404];
-/// For an app's own key, about users who have it.
+/// For an app's own key, about users who installed it.
 const APP: Strangers = [401, 403, 403, 404];
 const PUBLIC: Strangers = [200; 4];
-/// The socket opens; who it is, it says by itself.
+/// The socket opens and authenticates by itself.
 const SOCKET: Strangers = [101; 4];
-/// A device: people get a session of their own, never ada's.
+/// A device socket: each person gets their own session, never ada's.
 const DEVICE: Strangers = [401, 101, 101, 401];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,7 @@ fn handshake() -> Value {
         "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } })
 }
 
-/// What removes comes last, because the rightful ones succeed.
+/// Routes that remove something come last, because permitted callers succeed.
 fn rows() -> Vec<Row> {
     let no = Value::Null;
     let tool = json!({ "name": format!("{TODO}:echo"), "arguments": { "text": "hi" } });
@@ -82,7 +82,7 @@ fn rows() -> Vec<Row> {
         ("GET", "/api/users", USER, Operator, 200, no.clone()),
         ("GET", "/api/library", USER, Ada, 200, no.clone()),
         ("GET", "/api/models", [401, 200, 200, 200], Ada, 200, no.clone()),
-        // Nothing is said; who may ask is decided before.
+        // The body is empty; access is checked before.
         ("GET", "/api/tts", [401, 400, 400, 400], Ada, 400, no.clone()),
         ("GET", "/api/tools", ACTING, Ada, 200, no.clone()),
         ("POST", "/api/tools/execute", ACTING, Ada, 200, tool),
@@ -101,7 +101,7 @@ fn rows() -> Vec<Row> {
         ("POST", "/api/apps", [401, 403, 201, 403], Dora, 201, json!({ "packageName": "com.fresh.{who}" })),
         ("GET", "/api/apps", [401, 403, 200, 200], Dora, 200, no.clone()),
         ("GET", "/api/apps/{package}", OWNER, Dora, 200, no.clone()),
-        // For everybody whom the server knows; this app names none.
+        // For every authenticated caller; this app names no user.
         ("GET", "/api/apps/{package}/icon", [401, 404, 404, 404], Ada, 404, no.clone()),
         ("PATCH", "/api/apps/{package}", OWNER, Dora, 200, json!({ "name": "Changed" })),
         ("POST", "/api/apps/{package}/tools", OWNER, Todo, 200, json!({ "tools": [second] })),
@@ -131,17 +131,17 @@ fn rows() -> Vec<Row> {
         ("DELETE", "/api/sdk/simple-storage/{user}", APP, Todo, 200, no.clone()),
         ("GET", "/appsettings/user/{package}", [401; 4], Session, 200, no.clone()),
         ("GET", "/api/public/permissions/{package}", PUBLIC, Nobody, 200, no.clone()),
-        // The old server said 500 where it knew no such app.
+        // The old server responded with 500 for an unknown app.
         ("GET", "/api/tools/apps/{package}/tools", [401, 500, 500, 500], Dora, 200, no.clone()),
         ("GET", "/api/tools/users/{user}/tools", [401, 403, 403, 404], Ada, 200, no.clone()),
         ("POST", "/api/tools/apps/{package}/tool", ACTING, Ada, 200, old_call),
         ("POST", "/mcp", ACTING, Ada, 200, handshake()),
-        // Without a session there is neither a stream nor anything to end.
+        // Without a session there is no stream to read or cancel.
         ("GET", "/mcp", ACTING, Ada, 400, no.clone()),
         ("DELETE", "/mcp", ACTING, Ada, 400, no.clone()),
         ("GET", "/mcp/ws", ACTING, Ada, 101, no.clone()),
         ("POST", "/api/mcp/ticket", ACTING, Ada, 200, no.clone()),
-        // There is no model in this test; who may ask is decided before.
+        // There is no model in this test; access is checked before.
         ("POST", "/api/chat", ACTING, Ada, 503, json!({ "messages": [{ "role": "user", "content": "hi" }] })),
         ("GET", "/api/chat/{id}/stream", ACTING, Ada, 204, no.clone()),
         (
@@ -169,7 +169,7 @@ fn rows() -> Vec<Row> {
         ("GET", "/api/upstreams/{upstream}", OWNER, Dora, 200, no.clone()),
         ("PATCH", "/api/upstreams/{upstream}", OWNER, Dora, 200, json!({ "name": "Changed" })),
         ("POST", "/api/upstreams/{upstream}/refresh", OWNER, Dora, 200, no.clone()),
-        // Nobody answers there, so there is no link; that it is ada's to ask is what counts.
+        // The upstream is unreachable, so there is no link; only the access matters.
         ("POST", "/api/upstreams/{upstream}/authorize", USER, Ada, 503, no.clone()),
         ("DELETE", "/api/upstreams/{upstream}/authorize", USER, Ada, 204, no.clone()),
         ("GET", "/oauth/callback", [400; 4], Nobody, 400, no.clone()),
@@ -210,7 +210,7 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// Ada with dora's app, which keeps something for her and runs; mal with an app that nobody has.
+/// Ada with dora's app, which is running and has stored data for her; mal with an app that no user installed.
 struct World {
     p: Platform,
     _apps: [FakeApp; 2],
@@ -273,7 +273,7 @@ impl World {
         })
     }
 
-    /// Status and body. Strangers say that they come for ada.
+    /// Status and body. Strangers claim to act for ada.
     async fn ask(&self, (method, path, _, _, _, body): &Row, who: Who) -> (u16, String) {
         let values = [
             ("{package}", TODO),
@@ -330,7 +330,7 @@ impl World {
         state
     }
 
-    /// What nobody may ever read.
+    /// Secrets that must be in no response.
     fn secrets(&self) -> Vec<String> {
         let text = |member: &str| self.created[member].as_str().unwrap().to_owned();
         vec![text("apiKey"), text("signingSecret"), hex::encode(Sha256::digest(text("apiKey")))]
@@ -344,7 +344,7 @@ fn shows_secrets_rightly(row: &Row) -> bool {
 }
 
 #[tokio::test]
-async fn every_route_is_in_the_table_and_nobody_gets_what_is_not_theirs() {
+async fn every_route_is_in_the_table_and_refuses_strangers() {
     let rows = rows();
     let route = |row: &Row| {
         format!(
@@ -394,7 +394,7 @@ async fn every_route_is_in_the_table_and_nobody_gets_what_is_not_theirs() {
 }
 
 #[tokio::test]
-async fn a_device_needs_a_believable_token() {
+async fn a_device_needs_a_valid_token() {
     let world = World::start().await;
     let of_an_app = world.credential(Todo).unwrap();
     for path in ["/glasses-ws", "/ws/client"] {
@@ -417,7 +417,7 @@ async fn a_device_needs_a_believable_token() {
 }
 
 #[tokio::test]
-async fn an_app_socket_has_to_say_first_who_it_is() {
+async fn an_app_socket_must_authenticate_first() {
     let world = World::start().await;
     let init = |session: &str, package: &str, key: &str| {
         json!({ "type": "tpa_connection_init", "sessionId": session, "packageName": package, "apiKey": key })
@@ -431,7 +431,7 @@ async fn an_app_socket_has_to_say_first_who_it_is() {
         (init(&world.session.session, TODO, "wrong"), 1008),
         (init(&world.session.session, TODO, &world.secrets()[2]), 1008),
         (init(&world.session.session, OTHER, &world.other_key), 1008),
-        // A session that was never handed out: the app is told to let go.
+        // A session that was never issued: the app is told to close.
         (init("ada-com.dora.todo", TODO, key), 1000),
     ] {
         let mut socket = knock(&world.p, "/app-ws", &[]).await.unwrap();

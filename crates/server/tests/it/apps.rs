@@ -31,7 +31,7 @@ async fn register(p: &Platform, details: Value) -> Answer {
     p.nobody().post("/api/apps", &body).await
 }
 
-/// The places that an answer calls wrong.
+/// The paths of the problems in a response.
 fn paths(answer: Answer) -> Vec<String> {
     let error = answer.expect(400).json()["error"].clone();
     assert_eq!(error["code"], "INVALID_REQUEST");
@@ -39,7 +39,7 @@ fn paths(answer: Answer) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn everything_that_is_said_of_an_app_is_kept_and_nothing_else() {
+async fn all_members_of_an_app_are_stored_and_unknown_ones_are_not() {
     let p = Platform::start().await;
     let mut body = everything();
     body["favourite"] = "blue".into();
@@ -79,7 +79,7 @@ async fn a_name_alone_is_enough() {
 }
 
 #[tokio::test]
-async fn a_name_is_taken_once() {
+async fn an_app_name_can_be_registered_once() {
     let p = Platform::with(tokens_only).await;
     let body = json!({ "packageName": ECHO });
     let people: Vec<_> = (0..8).map(|i| p.bearer(&p.token(&format!("dev{i}"), Role::Developer))).collect();
@@ -94,7 +94,7 @@ async fn a_name_is_taken_once() {
 }
 
 #[tokio::test]
-async fn names_have_a_rule() {
+async fn app_names_must_follow_the_rule() {
     let p = Platform::start().await;
     let register = async |name: &str| p.nobody().post("/api/apps", &json!({ "packageName": name })).await;
     for reserved in ["toolyard", "mcp.files", "plugin.sums"] {
@@ -112,7 +112,7 @@ async fn names_have_a_rule() {
 }
 
 #[tokio::test]
-async fn every_bound_is_met() {
+async fn every_limit_of_an_app_is_enforced() {
     let p = Platform::start().await;
     let permission = json!({ "type": "CAMERA" });
     let need = json!({ "type": "CAMERA", "level": "REQUIRED" });
@@ -144,7 +144,7 @@ async fn every_bound_is_met() {
 }
 
 #[tokio::test]
-async fn problems_are_named_all_at_once() {
+async fn all_problems_of_an_app_are_reported_at_once() {
     let p = Platform::start().await;
     let body = json!({ "packageName": "mcp.x", "name": "x".repeat(201), "publicUrl": "nowhere", "callTimeoutMs": 0,
         "tools": [{ "name": "a b", "inputSchema": { "type": "object" } }, { "name": "c", "inputSchema": 5 }] });
@@ -158,7 +158,7 @@ async fn problems_are_named_all_at_once() {
 }
 
 #[tokio::test]
-async fn a_change_keeps_what_it_does_not_name() {
+async fn a_partial_update_keeps_the_other_members() {
     let p = Platform::start().await;
     register(&p, everything()).await.expect(201);
     p.clock.advance(10);
@@ -190,7 +190,7 @@ async fn a_change_keeps_what_it_does_not_name() {
 }
 
 #[tokio::test]
-async fn a_bad_change_gives_no_grant_either() {
+async fn an_invalid_update_grants_nothing() {
     let p = Platform::start().await;
     let (_echo, _device) = p.echo().await;
     let helper = FakeApp::start("com.example.helper").await;
@@ -203,7 +203,7 @@ async fn a_bad_change_gives_no_grant_either() {
 }
 
 #[tokio::test]
-async fn a_new_key_voids_the_old_one_at_once_and_leaves_running_apps_alone() {
+async fn a_new_key_replaces_the_old_one_immediately_and_running_apps_continue() {
     let p = Platform::start().await;
     let app = FakeApp::start(ECHO).await;
     let created = p.register(&app, json!({ "packageName": ECHO, "tools": [echo_tool()] })).await;
@@ -260,7 +260,7 @@ async fn requests_are_signed_with_the_old_and_the_new_secret_until_the_next_rota
 }
 
 #[tokio::test]
-async fn what_hangs_on_an_app_goes_with_it() {
+async fn removing_an_app_removes_everything_that_depends_on_it() {
     let p = Platform::start().await;
     let app = FakeApp::start(ECHO).await;
     let body = json!({ "packageName": ECHO, "tools": [echo_tool()] });
@@ -283,7 +283,7 @@ async fn what_hangs_on_an_app_goes_with_it() {
     assert_eq!(p.user("ada").get("/api/installs").await.expect(200).json(), json!({ "installs": [] }));
     assert_eq!(p.user("ada").get("/api/session").await.expect(200).json()["apps"], json!([]));
 
-    // Whoever registers the name next begins anew.
+    // The next owner of the name starts from scratch.
     let key = format!("{ECHO}:{}", p.register(&app, body).await["apiKey"].as_str().unwrap());
     p.bearer(&key).get("/api/sdk/simple-storage/ada").await.expect(404);
     p.user("ada").put(&format!("/api/installs/{ECHO}"), &json!({})).await.expect(204);

@@ -1,4 +1,4 @@
-//! The error message of a failed call: shown to those who may see it, bounded, and kept for a day.
+//! The error message of a failed call: shown to permitted users, limited in size, and kept for a day.
 
 use serde_json::{Value, json};
 use toolyard_core::limits::MAX_ERROR_MESSAGE_BYTES;
@@ -16,7 +16,7 @@ async fn newest(who: &Person<'_>, query: &str) -> Value {
     who.get(&format!("/api/calls{query}")).await.expect(200).json()["calls"][0].clone()
 }
 
-/// Ada calls, and the app says that it failed.
+/// Ada calls, and the app fails with this message.
 async fn failed(p: &Platform, app: &toolyard_testkit::FakeApp, message: &str) {
     app.set_behavior(AppBehavior::Json(500, json!({ "status": "error", "message": message })));
     p.call_echo().await.expect(500);
@@ -40,7 +40,7 @@ async fn the_message_of_the_app_is_shown_with_its_call() {
 }
 
 #[tokio::test]
-async fn a_message_is_truncated_to_its_bound() {
+async fn an_error_message_is_truncated_to_its_limit() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     failed(&p, &app, &"ü".repeat(MAX_ERROR_MESSAGE_BYTES)).await;
@@ -63,7 +63,7 @@ async fn a_message_is_kept_for_a_day_and_its_call_for_longer() {
 }
 
 #[tokio::test]
-async fn none_is_stored_where_the_operator_says_so() {
+async fn no_error_message_is_stored_if_the_operator_disables_it() {
     let p = Platform::with(|config| config.ledger.error_message_hours = 0).await;
     let (app, _device) = p.echo().await;
     failed(&p, &app, "a secret of the app").await;

@@ -1,4 +1,4 @@
-//! The ledger: what was called, by whom, with what outcome, and never with what.
+//! The ledger: tool, caller and outcome of each call, but never its arguments.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ async fn some_calls() -> (Platform, FakeApp, Vec<crate::platform::Device>) {
 }
 
 #[tokio::test]
-async fn each_call_leaves_one_record_that_says_what_happened() {
+async fn each_call_leaves_one_record_with_its_outcome() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     app.set_behavior(AppBehavior::reply("hello"));
@@ -97,7 +97,7 @@ async fn each_call_leaves_one_record_that_says_what_happened() {
 }
 
 #[tokio::test]
-async fn calls_are_found_by_what_is_known_of_them() {
+async fn calls_are_found_by_every_filter() {
     let (p, _app, _devices) = some_calls().await;
     let ada = p.user("ada");
     let outcomes = async |query: &str| -> Vec<String> {
@@ -125,14 +125,14 @@ async fn calls_are_found_by_what_is_known_of_them() {
 }
 
 #[tokio::test]
-async fn pages_follow_one_another_without_a_gap_or_a_double() {
+async fn pages_of_calls_have_no_gap_and_no_duplicate() {
     let p = Platform::with(|config| config.rates.user_burst = 1_000).await;
     let (_app, _device) = p.echo().await;
     let made = futures_util::future::join_all((0..201).map(|_| p.call_echo())).await;
     let mut made: Vec<_> = made.iter().map(|answer| answer.header("x-toolyard-call-id").to_owned()).collect();
     made.sort_unstable_by(|a, b| b.cmp(a));
     let ada = p.user("ada");
-    // The bound of a page is met exactly, and there is one more.
+    // The page is exactly full, and there is one more.
     for (limit, sizes) in
         [(500, vec![200, 1]), (200, vec![200, 1]), (100, vec![100, 100, 1]), (67, vec![67; 3])]
     {
@@ -221,7 +221,7 @@ async fn a_user_sees_their_own_calls_a_developer_the_use_of_their_apps_and_an_op
         (rows.len(), &rows[0]["tool"], &rows[0]["calls"]),
         (1, &json!("com.example.echo:echo"), &json!(2))
     );
-    // The name changes hands.
+    // The package gets another owner.
     let before = of_dora[0]["id"].as_str().unwrap().to_owned();
     dora.delete(&format!("/api/apps/{ECHO}")).await.expect(204);
     p.clock.advance(1);
@@ -232,7 +232,7 @@ async fn a_user_sees_their_own_calls_a_developer_the_use_of_their_apps_and_an_op
 }
 
 #[tokio::test]
-async fn a_watcher_sees_only_what_they_may() {
+async fn a_call_stream_contains_only_permitted_calls() {
     let p = Platform::with(tokens_only).await;
     let (_echo, _) = app_of(&p, "dora", ECHO).await;
     let token = |name: &str| p.bearer(&p.token(name, Role::User));
@@ -291,7 +291,7 @@ async fn arguments_and_results_are_not_stored() {
     };
     assert!(holds("com.example.echo:echo"), "the files are the right ones");
     assert!(!holds(said) && !holds(heard));
-    // Under a key the outcome is kept for whoever asks again; the arguments are not.
+    // Under a key the outcome is kept for repeated requests; the arguments are not.
     call(p.user("ada").header("idempotency-key", "k")).await.expect(200);
     assert!(!holds(said) && holds(heard));
 }

@@ -1,4 +1,4 @@
-//! The stream of changes: each hears which of their lists changed, once, and of nobody else's.
+//! The stream of changes: subscribers learn once which of their own lists changed.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use crate::{
 struct Stream(toolyard_net::ResponseLines);
 
 impl Stream {
-    /// Opens it and waits until it listens.
+    /// Opens the stream and waits until it is subscribed.
     async fn open(who: &Person<'_>) -> Self {
         let response = who.open(Method::GET, "/api/changes", None).await;
         let mut stream = Self(response.into_lines(64 * 1024, 1024 * 1024));
@@ -42,7 +42,7 @@ impl Stream {
 }
 
 #[tokio::test]
-async fn each_list_that_changes_is_named() {
+async fn the_stream_names_every_list_that_changed() {
     let p = Platform::start().await;
     let ada = p.user("ada");
     let mut stream = Stream::open(&ada).await;
@@ -60,27 +60,27 @@ async fn each_list_that_changes_is_named() {
     stream.until("tokens").await;
     ada.post("/api/upstreams", &json!({ "id": "u", "url": "http://127.0.0.1:9/mcp" })).await.expect(201);
     stream.until("upstreams").await;
-    // That it cannot be reached is found out later, and told as well.
+    // That the upstream is unreachable is a second change.
     while ada.get("/api/upstreams/u").await.expect(200).json()["status"]["state"] != "down" {
         stream.until("upstreams").await;
     }
 }
 
 #[tokio::test]
-async fn nobody_hears_of_lists_of_others() {
+async fn users_are_not_notified_about_lists_of_others() {
     let p = Platform::with(tokens_only).await;
     let (_app, _) = app_of(&p, "dora", ECHO).await;
     let (ada, bob) = (p.bearer(&p.token("ada", Role::User)), p.bearer(&p.token("bob", Role::User)));
     let mut stream = Stream::open(&ada).await;
     bob.put(&format!("/api/installs/{ECHO}"), &json!({})).await.expect(204);
     bob.post("/api/tokens", &json!({ "name": "his" })).await.expect(201);
-    // Her own comes after those, and is the first that she hears of.
+    // Her own change comes after those, and is the first that she is notified about.
     ada.post("/api/tokens", &json!({ "name": "hers" })).await.expect(201);
     assert_eq!(stream.next().await, json!({ "topics": ["tokens"] }));
 }
 
 #[tokio::test]
-async fn a_stream_ends_with_its_token_and_places_are_bounded() {
+async fn a_change_stream_ends_with_its_token_and_streams_are_limited() {
     let p = Platform::with(tokens_only).await;
     let boss = p.bearer(&p.token("boss", Role::Operator));
     let made = boss.post("/api/tokens", &json!({ "name": "t", "user": "ada" })).await.expect(201).json();

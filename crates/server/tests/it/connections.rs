@@ -1,4 +1,4 @@
-//! What clients may hold open, each bound hit.
+//! Limits on connections, sockets and streams, each exceeded.
 
 use http::Method;
 use tokio::{
@@ -9,15 +9,15 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 
 use crate::platform::Platform;
 
-/// A connection of a client that no library would be.
+/// A raw connection of a client.
 async fn connect(p: &Platform) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
-    // Little room, so that a client that does not read is noticed soon.
+    // A small buffer, so that a client that does not read is noticed soon.
     socket.set_recv_buffer_size(4 * 1024).unwrap();
     socket.connect(p.url.strip_prefix("http://").unwrap().parse().unwrap()).await.unwrap()
 }
 
-/// Open connections, without the one that asks.
+/// Open connections, without the one of this request.
 async fn open(p: &Platform) -> usize {
     let mut client = connect(p).await;
     let host = p.url.strip_prefix("http://").unwrap();
@@ -59,7 +59,7 @@ async fn a_client_that_does_not_read_is_disconnected() {
     let mut client = connect(&p).await;
     let host = p.url.strip_prefix("http://").unwrap();
     let request = format!("GET /api/openapi.json HTTP/1.1\r\nhost: {host}\r\n\r\n");
-    // Far more than the system keeps for both sides.
+    // Far more than the buffers of both sides.
     client.write_all(request.repeat(400).as_bytes()).await.unwrap();
     until_open(&p, 0).await;
     let mut read = Vec::new();
@@ -79,7 +79,7 @@ async fn a_silent_connection_is_closed() {
 }
 
 #[tokio::test]
-async fn silent_connections_keep_nobody_out() {
+async fn silent_connections_do_not_block_others() {
     let p = Platform::with(|config| {
         config.server.max_connections = 4;
         config.server.head_timeout_ms = 60_000;
@@ -98,7 +98,7 @@ async fn silent_connections_keep_nobody_out() {
 }
 
 #[tokio::test]
-async fn a_socket_that_does_not_say_who_it_is_is_closed() {
+async fn an_unauthenticated_socket_is_closed() {
     let p = Platform::with(|config| config.server.introduction_ms = 50).await;
     let silent = socket(&p, "/app-ws", "ada").await.unwrap();
     until_open(&p, 0).await;
@@ -106,7 +106,7 @@ async fn a_socket_that_does_not_say_who_it_is_is_closed() {
 }
 
 #[tokio::test]
-async fn silent_sockets_have_a_bound_and_keep_no_app_out() {
+async fn unauthenticated_sockets_are_limited_and_do_not_block_apps() {
     let p = Platform::with(|config| {
         config.server.unauthenticated_sockets = 2;
         config.server.introduction_ms = 60_000;
@@ -123,7 +123,7 @@ async fn silent_sockets_have_a_bound_and_keep_no_app_out() {
 }
 
 #[tokio::test]
-async fn a_user_has_so_many_streams_and_sockets() {
+async fn streams_and_sockets_per_user_are_limited() {
     let p = Platform::with(|config| config.server.streams_per_user = 1).await;
     let first = socket(&p, "/mcp/ws", "ada").await.unwrap();
     let refused = socket(&p, "/mcp/ws", "ada").await.err().unwrap();
@@ -136,7 +136,7 @@ async fn a_user_has_so_many_streams_and_sockets() {
 }
 
 #[tokio::test]
-async fn an_address_has_so_many_connections_unless_it_is_a_proxy() {
+async fn connections_per_address_are_limited_except_for_proxies() {
     let p = Platform::with(|config| config.server.max_connections_per_address = 1).await;
     let _holder = connect(&p).await;
     let mut second = connect(&p).await;

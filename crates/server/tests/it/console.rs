@@ -1,4 +1,4 @@
-//! The console's files: which, with what headers, and that nothing else comes out.
+//! The console's files: which are served, with which headers, and that nothing else is.
 
 use http::Method;
 use toolyard_server::{ConsoleFile, ConsoleFiles};
@@ -49,7 +49,7 @@ fn is_guarded(answer: &Answer) {
 }
 
 #[tokio::test]
-async fn the_root_leads_to_the_console() {
+async fn the_root_redirects_to_the_console() {
     let p = platform().await;
     for path in ["/", "/console"] {
         let answer = p.nobody().get(path).await.expect(303);
@@ -80,7 +80,7 @@ async fn files_are_served_and_every_other_path_is_the_page() {
 }
 
 #[tokio::test]
-async fn what_is_no_file_of_the_console_is_never_served() {
+async fn only_files_of_the_console_are_served() {
     let p = platform().await;
     for path in [
         "/console/../Cargo.toml",
@@ -98,7 +98,7 @@ async fn what_is_no_file_of_the_console_is_never_served() {
         assert_eq!(answer.text, PAGE, "{path}");
         is_guarded(&answer);
     }
-    // Not the page: a script that is gone must not become HTML. The sandbox has headers of its own.
+    // Not the page: a missing script must not become HTML. The sandbox has its own headers.
     for path in [
         "/console/assets/old.js",
         "/console/assets/../index.html",
@@ -112,7 +112,7 @@ async fn what_is_no_file_of_the_console_is_never_served() {
 }
 
 #[tokio::test]
-async fn a_file_travels_once_and_packed_where_that_is_taken() {
+async fn files_are_cached_and_compressed() {
     let p = platform().await;
     let packed =
         p.nobody().header("accept-encoding", "gzip, br").get("/console/assets/app.js").await.expect(200);
@@ -121,7 +121,7 @@ async fn a_file_travels_once_and_packed_where_that_is_taken() {
     let refused =
         p.nobody().header("accept-encoding", "br;q=0").get("/console/assets/app.js").await.expect(200);
     assert_eq!((refused.text.as_str(), refused.header("content-encoding")), ("let app;", ""));
-    // There is no packed form of the page.
+    // There is no compressed form of the page.
     let page = p.nobody().header("accept-encoding", "br").get("/console/").await.expect(200);
     assert_eq!((page.text.as_str(), page.header("content-encoding")), (PAGE, ""));
 
@@ -132,14 +132,14 @@ async fn a_file_travels_once_and_packed_where_that_is_taken() {
     );
     is_guarded(&same);
     p.nobody().header("if-none-match", "\"i0\"").get("/console/").await.expect(200);
-    // The plain form is not the packed one.
+    // The plain form has another ETag than the compressed one.
     let plain =
         p.nobody().header("if-none-match", "\"a1-br\"").get("/console/assets/app.js").await.expect(200);
     assert_eq!(plain.text, "let app;");
 }
 
 #[tokio::test]
-async fn where_it_was_not_built_a_page_says_how() {
+async fn without_a_built_console_a_page_explains_how_to_build_it() {
     let p = Platform::start().await;
     for path in ["/console/", "/console/chat"] {
         let answer = p.nobody().get(path).await.expect(200);

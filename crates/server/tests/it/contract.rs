@@ -1,4 +1,4 @@
-//! The contract: what the server says of itself is what is committed, and it is well formed.
+//! The contract: generated documents match the committed ones and are well formed.
 
 use std::{collections::BTreeSet, path::PathBuf};
 

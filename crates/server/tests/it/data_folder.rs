@@ -28,7 +28,7 @@ async fn a_second_server_does_not_open_the_same_folder() {
         why.contains(&format!("in use by process {}", std::process::id())) && why.contains("--data"),
         "{why}"
     );
-    // Whoever stops lets it go.
+    // A stop releases the lock.
     p.restart().await.nobody().get("/readyz").await.expect(200);
 }
 
@@ -50,7 +50,7 @@ async fn a_database_does_not_get_a_new_root_key_by_itself() {
     let p = Platform::run(config.clone(), folder, clock).await;
     let _device = p.device("ada").await;
     p.call_echo().await.expect(200);
-    // Lost for good: whoever says so starts, and the new key is the one of the database from then on.
+    // If the operator accepts a new key, the server starts, and the new key belongs to the database from then on.
     let (_, folder, clock) = p.stop().await;
     std::fs::remove_file(&key).unwrap();
     config.auth.accept_new_root_key = true;
@@ -74,7 +74,7 @@ async fn no_token_is_made_with_a_key_that_the_server_does_not_have() {
 }
 
 #[tokio::test]
-async fn a_call_that_a_stop_cuts_off_is_recorded() {
+async fn a_call_cancelled_by_a_stop_is_recorded() {
     let p = Platform::with(|config| config.server.drain_ms = 10).await;
     let (app, _device) = p.echo().await;
     app.set_behavior(AppBehavior::Hang);
@@ -96,7 +96,7 @@ async fn a_call_that_a_stop_cuts_off_is_recorded() {
 }
 
 #[tokio::test]
-async fn a_call_under_a_key_that_a_stop_cuts_off_is_recorded_and_its_key_stays_used() {
+async fn a_keyed_call_cancelled_by_a_stop_is_recorded_and_its_key_stays_used() {
     let p = Platform::with(|config| config.server.drain_ms = 10).await;
     let (app, _device) = p.echo().await;
     app.set_behavior(AppBehavior::Hang);
@@ -120,7 +120,7 @@ async fn a_call_under_a_key_that_a_stop_cuts_off_is_recorded_and_its_key_stays_u
 
 #[cfg(unix)]
 #[tokio::test]
-async fn what_the_server_writes_is_for_its_owner_only() {
+async fn files_of_the_server_are_readable_by_their_owner_only() {
     use std::os::unix::fs::PermissionsExt as _;
     let p = Platform::with(|config| {
         let folder = config.store.path.parent().unwrap().join("data");

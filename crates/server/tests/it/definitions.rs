@@ -1,4 +1,4 @@
-//! Definitions that nobody means well with: they cost little, show everything, and take no name from another tool.
+//! Malicious definitions: they must not be costly, hide text, or take the alias of another tool.
 
 use serde_json::{Map, Value, json};
 use sqlx::Connection as _;
@@ -12,7 +12,7 @@ use crate::{
     upstreams::world::{add, hidden, live, plain, tool},
 };
 
-/// A schema of some kilobytes with 2^40 ways through it.
+/// A schema of some kilobytes with 2^40 paths.
 fn bomb(keyword: &str) -> Value {
     let mut definitions = Map::new();
     for at in 0..40 {
@@ -32,7 +32,7 @@ async fn publish(p: &Platform, tools: Value) -> crate::platform::Answer {
 }
 
 #[tokio::test]
-async fn a_schema_with_astronomically_many_ways_is_not_taken() {
+async fn a_schema_with_exponentially_many_paths_is_refused() {
     let p = Platform::start().await;
     let (_app, _device) = p.echo().await;
     for keyword in ["allOf", "anyOf", "oneOf"] {
@@ -43,7 +43,7 @@ async fn a_schema_with_astronomically_many_ways_is_not_taken() {
         let refused = publish(&p, json!([output])).await.expect(400);
         assert!(refused.text.contains("tools[0].outputSchema"), "{}", refused.text);
     }
-    // An upstream registers nothing: its tool is hidden, and the others go on.
+    // A tool of an upstream is hidden instead, and the others stay.
     let upstream = plain(UpstreamEra::Modern).await;
     upstream.set_list(OfferListKind::Tools, vec![with_schema("bomb", bomb("allOf")), tool("good")]);
     add(&p, "up", &upstream.url()).await;
@@ -55,10 +55,10 @@ async fn a_schema_with_astronomically_many_ways_is_not_taken() {
 }
 
 #[tokio::test]
-async fn arguments_that_could_take_for_ever_are_refused_unseen() {
+async fn arguments_that_are_too_costly_to_validate_are_refused() {
     let p = Platform::start().await;
     let (_app, _device) = p.echo().await;
-    // Each level of the value doubles the ways.
+    // Each level of the value doubles the paths.
     let twice =
         json!({ "type": "object", "properties": { "a": { "allOf": [{ "$ref": "#" }, { "$ref": "#" }] } } });
     let unique = json!({ "type": "object", "properties": { "a": { "type": "array", "uniqueItems": true } } });
@@ -83,7 +83,7 @@ async fn shown(person: &Person<'_>) -> String {
 }
 
 #[tokio::test]
-async fn what_nobody_sees_reaches_no_model_and_is_told_to_who_published_it() {
+async fn invisible_characters_are_removed_and_reported_to_the_developer() {
     let p = Platform::start().await;
     let (_app, _device) = p.echo().await;
     let mut hiding = echo_tool();
@@ -120,7 +120,7 @@ async fn what_nobody_sees_reaches_no_model_and_is_told_to_who_published_it() {
 }
 
 #[tokio::test]
-async fn names_made_to_share_a_short_hash_have_aliases_of_their_own() {
+async fn names_with_a_common_short_hash_have_distinct_aliases() {
     let p = Platform::start().await;
     let app = FakeApp::start("com.ex-bank").await;
     // Found by trying: their SHA-256 begin with the same 32 bits.
@@ -149,7 +149,7 @@ async fn names_made_to_share_a_short_hash_have_aliases_of_their_own() {
 }
 
 #[tokio::test]
-async fn a_view_holds_so_many_tools_and_bytes() {
+async fn a_view_has_limits_of_tools_and_bytes() {
     let p = Platform::with(|config| config.views.max_tools = 3).await;
     let (_app, _device) = p.echo().await;
     let tools: Vec<Value> = (0..5).map(|at| tool(&format!("t{at}"))).collect();
@@ -169,7 +169,7 @@ async fn a_view_holds_so_many_tools_and_bytes() {
     assert!(hidden(&ada, &format!("{ECHO}:large")).await.contains("1000 bytes"));
 }
 
-/// No two names with the same 68 bits of SHA-256 are known, so the alias is given away behind the store's back.
+/// No two names with the same 68 bits of SHA-256 are known, so the alias is assigned directly in the database.
 #[tokio::test]
 async fn a_tool_whose_alias_another_one_had_first_is_not_published() {
     let p = Platform::start().await;

@@ -1,4 +1,4 @@
-//! What dev mode trusts: programs of this machine that call it directly, and nothing that speaks through them.
+//! Dev mode trusts programs on this machine that call it directly, and no requests that come through them.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ fn with_own_tools(config: &mut Config) {
 }
 
 #[tokio::test]
-async fn pages_of_this_machine_are_out_of_reach_while_apps_on_it_work() {
+async fn loopback_pages_are_blocked_while_loopback_apps_work() {
     let p = Platform::with(with_own_tools).await;
     let (app, _device) = p.echo().await;
     p.call_echo().await.expect(200);
@@ -47,7 +47,7 @@ async fn the_server_never_calls_itself_even_where_this_machine_is_allowed() {
         let refused = p.nobody().post("/api/apps", &app).await.expect(400);
         assert!(refused.text.contains("this server itself"), "{url}: {}", refused.text);
     }
-    // Nor by way of somebody who sends it on.
+    // Nor through a redirect.
     let site = FakeApp::start("site").await;
     site.set_behavior(AppBehavior::Redirect(format!("{}/api/users", p.url)));
     let told = bad(&p, "fetch_page", json!({ "url": format!("{}/tool", site.url()) })).await;
@@ -73,7 +73,7 @@ async fn a_request_through_a_proxy_is_refused_with_what_to_configure() {
 }
 
 #[tokio::test]
-async fn a_page_of_another_site_costs_nothing_and_learns_nothing() {
+async fn cross_site_requests_are_refused() {
     let p = Platform::start().await;
     let (_app, _device) = p.echo().await;
     let paths =
@@ -87,12 +87,12 @@ async fn a_page_of_another_site_costs_nothing_and_learns_nothing() {
     for site in ["same-origin", "none"] {
         p.user("ada").header("sec-fetch-site", site).get("/api/session").await.expect(200);
     }
-    // The console itself may be reached by a link.
+    // A link may lead to the console itself.
     p.nobody().header("sec-fetch-site", "cross-site").get("/").await.expect(303);
 }
 
 #[tokio::test]
-async fn every_response_says_that_it_is_not_to_be_guessed_nor_embedded() {
+async fn every_response_has_nosniff_and_resource_policy() {
     let p = Platform::start().await;
     let (_app, _device) = p.echo().await;
     let cases: [(Method, &str, Option<Value>); 8] = [

@@ -1,8 +1,9 @@
-//! Devices: who they are, what they say, and the pages that tell how the server is.
+//! Devices: authentication and messages. Also health and metrics.
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
+use toolyard_core::ports::StoredRun;
 use toolyard_server::auth::Role;
 use toolyard_testkit::AppBehavior;
 
@@ -29,11 +30,13 @@ async fn a_token_in_the_query_or_in_a_header_says_whose_device_it_is() {
     let p = Platform::with(tokens_only).await;
     let (bob, root) = (p.token("bob", Role::User), p.token("root", Role::Operator));
     let (bearer, operator) = (format!("Bearer {bob}"), format!("Bearer {root}"));
+    let lower_case = format!("bearer {bob}");
     for (path, headers, user) in [
         (format!("/glasses-ws?token={bob}"), vec![], "bob"),
         ("/glasses-ws".to_owned(), vec![("authorization", bearer.as_str())], "bob"),
         ("/ws/client".to_owned(), vec![("authorization", bearer.as_str())], "bob"),
-        // A user is never another one; an operator is whom they name.
+        ("/glasses-ws".to_owned(), vec![("authorization", lower_case.as_str())], "bob"),
+        // A user acts for themselves only; an operator for the named user.
         (
             "/glasses-ws?user=ada".to_owned(),
             vec![("authorization", bearer.as_str()), ("x-user-id", "ada")],
@@ -94,7 +97,25 @@ async fn the_last_glasses_are_remembered() {
 }
 
 #[tokio::test]
-async fn nonsense_from_a_device_does_no_harm() {
+async fn two_stored_runs_of_one_app_are_restored_as_one() {
+    let p = Platform::start().await;
+    let (_app, _device) = p.echo_like(json!({ "kind": "session" })).await;
+    for session in ["s1", "s2"] {
+        let run = StoredRun {
+            session: session.parse().unwrap(),
+            user: "ada".parse().unwrap(),
+            package: ECHO.parse().unwrap(),
+            by_user: true,
+        };
+        p.state.stores.runs.save_run(&run).await.unwrap();
+    }
+    let p = p.restart().await;
+    let runs = p.state.stores.runs.list_runs().await.unwrap();
+    assert_eq!(runs.len(), 1, "{runs:?}");
+}
+
+#[tokio::test]
+async fn invalid_messages_of_a_device_do_no_harm() {
     let p = Platform::start().await;
     let mut socket = knock(&p, "/glasses-ws?user=ada", &[]).await.unwrap();
     assert_eq!(hear(&mut socket).await["type"], "connection_ack");
@@ -140,7 +161,7 @@ async fn nonsense_from_a_device_does_no_harm() {
 }
 
 #[tokio::test]
-async fn a_message_beyond_the_bound_ends_the_socket_and_nothing_else() {
+async fn a_message_beyond_the_limit_closes_only_its_socket() {
     let p = Platform::with(|config| config.server.socket_message_bytes = 10_000).await;
     let (_app, _first) = p.echo().await;
     for message in [Message::text("x".repeat(10_001)), Message::binary(vec![0; 10_001])] {
@@ -149,7 +170,7 @@ async fn a_message_beyond_the_bound_ends_the_socket_and_nothing_else() {
         socket.send(Message::binary(vec![0; 10_000])).await.unwrap();
         socket.send(Message::text(r#"{"type":"ping"}"#)).await.unwrap();
         while hear(&mut socket).await["type"] != "pong" {}
-        // The server may have cut it before all was sent.
+        // The server may close it before everything is sent.
         let _ = socket.send(message).await;
         while let Some(Ok(message)) = socket.next().await {
             assert!(!message.is_text(), "{message}");
@@ -161,7 +182,7 @@ async fn a_message_beyond_the_bound_ends_the_socket_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn the_server_tells_how_it_is() {
+async fn health_and_readiness_are_reported() {
     let p = Platform::with(tokens_only).await;
     assert_eq!(p.nobody().get("/healthz").await.expect(200).json(), json!({ "status": "ok" }));
     assert_eq!(p.nobody().get("/readyz").await.expect(200).json(), json!({ "status": "ready" }));

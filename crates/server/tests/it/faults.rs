@@ -1,4 +1,4 @@
-//! Everything that can go wrong on the way to an app and back, each with its code.
+//! Every failure of a call to an app, with its error code.
 
 use serde_json::json;
 use toolyard_testkit::{AppBehavior, FakeApp, OnWebhook};
@@ -63,7 +63,7 @@ async fn legacy_apps_get_the_hash_of_their_key() {
 }
 
 #[tokio::test]
-async fn what_an_app_says_wrongly_gets_its_code() {
+async fn every_invalid_response_of_an_app_has_its_error_code() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     let html = || "<!DOCTYPE html><pre>Error</pre>".to_owned();
@@ -131,7 +131,7 @@ async fn what_an_app_says_wrongly_gets_its_code() {
 }
 
 #[tokio::test]
-async fn an_error_status_may_be_retried_where_the_tool_does_no_harm() {
+async fn an_error_status_is_retryable_if_the_tool_is_read_only() {
     let p = Platform::start().await;
     let mut tool = echo_tool();
     tool["annotations"] = json!({ "readOnlyHint": true });
@@ -153,7 +153,7 @@ async fn an_app_that_is_down_was_never_reached() {
 }
 
 #[tokio::test]
-async fn a_slow_app_is_given_up_on() {
+async fn a_slow_app_times_out() {
     let p = Platform::start().await;
     let mut idempotent = echo_tool();
     idempotent["name"] = "again".into();
@@ -172,7 +172,7 @@ async fn a_slow_app_is_given_up_on() {
 }
 
 #[tokio::test]
-async fn a_caller_that_leaves_cancels_the_app_and_is_recorded() {
+async fn a_disconnect_cancels_the_call_and_is_recorded() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     app.set_behavior(AppBehavior::Hang);
@@ -188,7 +188,7 @@ async fn a_caller_that_leaves_cancels_the_app_and_is_recorded() {
 }
 
 #[tokio::test]
-async fn an_app_that_cannot_start_says_why() {
+async fn a_failed_start_of_an_app_is_explained() {
     let p = Platform::start().await;
     let (app, mut device) = p.echo_like(json!({ "kind": "session" })).await;
     let waits = async |ms: u64| {
@@ -276,7 +276,7 @@ async fn private_addresses_are_refused_when_registered_and_when_resolved() {
 }
 
 #[tokio::test]
-async fn output_is_checked_where_it_is_promised() {
+async fn output_is_validated_if_the_tool_has_an_output_schema() {
     let p = Platform::start().await;
     let mut tool = echo_tool();
     tool["outputSchema"] =

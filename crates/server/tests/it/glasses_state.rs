@@ -1,5 +1,4 @@
-//! What apps learn of the glasses and of the user without asking: state, settings of the platform, the dashboard; and what is
-//! seen on the display after something failed.
+//! State that is pushed to apps: glasses, settings of the platform, the dashboard. Also the display after a failure.
 
 use serde_json::{Value, json};
 use toolyard_testkit::{AppSession, FakeApp, OnWebhook};
@@ -53,7 +52,7 @@ async fn an_app_is_told_what_changed_and_a_new_one_everything() {
             json!({ "type": "glasses_battery_update", "level": 81, "charging": true }),
             json!({ "batteryLevel": 81, "charging": true }),
         ),
-        // Nothing new is not told; a level below zero is none.
+        // Unchanged values are not sent; a negative level is invalid.
         (json!({ "type": "glasses_battery_update", "level": 81, "charging": true }), Value::Null),
         (
             json!({ "type": "glasses_battery_update", "level": -1, "charging": false }),
@@ -89,7 +88,7 @@ async fn an_app_is_told_what_changed_and_a_new_one_everything() {
 }
 
 #[tokio::test]
-async fn settings_of_the_platform_are_kept_and_told() {
+async fn settings_of_the_platform_are_stored_and_sent_to_apps() {
     const PATH: &str = "/api/settings/platform";
     let p = Platform::start().await;
     let ada = p.user("ada");
@@ -140,7 +139,7 @@ async fn the_dashboard_has_lines_of_apps_and_corners_of_the_system() {
     assert_eq!(device.hear("dashboard_mode_change").await.unwrap()["mode"], "expanded");
     assert_eq!(dashboard(&mut device).await, json!({ "layoutType": "text_wall", "text": "milk, eggs" }));
 
-    // A device that connects now gets it; what an app wrote goes with the app.
+    // A device that connects now gets it; what an app wrote is removed with the app.
     let mut other = p.device("ada").await;
     assert_eq!(dashboard(&mut other).await["text"], "milk, eggs");
     p.user("ada").post(&format!("/api/session/apps/{ECHO}/stop"), &json!({})).await.expect(204);
@@ -159,7 +158,7 @@ async fn an_app_opened_right_after_a_failed_start_is_seen() {
     let card = device.hear("display_event").await.unwrap();
     assert_eq!(card["layout"]["title"], "com.example.broken did not start");
 
-    // Another one, and then the same one again: what they draw is seen at once.
+    // Another app, and then the same one again: their displays are visible immediately.
     let (_map, map) = open(&p, "com.example.map").await;
     map.send(wall("the map")).await;
     while device.sees().await != "the map" {}

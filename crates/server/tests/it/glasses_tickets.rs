@@ -1,4 +1,4 @@
-//! Tickets for the glasses of a browser, which cannot send a token when it opens a socket.
+//! Tickets for glasses in a browser, which cannot send a token when it opens a socket.
 
 use serde_json::json;
 use toolyard_server::auth::Role;
@@ -22,12 +22,12 @@ async fn refused(p: &Platform, path: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_ticket_opens_the_glasses_of_its_user_once() {
+async fn a_ticket_opens_the_glasses_socket_of_its_user_once() {
     let p = Platform::with(tokens_only).await;
     let ada = p.bearer(&p.token("ada", Role::User));
     let good = ticket(&ada).await;
     let path = format!("/glasses-ws?ticket={good}");
-    // Whom else the URL names does not matter.
+    // Another user in the URL is ignored.
     let mut device = Device::connect(&format!("{}{path}&user=bob", p.url.replace("http", "ws")), None).await;
     device.wears("Mentra Live").await;
     let session = ada.get("/api/session").await.expect(200).json();
@@ -39,7 +39,7 @@ async fn a_ticket_opens_the_glasses_of_its_user_once() {
 }
 
 #[tokio::test]
-async fn a_ticket_is_for_one_door_and_for_a_moment() {
+async fn a_ticket_is_for_one_socket_kind_and_expires() {
     let p = Platform::with(tokens_only).await;
     let ada = p.bearer(&p.token("ada", Role::User));
     let for_glasses = ticket(&ada).await;
@@ -57,7 +57,7 @@ async fn a_ticket_is_for_one_door_and_for_a_moment() {
 }
 
 #[tokio::test]
-async fn a_ticket_is_given_to_a_user_or_an_operator_for_one() {
+async fn tickets_are_issued_to_users_and_to_operators_for_a_user() {
     let p = Platform::with(tokens_only).await;
     let (_app, key) = app_of(&p, "dora", ECHO).await;
     p.nobody().post("/api/glasses/ticket", &json!({})).await.expect(401);

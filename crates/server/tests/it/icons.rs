@@ -1,4 +1,4 @@
-//! Pictures of apps: fetched by the server from a host over https, kept for a while, and shown as what they are.
+//! Icons of apps: fetched by the server over https, cached, and served with their real media type.
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::platform::{Answer, ECHO, Platform, tokens_only};
 const HOST: &str = "pictures.example.com";
 const ICON: &str = "/api/apps/com.example.echo/icon";
 
-/// A server whose only other host in the world answers with this.
+/// A server whose only reachable host responds with this.
 async fn yard(configure: fn(&mut Config), picture: &str, guard: Guard) -> (Platform, TlsServer) {
     let server = TlsServer::start(HOST, picture).await;
     let stand_in = StandIn { host: HOST.to_owned(), address: server.address, root: server.root.clone() };
@@ -33,7 +33,7 @@ async fn asked(p: &Platform) -> Answer {
 }
 
 #[tokio::test]
-async fn a_picture_comes_from_the_server_and_its_host_learns_nothing() {
+async fn an_icon_is_served_by_the_server_and_its_host_learns_nothing() {
     let (p, host) = yard(tokens_only, "GIF89a picture", Guard::dev()).await;
     register(&p, of_host()).await;
     p.nobody().get(ICON).await.expect(401);
@@ -41,7 +41,7 @@ async fn a_picture_comes_from_the_server_and_its_host_learns_nothing() {
     let answer = ada.get(ICON).await.expect(200);
     assert_eq!(answer.text, "GIF89a picture");
     let header = |name: &str| answer.headers.get(name).unwrap().to_str().unwrap().to_owned();
-    // Whatever the host says: it said JSON.
+    // The declared type, JSON here, is ignored.
     assert_eq!(header("content-type"), "image/gif");
     assert_eq!(header("x-content-type-options"), "nosniff");
     assert_eq!(header("cache-control"), "private, max-age=300");
@@ -66,14 +66,14 @@ async fn a_picture_comes_from_the_server_and_its_host_learns_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_no_picture_or_too_large_is_not_shown_nor_asked_for_again_at_once() {
+async fn invalid_and_large_icons_are_not_served_and_not_fetched_again_at_once() {
     let large = format!("GIF89a{}", "x".repeat(128 * 1024));
     for body in ["<svg xmlns='http://www.w3.org/2000/svg'/>", "<html><script>alert(1)</script>", "", &large] {
         let (p, host) = yard(|_| {}, body, Guard::dev()).await;
         register(&p, of_host()).await;
         let answer = asked(&p).await.expect(404);
         assert_eq!(answer.code(), "NOT_FOUND");
-        assert!(answer.text.contains("no picture of com.example.echo to show"), "{}", answer.text);
+        assert!(answer.text.contains("no icon for com.example.echo"), "{}", answer.text);
         asked(&p).await.expect(404);
         assert_eq!(host.request_heads().len(), 1);
     }
@@ -84,18 +84,18 @@ async fn an_address_that_the_guard_refuses_is_not_dialled() {
     let (p, host) = yard(|_| {}, "GIF89a", Guard::strict()).await;
     register(&p, of_host()).await;
     let answer = asked(&p).await.expect(404);
-    assert!(answer.text.contains("its address gives none"), "nobody learns why: {}", answer.text);
+    assert!(answer.text.contains("did not return an image"), "nobody learns why: {}", answer.text);
     assert!(host.request_heads().is_empty(), "loopback, as the stand-in is, is no place for pictures");
 }
 
 #[tokio::test]
-async fn an_app_without_a_picture_says_so() {
+async fn an_app_without_an_icon_url_is_not_found() {
     let (p, host) = yard(|_| {}, "GIF89a", Guard::dev()).await;
     asked(&p).await.expect(404);
     register(&p, Value::Null).await;
-    assert!(asked(&p).await.expect(404).text.contains("it names none"));
+    assert!(asked(&p).await.expect(404).text.contains("it has no `iconUrl`"));
     let change = json!({ "iconUrl": "data:image/gif;base64,R0lGODlh" });
     p.nobody().patch("/api/apps/com.example.echo", &change).await.expect(200);
-    assert!(asked(&p).await.expect(404).text.contains("it is in its `iconUrl`"));
+    assert!(asked(&p).await.expect(404).text.contains("its `iconUrl` contains the icon itself"));
     assert!(host.request_heads().is_empty());
 }

@@ -1,4 +1,4 @@
-//! A call under a key is made once.
+//! Idempotency keys: a call under a key is made once.
 
 use std::collections::HashSet;
 
@@ -62,7 +62,7 @@ async fn keys_belong_to_users() {
 }
 
 #[tokio::test]
-async fn whoever_comes_while_it_runs_waits_and_one_leaving_does_not_cancel_the_others() {
+async fn concurrent_callers_of_a_key_wait_and_a_disconnect_does_not_cancel_it() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     app.set_behavior(AppBehavior::Lines(vec![
@@ -76,7 +76,7 @@ async fn whoever_comes_while_it_runs_waits_and_one_leaving_does_not_cancel_the_o
         }
         let (second, third) = tokio::join!(keyed(&p, "k", "a"), async {
             assert_eq!(keyed(&p, "k", "b").await.expect(409).code(), "CONFLICT");
-            // The one who began it leaves.
+            // The caller who started it disconnects.
             drop(first);
             app.let_line_through();
             keyed(&p, "k", "a").await
@@ -88,7 +88,7 @@ async fn whoever_comes_while_it_runs_waits_and_one_leaving_does_not_cancel_the_o
 }
 
 #[tokio::test]
-async fn a_call_whose_caller_leaves_runs_to_its_end_and_is_found_under_its_key() {
+async fn a_call_whose_caller_disconnects_completes_and_is_found_under_its_key() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     app.set_behavior(AppBehavior::Lines(vec![
@@ -98,7 +98,7 @@ async fn a_call_whose_caller_leaves_runs_to_its_end_and_is_found_under_its_key()
         _ = keyed(&p, "k", "a") => panic!("the app waits"),
         _ = app.wait_requests("/tool", 1) => {}
     }
-    // It still runs, and whoever comes back waits for it.
+    // It still runs, and a repeated request waits for it.
     let (again, ()) = tokio::join!(keyed(&p, "k", "a"), async { app.let_line_through() });
     assert_eq!(again.expect(200).json()["content"], "once");
     assert_eq!(keyed(&p, "k", "a").await.expect(200).json()["content"], "once");
@@ -108,7 +108,7 @@ async fn a_call_whose_caller_leaves_runs_to_its_end_and_is_found_under_its_key()
 }
 
 #[tokio::test]
-async fn a_call_that_nobody_waits_for_has_its_deadline_all_the_same() {
+async fn a_call_without_a_waiting_caller_still_has_its_deadline() {
     let p = Platform::with(|config| config.calls.timeout_ms = 50).await;
     let (app, _device) = p.echo().await;
     app.set_behavior(AppBehavior::Hang);
@@ -122,7 +122,7 @@ async fn a_call_that_nobody_waits_for_has_its_deadline_all_the_same() {
 }
 
 #[tokio::test]
-async fn a_stop_waits_for_a_call_that_nobody_waits_for() {
+async fn a_stop_waits_for_a_call_without_a_waiting_caller() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     app.set_behavior(AppBehavior::Lines(vec![
@@ -171,7 +171,7 @@ async fn keys_belong_to_callers_and_reveal_nothing_to_others() {
 }
 
 #[tokio::test]
-async fn what_a_caller_may_no_longer_call_is_not_found_under_a_key_either() {
+async fn a_key_returns_nothing_if_the_tool_may_no_longer_be_called() {
     let p = Platform::start().await;
     let (_app, _device) = p.echo().await;
     let key = helper(&p).await;
@@ -189,7 +189,7 @@ async fn what_a_caller_may_no_longer_call_is_not_found_under_a_key_either() {
 }
 
 #[tokio::test]
-async fn a_user_has_so_many_keys_and_no_call_is_made_twice_for_it() {
+async fn keys_per_user_are_limited_and_no_call_is_repeated() {
     let p = Platform::with(|config| {
         (config.calls.keys_per_user, config.calls.key_bytes_per_user) = (3, 1_000);
     })
@@ -222,7 +222,7 @@ async fn a_tool_that_the_app_does_not_know_uses_up_no_key() {
 }
 
 #[tokio::test]
-async fn a_key_is_free_again_where_the_tool_did_not_run() {
+async fn a_key_is_released_if_the_tool_did_not_run() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     let url = app.url();
@@ -257,7 +257,7 @@ async fn a_large_outcome_is_not_kept_and_not_run_again() {
 }
 
 #[tokio::test]
-async fn a_key_is_forgotten_after_a_day() {
+async fn a_key_expires_after_a_day() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     keyed(&p, "k", "a").await.expect(200);
@@ -267,7 +267,7 @@ async fn a_key_is_forgotten_after_a_day() {
 }
 
 #[tokio::test]
-async fn a_key_has_a_bound() {
+async fn a_key_has_a_length_limit() {
     let p = Platform::start().await;
     let (_app, _device) = p.echo().await;
     assert_eq!(keyed(&p, &"k".repeat(256), "a").await.expect(400).code(), "INVALID_REQUEST");

@@ -1,4 +1,4 @@
-//! Who is believed: names in dev mode, tokens, app keys, and the keys behind them.
+//! Authentication: user headers in dev mode, tokens, app keys, and root keys.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -17,7 +17,7 @@ use crate::platform::{ECHO, Person, Platform, echo_tool, tokens_only};
 
 const NO_SESSION: &str = r#"{"error":"No active session for user"}"#;
 
-/// A tools-only app of a developer, where tokens are needed; with its key.
+/// A tools-only app of a developer in token mode, with its key.
 pub(crate) async fn app_of(p: &Platform, developer: &str, package: &str) -> (FakeApp, String) {
     let app = FakeApp::start(package).await;
     let body = json!({ "packageName": package, "publicUrl": app.url(), "kind": "tools-only", "tools": [echo_tool()] });
@@ -31,7 +31,7 @@ fn ada(p: &Platform) -> Person<'_> {
 }
 
 #[tokio::test]
-async fn in_dev_mode_a_name_is_enough_and_nobody_is_the_operator() {
+async fn in_dev_mode_a_user_header_is_enough_and_no_header_is_the_operator() {
     let p = Platform::start().await;
     let (_app, _device) = p.echo().await;
     p.call_echo().await.expect(200);
@@ -39,13 +39,13 @@ async fn in_dev_mode_a_name_is_enough_and_nobody_is_the_operator() {
     assert_eq!(p.nobody().get("/api/calls").await.expect(200).json()["calls"].as_array().unwrap().len(), 1);
     assert_eq!(p.user("bob").get("/api/calls").await.expect(200).json()["calls"], json!([]));
     assert_eq!(p.user("ADA").tools().await.len(), 1, "a user is the same in any case");
-    // Whoever shows a credential is judged by it, in this mode too.
+    // A credential is checked in dev mode, too.
     p.bearer("nonsense").header("x-user-id", "ada").get("/api/tools").await.expect(401);
     p.bearer(&p.token("ada", Role::User)).get("/metrics").await.expect(403);
 }
 
 #[tokio::test]
-async fn where_tokens_are_needed_a_name_is_nothing() {
+async fn in_token_mode_a_user_header_is_not_enough() {
     let p = Platform::with(tokens_only).await;
     for answer in [p.nobody().get("/api/tools").await, p.user("ada").get("/api/tools").await] {
         let answer = answer.expect(401);
@@ -58,7 +58,7 @@ async fn where_tokens_are_needed_a_name_is_nothing() {
 }
 
 #[tokio::test]
-async fn a_token_is_believed_until_it_expires() {
+async fn a_token_is_valid_until_it_expires() {
     let p = Platform::with(tokens_only).await;
     let token = p.token("ada", Role::User);
     p.clock.advance(3_599);
@@ -70,7 +70,7 @@ async fn a_token_is_believed_until_it_expires() {
 }
 
 #[tokio::test]
-async fn what_is_no_token_of_this_server_is_refused() {
+async fn foreign_and_malformed_tokens_are_refused() {
     let (p, other) = (Platform::with(tokens_only).await, Platform::with(tokens_only).await);
     let token = p.token("ada", Role::User);
     let [head, claims, signature] = token.split('.').collect::<Vec<_>>()[..] else { panic!("{token}") };
@@ -91,7 +91,7 @@ async fn what_is_no_token_of_this_server_is_refused() {
 }
 
 #[tokio::test]
-async fn roles_open_what_they_name() {
+async fn each_role_allows_its_own_routes() {
     let p = Platform::with(tokens_only).await;
     let (_app, _) = app_of(&p, "dora", ECHO).await;
     let new = json!({ "packageName": "com.example.new" });
@@ -116,7 +116,7 @@ async fn roles_open_what_they_name() {
 }
 
 #[tokio::test]
-async fn a_token_is_for_its_user_and_an_operators_for_whom_it_names() {
+async fn users_act_for_themselves_and_operators_for_the_named_user() {
     let p = Platform::with(tokens_only).await;
     ada(&p).header("x-user-id", "Ada").get("/api/session").await.expect(200);
     let other = ada(&p).header("x-user-id", "bob").get("/api/session").await.expect(403);
@@ -168,7 +168,7 @@ async fn an_app_acts_for_users_who_installed_it_and_are_live_and_calls_its_own_t
     sees(&all).await;
     root.patch("/api/apps/com.example.helper", &json!({ "assistant": false })).await.expect(200);
     sees(&own).await;
-    // Beyond tools, a key does nothing for a user.
+    // An app key can call tools for a user, and nothing else.
     helper().get("/api/session").await.expect(403);
     helper().put(&format!("/api/installs/{ECHO}/assistant"), &json!({})).await.expect(403);
     helper().get("/api/calls").await.expect(403);
@@ -193,7 +193,7 @@ async fn a_token_opens_a_session_without_a_device_and_it_idles_out() {
 }
 
 #[tokio::test]
-async fn dev_mode_stays_on_this_machine() {
+async fn dev_mode_requires_a_loopback_address() {
     let folder = tempfile::tempdir().unwrap();
     let start = async |mode| {
         let mut config = Config::default();
@@ -218,7 +218,7 @@ async fn dev_mode_stays_on_this_machine() {
 }
 
 #[tokio::test]
-async fn the_root_key_is_changed_in_two_starts_and_nothing_is_lost() {
+async fn the_root_key_is_rotated_in_two_starts_without_loss() {
     let (old, new) = ("11".repeat(32), "22".repeat(32));
     let p = Platform::with(|config| {
         tokens_only(config);
@@ -256,12 +256,12 @@ async fn the_root_key_is_changed_in_two_starts_and_nothing_is_lost() {
     call(&p, &newer).await;
 }
 
-/// Texts that are no user: case variants beyond ASCII, what one cannot see, other forms of the same text.
+/// Invalid user ids: case variants beyond ASCII, invisible characters, non-normalized text.
 const NOT_USERS: [&str; 6] =
     ["\u{212a}ate", "k\u{200b}ate", "k\u{e9}\u{2060}", "J\u{d6}RG", "jo\u{308}rg", "\u{ff4b}ate"];
 
 #[tokio::test]
-async fn two_people_never_become_one_user() {
+async fn distinct_names_never_become_one_user() {
     let p = Platform::start().await;
     let (_app, _device) = p.echo().await;
     let _kate = p.device("kate").await;
@@ -294,14 +294,14 @@ async fn two_people_never_become_one_user() {
         let url = format!("{}/glasses-ws?user={path}", p.url.replace("http", "ws"));
         assert!(tokio_tungstenite::connect_async(url).await.is_err(), "{text:?}");
     }
-    // A name in two spellings is one developer and one user.
+    // A name in two spellings is the same developer and user.
     let dora = |name: &str| p.bearer(&p.token(name, Role::Developer));
     dora("Dora").post("/api/apps", &json!({ "packageName": "com.example.d" })).await.expect(201);
     dora("dora").get("/api/apps/com.example.d").await.expect(200);
 }
 
 #[tokio::test]
-async fn a_user_is_named_once() {
+async fn a_repeated_user_header_is_refused() {
     let p = Platform::start().await;
     let twice =
         p.as_with(&[("x-user-id", "ada"), ("x-user-id", "bob")]).get("/api/session").await.expect(400);

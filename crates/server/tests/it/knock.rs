@@ -1,4 +1,4 @@
-//! Opening sockets that may be refused.
+//! Opens sockets that may be refused.
 
 use tokio::net::TcpStream;
 use tokio_tungstenite::{

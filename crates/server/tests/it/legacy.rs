@@ -1,4 +1,4 @@
-//! The endpoints of the first generation: the old form, the same executor, and a sign that they will go.
+//! The legacy endpoints: the legacy format, the same executor, and a deprecation header.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ fn call_body() -> Value {
     json!({ "toolId": "echo", "userId": "ada", "toolParameters": { "text": "hi" }, "timestamp": "2026-01-02T03:04:05Z" })
 }
 
-/// The answer, if it says that the endpoint will go and what comes instead.
+/// The response, which must have the deprecation header and name the successor.
 fn marked(answer: Answer, successor: &str) -> Answer {
     assert_eq!(answer.header("deprecation"), "@1794700800", "{answer:?}");
     assert_eq!(answer.header("sunset"), "Fri, 31 Dec 2027 23:59:59 GMT");
@@ -31,7 +31,7 @@ async fn old_call(p: &Platform, body: &Value) -> Answer {
 }
 
 #[tokio::test]
-async fn tools_are_listed_in_the_old_form() {
+async fn tools_are_listed_in_the_legacy_format() {
     let p = Platform::start().await;
     let mut tool = echo_tool();
     tool["mentraExtensions"] = json!({ "activationPhrases": ["say again"] });
@@ -49,13 +49,13 @@ async fn tools_are_listed_in_the_old_form() {
     let tools = marked(p.user("ada").get(USER_TOOLS).await, "/api/tools").expect(200).json();
     expected["appPackageName"] = ECHO.into();
     assert_eq!(tools, json!([expected]));
-    // What cannot be called is not listed either: one view for every door.
+    // A tool that cannot be called is not listed either: one view for every door.
     device.wears("Even Realities G1").await;
     assert_eq!(p.user("ada").get(USER_TOOLS).await.expect(200).json(), json!([]));
 }
 
 #[tokio::test]
-async fn whoever_is_missing_is_missed_in_the_old_form() {
+async fn a_missing_user_is_reported_in_the_legacy_format() {
     let p = Platform::start().await;
     let none =
         marked(p.user("ada").get("/api/tools/apps/com.example.none/tools").await, "/api/tools").expect(500);
@@ -72,7 +72,7 @@ async fn whoever_is_missing_is_missed_in_the_old_form() {
 }
 
 #[tokio::test]
-async fn a_call_goes_through_the_same_executor_and_answers_as_the_app_would() {
+async fn a_legacy_call_uses_the_same_executor_and_returns_the_apps_response() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     for (act, reply) in [
@@ -98,7 +98,7 @@ async fn a_call_goes_through_the_same_executor_and_answers_as_the_app_would() {
 }
 
 #[tokio::test]
-async fn the_control_string_comes_through() {
+async fn the_control_string_is_passed_through() {
     let p = Platform::start().await;
     let (app, _device) = p.echo_like(json!({ "kind": "session" })).await;
     app.set_behavior(AppBehavior::reply("GIVE_APP_CONTROL_OF_TOOL_RESPONSE"));
@@ -107,7 +107,7 @@ async fn the_control_string_comes_through() {
 }
 
 #[tokio::test]
-async fn failures_are_told_in_the_old_form() {
+async fn failures_are_reported_in_the_legacy_format() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     let failure = async |body: &Value, status: u16| {
@@ -148,7 +148,7 @@ async fn failures_are_told_in_the_old_form() {
 }
 
 #[tokio::test]
-async fn also_a_refusal_says_that_the_endpoint_will_go() {
+async fn refusals_have_the_deprecation_header_too() {
     let p = Platform::with(tokens_only).await;
     let (_app, key) = app_of(&p, "dora", ECHO).await;
     marked(p.nobody().get(APP_TOOLS).await, "/api/tools").expect(401);
@@ -160,7 +160,7 @@ async fn also_a_refusal_says_that_the_endpoint_will_go() {
     let ada = p.bearer(&p.token("ada", Role::User));
     let plain = ada.header("content-type", "text/plain").send(Method::POST, CALL, Some("{}".into())).await;
     marked(plain, "/api/tools/execute").expect(400);
-    // An app may ask for users who have it, as everywhere.
+    // An app may act for users who installed it, as everywhere.
     let ada = p.bearer(&p.token("ada", Role::User));
     ada.put(&format!("/api/installs/{ECHO}"), &json!({})).await.expect(204);
     marked(p.bearer(&key).post(CALL, &call_body()).await, "/api/tools/execute").expect(401);

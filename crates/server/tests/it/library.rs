@@ -19,7 +19,7 @@ fn packages(page: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn an_app_is_shown_with_what_it_needs_and_what_the_user_has_of_it() {
+async fn the_library_shows_requirements_and_install_state_of_an_app() {
     let p = Platform::start().await;
     let details = json!({ "name": "Eyes", "description": "Looks around", "iconUrl": "https://example.com/i.png",
         "kind": "tools-only", "appType": "standard",
@@ -66,7 +66,7 @@ async fn an_app_is_shown_with_what_it_needs_and_what_the_user_has_of_it() {
 }
 
 #[tokio::test]
-async fn it_says_what_runs() {
+async fn the_library_shows_running_apps() {
     let p = Platform::start().await;
     let (app, _device) = p.echo_like(json!({ "kind": "session" })).await;
     let ada = p.user("ada");
@@ -77,7 +77,7 @@ async fn it_says_what_runs() {
 }
 
 #[tokio::test]
-async fn it_is_looked_through_by_words_and_pages() {
+async fn the_library_can_be_searched_and_paged() {
     let p = Platform::start().await;
     for (package, name, description) in
         [("com.a", "Lists", "of things"), ("com.b", "", "100% sure"), ("com.c", "Weather", "and lists of it")]
@@ -100,7 +100,7 @@ async fn it_is_looked_through_by_words_and_pages() {
 }
 
 #[tokio::test]
-async fn pages_tools_and_their_words_are_bounded() {
+async fn pages_and_tool_texts_of_the_library_are_limited() {
     let p = Platform::start().await;
     let tool = |number: usize| json!({ "name": format!("t{number:03}"), "description": "x".repeat(400), "inputSchema": { "type": "object" } });
     let tools: Vec<Value> = (0..60).map(tool).collect();
@@ -118,7 +118,7 @@ async fn pages_tools_and_their_words_are_bounded() {
 }
 
 #[tokio::test]
-async fn upstreams_are_among_it_unless_everybody_has_them_or_they_are_off() {
+async fn upstreams_are_in_the_library_unless_for_all_users_or_disabled() {
     let p = Platform::start().await;
     for (id, for_all) in [("mine", false), ("ours", true)] {
         let body =
@@ -131,7 +131,7 @@ async fn upstreams_are_among_it_unless_everybody_has_them_or_they_are_off() {
 }
 
 #[tokio::test]
-async fn it_is_for_users() {
+async fn the_library_requires_a_user() {
     let p = Platform::with(tokens_only).await;
     let (_app, key) = app_of(&p, "dora", ECHO).await;
     p.nobody().get("/api/library").await.expect(401);

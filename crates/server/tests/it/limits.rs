@@ -1,4 +1,4 @@
-//! Every bound of a call, hit.
+//! Every limit of a call, exceeded.
 
 use serde_json::json;
 use toolyard_testkit::AppBehavior;
@@ -6,7 +6,7 @@ use toolyard_testkit::AppBehavior;
 use crate::platform::{ECHO, Platform, echo_tool};
 
 #[tokio::test]
-async fn too_many_calls_in_a_short_time() {
+async fn calls_are_rate_limited() {
     for rate in ["user", "tool", "all"] {
         let p = Platform::with(|config| match rate {
             "user" => (config.rates.user_per_s, config.rates.user_burst) = (1, 2),
@@ -25,7 +25,7 @@ async fn too_many_calls_in_a_short_time() {
 }
 
 #[tokio::test]
-async fn too_many_calls_at_once() {
+async fn concurrent_calls_are_limited() {
     for cap in ["node", "app", "user"] {
         let p = Platform::with(|config| match cap {
             "node" => config.calls.in_flight = 1,
@@ -54,7 +54,7 @@ async fn too_many_calls_at_once() {
 }
 
 #[tokio::test]
-async fn what_the_operator_denies() {
+async fn denied_tools_cannot_be_called() {
     let p = Platform::with(|config| config.policy.deny = vec![format!("{ECHO}:*")]).await;
     let (app, _device) = p.echo().await;
     assert_eq!(p.call_echo().await.expect(403).code(), "DENIED");
@@ -62,7 +62,7 @@ async fn what_the_operator_denies() {
 }
 
 #[tokio::test]
-async fn arguments_are_checked_in_words_that_a_model_can_act_on() {
+async fn invalid_arguments_are_explained_to_the_model() {
     let p = Platform::start().await;
     let mut tool = echo_tool();
     tool["inputSchema"] = json!({ "type": "object", "required": ["text"], "additionalProperties": false, "properties": {
@@ -92,7 +92,7 @@ async fn arguments_are_checked_in_words_that_a_model_can_act_on() {
 }
 
 #[tokio::test]
-async fn what_is_no_call() {
+async fn malformed_calls_are_refused() {
     let p = Platform::start().await;
     let (_app, _device) = p.echo().await;
     let execute = async |body: &str| {
@@ -140,7 +140,7 @@ async fn foreign_hosts_and_origins_are_refused_everywhere() {
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_come_is_not_waited_for() {
+async fn a_body_that_does_not_arrive_times_out() {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     let p = Platform::with(|config| config.server.body_timeout_ms = 50).await;
@@ -159,7 +159,7 @@ async fn a_body_that_does_not_come_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn connections_over_the_bound_wait_for_a_place() {
+async fn connections_over_the_limit_wait_for_a_slot() {
     let p = Platform::with(|config| config.server.max_connections = 1).await;
     let address = p.url.strip_prefix("http://").unwrap();
     #[expect(clippy::disallowed_methods, reason = "a client that holds its connection and says nothing")]
@@ -176,7 +176,7 @@ async fn connections_over_the_bound_wait_for_a_place() {
 }
 
 #[tokio::test]
-async fn pages_of_allowed_origins_are_told_so() {
+async fn allowed_origins_get_cors_headers() {
     let page = "https://console.example.com";
     let p = Platform::with(|config| config.server.origins = vec![page.to_owned()]).await;
     let ask = p.nobody().header("origin", page).header("access-control-request-method", "POST");
@@ -190,7 +190,7 @@ async fn pages_of_allowed_origins_are_told_so() {
 }
 
 #[tokio::test]
-async fn a_user_has_so_many_apps_and_no_more() {
+async fn running_apps_per_user_are_limited() {
     let p = Platform::with(|config| config.quotas.apps_per_developer = 501).await;
     for i in 0..=500 {
         let package = format!("com.many.app{i}");

@@ -1,4 +1,4 @@
-//! What a user sees, and why not.
+//! The list of tools of a user, and why tools are hidden.
 
 use serde_json::{Value, json};
 use toolyard_testkit::FakeApp;
@@ -37,14 +37,19 @@ async fn the_list_has_the_definitions_as_they_came_under_their_canonical_names()
 }
 
 #[tokio::test]
-async fn no_user_and_no_session_answer_in_the_old_form() {
+async fn a_missing_user_or_session_has_the_legacy_error_format() {
     let p = Platform::with(tokens_only).await;
     let (_app, key) = app_of(&p, "dora", ECHO).await;
     let app = p.bearer(&key);
-    assert_eq!(app.get("/api/tools").await.expect(401).text, r#"{"error":"Missing X-User-Id header"}"#);
+    let answer = app.get("/api/tools").await.expect(401);
+    assert_eq!(
+        (answer.text.as_str(), answer.header("x-toolyard-error")),
+        (r#"{"error":"Missing X-User-Id header"}"#, "missing-user")
+    );
     let app = app.header("x-user-id", "ada");
     let no_session = r#"{"error":"No active session for user"}"#;
-    assert_eq!(app.get("/api/tools").await.expect(401).text, no_session);
+    let answer = app.get("/api/tools").await.expect(401);
+    assert_eq!((answer.text.as_str(), answer.header("x-toolyard-error")), (no_session, "no-session"));
     assert_eq!(app.call("com.a:b", json!({})).await.expect(401).text, no_session);
 
     let dev = Platform::start().await;
@@ -53,7 +58,7 @@ async fn no_user_and_no_session_answer_in_the_old_form() {
 }
 
 #[tokio::test]
-async fn in_dev_mode_nobody_needs_glasses() {
+async fn in_dev_mode_no_device_is_needed() {
     let p = Platform::start().await;
     let app = FakeApp::start(ECHO).await;
     p.register(&app, json!({ "packageName": ECHO, "kind": "session", "tools": [echo_tool()] })).await;
@@ -75,7 +80,7 @@ async fn in_dev_mode_nobody_needs_glasses() {
 }
 
 #[tokio::test]
-async fn a_device_swap_changes_the_list_and_says_why() {
+async fn another_device_changes_the_list_with_reasons() {
     let p = Platform::start().await;
     let camera = json!([{ "type": "CAMERA", "level": "REQUIRED" }]);
     let _photo = app_with(&p, "com.example.photo", json!({ "hardwareRequirements": camera })).await;
@@ -88,7 +93,7 @@ async fn a_device_swap_changes_the_list_and_says_why() {
     let hidden = p.user("ada").get("/api/tools?hidden=true").await.json();
     assert_eq!(
         hidden["hidden"],
-        json!([{ "name": both[0], "description": "Says it again", "reason": "needs a camera; Even Realities G1 has none" }])
+        json!([{ "name": both[0], "description": "Says it again", "kind": "hardware", "reason": "needs a camera; Even Realities G1 has none" }])
     );
     let call = p.user("ada").call(both[0], json!({ "text": "x" })).await.expect(404);
     assert_eq!(call.code(), "TOOL_NOT_FOUND");
@@ -168,7 +173,7 @@ async fn categories_and_etags() {
 #[tokio::test]
 async fn the_earlier_install_keeps_a_clashing_alias() {
     let p = Platform::start().await;
-    // Two packages whose hashed aliases differ, and one tool whose alias is taken by nobody.
+    // Two packages whose hashed aliases differ, and one tool whose alias is free.
     let _a = app_with(&p, "com.ex-app", json!({})).await;
     let _b = app_with(&p, "com.ex.app", json!({})).await;
     let _device = p.device("ada").await;
@@ -194,7 +199,7 @@ async fn a_thousand_tools_are_listed() {
 }
 
 #[tokio::test]
-async fn whoever_asks_at_once_shares_one_view() {
+async fn concurrent_requests_share_one_view() {
     let p = Platform::start().await;
     let _echo = app_with(&p, ECHO, json!({})).await;
     let ada = "ada".parse().unwrap();

@@ -1,4 +1,4 @@
-//! A connection to an app that is never made, or breaks: whether the tool can have run, and what becomes of a key.
+//! Connections to apps that fail or break: whether the tool may have run, and what happens to the idempotency key.
 
 use serde_json::json;
 use tokio::{
@@ -15,18 +15,18 @@ use crate::{
     upstreams::world::{add, live, plain},
 };
 
-/// Where an app breaks off.
+/// Where an app closes the connection.
 #[derive(Debug, Clone, Copy)]
 enum BreakAt {
-    /// The request has come, and is not read.
+    /// Before it reads the request.
     BeforeReading,
-    /// The request is read, and not answered.
+    /// After it has read the request.
     AfterReading,
-    /// Half of the answer is written.
+    /// In the middle of its response.
     WithinResponse,
 }
 
-/// Takes one connection and breaks off.
+/// Accepts one connection and closes it at this point.
 async fn break_one(listener: &TcpListener, at: BreakAt) {
     let (mut stream, _) = listener.accept().await.unwrap();
     stream.readable().await.unwrap();
@@ -87,7 +87,7 @@ async fn a_call_that_was_sent_and_not_answered_keeps_its_key_as_unknown() {
         assert_eq!(keyed.json()["error"]["retryable"], false);
         let (unkeyed, ()) = tokio::join!(call(&p, None), break_one(&listener, at));
         assert_eq!(unkeyed.expect(502).code(), "INVALID_RESPONSE", "{at:?}");
-        // It is not made again, not even when the app is well.
+        // The call is not repeated, even when the app works again.
         moves_to(&p, &app.url()).await;
         assert_eq!(call(&p, Some(&key)).await.expect(409).text, keyed.text);
         assert!(app.requests("/tool").is_empty());
@@ -110,7 +110,7 @@ async fn a_call_whose_connection_was_refused_releases_its_key() {
     assert_eq!(app.requests("/tool").len(), 1);
 }
 
-/// Something takes the connection and never shakes hands: the deadline ends a call of which nothing was sent.
+/// The TLS handshake never completes: the deadline ends a call of which nothing was sent.
 #[tokio::test]
 async fn a_call_whose_connection_was_never_established_releases_its_key() {
     let p = Platform::with(|config| config.calls.timeout_ms = 200).await;

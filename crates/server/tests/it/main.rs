@@ -53,3 +53,4 @@ mod upstreams;
 mod usage;
 mod users;
 mod wake;
+mod wire_snapshots;

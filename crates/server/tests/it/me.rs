@@ -1,4 +1,4 @@
-//! Who is asking, as the console reads it first; and the models of glasses.
+//! `/api/me`, which the console reads first, and the models of glasses.
 
 use serde_json::{Value, json};
 use toolyard_server::{auth::Role, config::SpeakBy};
@@ -9,8 +9,8 @@ use crate::{
 };
 
 #[tokio::test]
-async fn in_dev_mode_nobody_is_the_operator_and_a_header_says_for_whom() {
-    // Whatever is installed on this machine.
+async fn in_dev_mode_the_default_is_the_operator_and_a_header_names_the_user() {
+    // Depends on what is installed on this machine.
     let p = Platform::with(|config| config.speech.speak = SpeakBy::Off).await;
     let nobody = p.nobody().get("/api/me").await.expect(200).json();
     let expected = json!({ "name": "dev", "role": "operator", "userId": null, "authMode": "dev",
@@ -28,7 +28,7 @@ async fn in_dev_mode_nobody_is_the_operator_and_a_header_says_for_whom() {
 }
 
 #[tokio::test]
-async fn where_tokens_are_needed_they_say_who() {
+async fn in_token_mode_the_token_identifies_the_person() {
     let p = Platform::with(|config| {
         crate::plugins::curating(config);
         tokens_only(config);
@@ -57,13 +57,13 @@ async fn where_tokens_are_needed_they_say_who() {
     let me = root.get("/api/me").await.expect(200).json();
     assert_eq!((&me["name"], &me["userId"]), (&json!("root"), &json!("bob")));
     p.bearer(&p.token("ada", Role::User)).header("x-user-id", "bob").get("/api/me").await.expect(403);
-    // A developer whose name is none of a user's is still somebody.
+    // A developer's name need not be a valid user id.
     let odd = p.bearer(&p.token("The Build", Role::Developer)).get("/api/me").await.expect(200).json();
     assert_eq!((&odd["name"], &odd["userId"]), (&json!("The Build"), &Value::Null));
 }
 
 #[tokio::test]
-async fn an_app_is_nobody_in_person() {
+async fn an_app_key_is_not_a_person() {
     let p = Platform::with(tokens_only).await;
     let (_app, key) = app_of(&p, "dora", ECHO).await;
     assert_eq!(p.bearer(&key).get("/api/me").await.expect(403).code(), "FORBIDDEN");

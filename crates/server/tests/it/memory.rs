@@ -1,11 +1,11 @@
-//! What nobody uses any more is forgotten.
+//! Unused cache entries are evicted.
 
 use serde_json::json;
 
 use crate::platform::{ECHO, Platform};
 
 #[tokio::test]
-async fn views_and_packages_go_with_the_last_who_used_them() {
+async fn unused_views_and_packages_are_evicted() {
     let p = Platform::start().await;
     let (_app, _device) = p.echo().await;
     p.call_echo().await.expect(200);
@@ -19,7 +19,7 @@ async fn views_and_packages_go_with_the_last_who_used_them() {
 }
 
 #[tokio::test]
-async fn the_bound_of_calls_at_once_outlives_what_is_forgotten() {
+async fn the_limit_of_concurrent_calls_survives_eviction() {
     let p = Platform::with(|config| config.calls.in_flight_per_app = 1).await;
     let (app, _device) = p.echo().await;
     app.set_behavior(toolyard_testkit::AppBehavior::Lines(vec![

@@ -1,4 +1,4 @@
-//! Tokens of another issuer. A fake app plays it: whatever is asked at `/tool` gets the list of keys.
+//! Tokens of an identity provider. A fake app plays the issuer: `/tool` serves its keys.
 
 use aws_lc_rs::{
     rand::SystemRandom,
@@ -14,7 +14,7 @@ use crate::platform::{Answer, Platform, tokens_only};
 
 const ISSUER: &str = "https://accounts.example.com";
 
-/// As tokens and keys are written, without padding.
+/// Base64url without padding, as tokens and keys use.
 fn base64url(bytes: impl AsRef<[u8]>) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let group = |three: &[u8]| {
@@ -55,6 +55,11 @@ impl Key {
         Self { kid, algorithm: Algorithm::ES256, private, public, jwk }
     }
 
+    /// Without the name of the key.
+    fn sign_unnamed(&self, claims: &Value) -> String {
+        jsonwebtoken::encode(&Header::new(self.algorithm), claims, &self.private).unwrap()
+    }
+
     fn sign(&self, claims: &Value) -> String {
         let mut header = Header::new(self.algorithm);
         header.kid = Some(self.kid.to_owned());
@@ -75,7 +80,7 @@ impl World {
 
     async fn configured(refetch_s: u64, change: impl FnOnce(&mut OidcConfig)) -> Self {
         let (issuer, key) = (FakeApp::start("issuer").await, Key::ed25519("one"));
-        // Also a secret, published by mistake: whoever reads it could sign with it.
+        // Also a symmetric secret, published by mistake: everyone could sign with it.
         let oct = json!({ "kty": "oct", "alg": "HS256", "kid": "shared", "k": base64url("secret") });
         issuer.set_behavior(AppBehavior::Json(200, json!({ "keys": [key.jwk, oct] })));
         let jwks_url = issuer.url() + "/tool";
@@ -118,7 +123,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn a_token_of_the_issuer_stands_for_a_user_and_for_nothing_more() {
+async fn a_token_of_the_issuer_identifies_a_user_and_gives_no_role() {
     let world = World::start(60).await;
     let token = world.key.sign(&world.claims());
     for _ in 0..3 {
@@ -128,11 +133,11 @@ async fn a_token_of_the_issuer_stands_for_a_user_and_for_nothing_more() {
     let grabby = world.key.sign(&world.claims_with("role", json!("operator")));
     world.p.bearer(&grabby).get("/metrics").await.expect(403);
     world.p.bearer(&grabby).get("/api/apps").await.expect(403);
-    // Nor does a login of a minute become a token of a year.
+    // A short login cannot be exchanged for a long-lived token.
     let refused = world.p.bearer(&token).post("/api/tokens", &json!({ "name": "x" })).await.expect(403);
     assert!(refused.text.contains("identity provider"), "{}", refused.text);
     world.p.bearer(&token).get("/api/tokens").await.expect(200);
-    // Our own tokens go on.
+    // Our own tokens still work.
     world.session(&world.p.token("bob", Role::User)).await.expect(200);
 }
 
@@ -180,7 +185,7 @@ async fn every_claim_is_checked() {
 }
 
 #[tokio::test]
-async fn a_published_key_is_no_shared_secret_and_no_signature_is_none() {
+async fn symmetric_and_unsigned_tokens_are_refused() {
     let world = World::start(60).await;
     let encode = |part: &Value| base64url(part.to_string());
     let claims = world.claims();
@@ -201,7 +206,7 @@ async fn a_published_key_is_no_shared_secret_and_no_signature_is_none() {
     let mut header = Header::new(Algorithm::HS256);
     header.kid = Some("shared".to_owned());
     forged.push(jsonwebtoken::encode(&header, &claims, &EncodingKey::from_secret(b"secret")).unwrap());
-    // Another key under the name of the issuer's, of the same and of another kind.
+    // Another key under the id of the issuer's key, of the same and of another type.
     forged.push(Key::ed25519("one").sign(&claims));
     forged.push(Key::p256("one").sign(&claims));
     // The issuer's own signature under other claims.
@@ -215,7 +220,7 @@ async fn a_published_key_is_no_shared_secret_and_no_signature_is_none() {
 }
 
 #[tokio::test]
-async fn an_unknown_key_is_looked_for_once_in_a_while() {
+async fn an_unknown_key_is_fetched_at_most_once_per_interval() {
     for (refetch_s, found) in [(0, true), (3_600, false)] {
         let world = World::start(refetch_s).await;
         world.session(&world.key.sign(&world.claims())).await.expect(200);
@@ -234,7 +239,17 @@ async fn an_unknown_key_is_looked_for_once_in_a_while() {
 }
 
 #[tokio::test]
-async fn keys_that_cannot_be_read_leave_the_known_ones_in_place() {
+async fn a_token_that_names_no_key_is_accepted_after_a_rotation() {
+    let world = World::start(0).await;
+    world.session(&world.key.sign_unnamed(&world.claims())).await.expect(200);
+    let next = Key::ed25519("two");
+    world.issuer.set_behavior(AppBehavior::Json(200, json!({ "keys": [next.jwk] })));
+    world.session(&next.sign_unnamed(&world.claims())).await.expect(200);
+    world.session(&world.key.sign_unnamed(&world.claims())).await.expect(401);
+}
+
+#[tokio::test]
+async fn a_failed_fetch_keeps_the_known_keys() {
     let world = World::start(0).await;
     world.session(&world.key.sign(&world.claims())).await.expect(200);
     let huge = json!({ "keys": [world.key.jwk], "padding": "x".repeat(300_000) });
@@ -252,7 +267,7 @@ async fn keys_that_cannot_be_read_leave_the_known_ones_in_place() {
 }
 
 #[tokio::test]
-async fn an_address_must_be_verified_unless_the_operator_says_that_the_issuer_does_it() {
+async fn an_email_must_be_verified_unless_the_operator_trusts_the_issuer() {
     let world = World::start(60).await;
     let mut claims = world.claims();
     claims.as_object_mut().unwrap().remove("email_verified");
@@ -303,7 +318,7 @@ async fn a_key_verifies_only_what_the_issuer_publishes_it_for() {
         let world = World::start(0).await;
         let mut jwk = world.key.jwk.clone();
         jwk[member] = value.clone();
-        // One that cannot be read does not lose the others.
+        // An invalid key does not make the others unusable.
         let second = Key::p256("two");
         world
             .issuer

@@ -1,4 +1,4 @@
-//! Apps of the older platform over REST: their tools, their file, their key. And what an app is that does not say it.
+//! Apps of the legacy platform over REST: their tools, their file, their key, and the default kind of an app.
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -12,7 +12,7 @@ fn older_tools() -> Value {
         "parameters": { "item": { "type": "string", "description": "What", "required": true } } }])
 }
 
-/// As the server is set up where nothing is said.
+/// The default configuration.
 async fn as_shipped() -> Platform {
     Platform::with(|config| config.apps = Config::default().apps).await
 }
@@ -22,7 +22,7 @@ async fn tools_of(p: &Platform, package: &str) -> Value {
 }
 
 #[tokio::test]
-async fn tools_of_the_older_form_become_definitions_wherever_they_come() {
+async fn tools_in_the_legacy_format_become_definitions_at_every_endpoint() {
     let p = Platform::start().await;
     let app = json!({ "packageName": ECHO, "tools": older_tools() });
     p.nobody().post("/api/apps", &app).await.expect(201);
@@ -33,7 +33,7 @@ async fn tools_of_the_older_form_become_definitions_wherever_they_come() {
 
     let mut set = older_tools();
     set[0]["id"] = json!("remove_todo");
-    // As the whole file has it: what is beside the tools does not matter here.
+    // The whole file: other members than the tools do not matter here.
     let body = json!({ "name": "My app", "version": "1.0.0", "tools": set });
     let path = format!("/api/apps/{ECHO}/tools");
     assert_eq!(p.nobody().post(&path, &body).await.expect(200).json()["version"], 2);
@@ -126,7 +126,7 @@ async fn an_app_that_has_a_key_keeps_it() {
 }
 
 #[tokio::test]
-async fn an_app_that_does_not_say_what_it_is_only_answers_calls() {
+async fn an_app_without_a_kind_is_tools_only() {
     let p = as_shipped().await;
     let register = async |p: &Platform, name: &str, kind: Value| {
         let mut body = json!({ "packageName": name });
@@ -137,7 +137,7 @@ async fn an_app_that_does_not_say_what_it_is_only_answers_calls() {
     };
     assert_eq!(register(&p, "com.example.a", Value::Null).await, "tools-only");
     assert_eq!(register(&p, "com.example.b", json!("session")).await, "session");
-    // What is changed later does not change that.
+    // A later update does not change that.
     let path = "/api/apps/com.example.b";
     assert_eq!(p.nobody().patch(path, &json!({ "name": "B" })).await.expect(200).json()["kind"], "session");
     let p =
@@ -146,7 +146,7 @@ async fn an_app_that_does_not_say_what_it_is_only_answers_calls() {
 }
 
 #[tokio::test]
-async fn a_developer_is_told_what_to_do_where_the_app_does_not_answer() {
+async fn an_unreachable_app_file_is_an_error_that_says_what_to_do() {
     let p = Platform::start().await;
     let _device = p.device("ada").await;
     let gone = {

@@ -1,5 +1,5 @@
-//! Formats in which a line is a message: what an app or a model writes with line breaks between its tokens comes out as one
-//! line, whichever door it leaves by.
+//! Formats in which a line is a message: JSON that an app or a model writes with line breaks is sent as one line through every
+//! door.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -29,14 +29,14 @@ fn structured() -> Value {
     json!({ "list": [1, { "deep": "a\nb" }], "text": "\"quoted\" \\ \u{2028}", "none": null })
 }
 
-/// The app answers with blocks that are no text and with structured content, all of it indented.
+/// The app responds with blocks other than text and with structured content, all of it indented.
 fn answers_indented(app: &FakeApp, line_break: &str) {
     let content = json!([{ "type": "resource_link", "uri": "todo://1", "name": "one" }]);
     let body = json!({ "content": content, "structuredContent": structured() });
     app.set_behavior(AppBehavior::Text(200, "application/json", pretty(&body, line_break)));
 }
 
-/// The data of server-sent events, after a look at every line: each field is one that is expected, each datum is whole.
+/// The data of server-sent events. Checks that every field is expected and every datum complete.
 fn events_in(text: &str) -> Vec<Value> {
     assert!(!text.contains('\r'), "{text:?}");
     let mut data = Vec::new();
@@ -51,7 +51,7 @@ fn events_in(text: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn chats_of_ai_sdk_5_and_later() {
+async fn events_of_ai_sdk_5_chats_are_one_line_each() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
     for line_break in BREAKS {
@@ -77,7 +77,7 @@ async fn chats_of_ai_sdk_5_and_later() {
 }
 
 #[tokio::test]
-async fn chats_of_ai_sdk_4() {
+async fn events_of_ai_sdk_4_chats_are_one_line_each() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
     for line_break in BREAKS {
@@ -97,7 +97,7 @@ async fn chats_of_ai_sdk_4() {
 }
 
 #[tokio::test]
-async fn streams_of_openai_clients() {
+async fn events_of_chat_completions_are_one_line_each() {
     let (p, model) = with_model(|_| {}).await;
     for line_break in BREAKS {
         let city = pretty(&json!({ "city": "Oslo" }), line_break);
@@ -114,7 +114,7 @@ async fn streams_of_openai_clients() {
 }
 
 #[tokio::test]
-async fn streams_of_responses() {
+async fn events_of_responses_are_one_line_each() {
     let (p, model) = with_model(|_| {}).await;
     for line_break in BREAKS {
         let city = pretty(&json!({ "city": "Oslo" }), line_break);
@@ -130,7 +130,7 @@ async fn streams_of_responses() {
 }
 
 #[tokio::test]
-async fn calls_over_rest_with_progress() {
+async fn events_of_rest_calls_are_one_line_each() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     let ada = p.user("ada").header("accept", "text/event-stream");
@@ -141,7 +141,7 @@ async fn calls_over_rest_with_progress() {
         let events = events_in(&answer.text);
         assert_eq!((events.len(), &events[0]["success"]), (1, &json!(true)), "{}", answer.text);
         assert_eq!(events[0]["content"], structured());
-        // A failure that says more than its text.
+        // A failure with more than its text.
         let failure = json!({ "success": false, "error": { "code": "X", "message": "no\nluck", "data": structured() } });
         app.set_behavior(AppBehavior::Text(200, "application/json", pretty(&failure, line_break)));
         let events = events_in(&ada.post("/api/tools/execute", &body).await.expect(200).text);
@@ -150,7 +150,7 @@ async fn calls_over_rest_with_progress() {
 }
 
 #[tokio::test]
-async fn calls_over_mcp_on_a_stream() {
+async fn events_of_mcp_calls_are_one_line_each() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     for line_break in BREAKS {
@@ -171,7 +171,7 @@ async fn calls_over_mcp_on_a_stream() {
 }
 
 #[tokio::test]
-async fn calls_that_are_watched() {
+async fn events_of_watched_calls_are_one_line_each() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     let response = p.user("ada").open(Method::GET, "/api/calls/stream", None).await;
@@ -190,7 +190,7 @@ async fn calls_that_are_watched() {
 }
 
 #[tokio::test]
-async fn results_of_upstreams() {
+async fn results_of_upstreams_are_one_line() {
     let (p, model) = with_model(|_| {}).await;
     for (era, line_break) in [
         (UpstreamEra::Modern, "\n"),
@@ -223,7 +223,7 @@ async fn results_of_upstreams() {
 }
 
 #[tokio::test]
-async fn results_of_plugins_and_schemas_of_clients() {
+async fn results_of_plugins_and_client_schemas_are_one_line() {
     let (p, model) = with_model(plugins::curating).await;
     let _device = p.device("ada").await;
     let code = r#"return args.text ? "a\r\nb\nc\rd" : { text: "a\r\nb", list: [1, "\u2028"] };"#;

@@ -1,4 +1,4 @@
-//! A whole platform for one test: server, store, clock, and the people who talk to it.
+//! A whole platform for one test: server, store, clock, and clients.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -23,7 +23,7 @@ use toolyard_server::{
 };
 use toolyard_testkit::{FakeApp, FixedClock};
 
-/// Something to eat for a test of one tool.
+/// The default test tool.
 pub(crate) const ECHO: &str = "com.example.echo";
 
 /// The variables of the server.
@@ -62,7 +62,7 @@ impl Answer {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    /// The answer, which must have this status.
+    /// The response, which must have this status.
     pub(crate) fn expect(self, status: u16) -> Self {
         assert_eq!(self.status.as_u16(), status, "{}", self.text);
         self
@@ -74,7 +74,7 @@ impl Answer {
     }
 }
 
-/// What of the world outside a test brings itself.
+/// Dependencies that a test replaces.
 struct Outside {
     console: ConsoleFiles,
     http: Option<HttpClient>,
@@ -86,7 +86,7 @@ impl Default for Outside {
     }
 }
 
-/// This very program, as it becomes a worker: by the one test that is none.
+/// This test program as a worker, through a test that is not a test.
 fn worker() -> WorkerCommand {
     let arguments = ["platform::serves_as_worker", "--exact", "--ignored", "--nocapture", "--test-threads=1"];
     WorkerCommand {
@@ -112,12 +112,12 @@ impl Platform {
         Self::with_outside(Outside::default(), change).await
     }
 
-    /// A platform with other settings and these files of a console. Others have none, built or not.
+    /// A platform with other settings and these console files. By default there are none.
     pub(crate) async fn with_console(files: ConsoleFiles, change: impl FnOnce(&mut Config)) -> Self {
         Self::with_outside(Outside { console: files, ..Outside::default() }, change).await
     }
 
-    /// A platform whose own requests go by another client.
+    /// A platform with another HTTP client.
     pub(crate) async fn with_http(change: impl FnOnce(&mut Config), http: Option<HttpClient>) -> Self {
         Self::with_outside(Outside { http, ..Outside::default() }, change).await
     }
@@ -129,7 +129,7 @@ impl Platform {
         config.store.path = folder.path().join("toolyard.db");
         config.server.drain_ms = 2_000;
         config.ledger.batch_delay_ms = 1;
-        // Tests say what there is: no tools of the server itself, no models of this machine.
+        // Tests are explicit: no built-in tools, no models of this machine.
         config.builtin.enabled = false;
         config.model_search.local_servers = false;
         config.apps.default_kind = AppKind::Session;
@@ -167,7 +167,7 @@ impl Platform {
         #[expect(clippy::disallowed_methods, reason = "the test waits for it in `stop`")]
         let running = tokio::spawn(server.run(stop.clone()));
         let mut config = config;
-        // After a restart it must be found under the same address.
+        // After a restart it must have the same address.
         config.server.listen = address;
         Self {
             state,
@@ -214,13 +214,13 @@ impl Platform {
         self.state.tokens.issue_unlisted(name, role, self.clock.now(), 3_600).unwrap()
     }
 
-    /// Whoever sends these headers.
+    /// A client with these headers.
     pub(crate) fn as_with(&self, headers: &[(&str, &str)]) -> Person<'_> {
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         Person { platform: self, headers }
     }
 
-    /// Nobody in particular; in dev mode the operator.
+    /// A client without a credential; in dev mode the operator.
     pub(crate) fn nobody(&self) -> Person<'_> {
         self.as_with(&[])
     }
@@ -230,7 +230,7 @@ impl Platform {
         self.as_with(&[("x-user-id", name)])
     }
 
-    /// Somebody with a token.
+    /// A client with a token.
     pub(crate) fn bearer(&self, token: &str) -> Person<'_> {
         self.as_with(&[("authorization", &format!("Bearer {token}"))])
     }
@@ -278,7 +278,7 @@ pub(crate) fn echo_tool() -> Value {
         "properties": { "text": { "type": "string" } }, "required": ["text"] } })
 }
 
-/// Somebody who makes requests.
+/// A client.
 #[derive(Clone)]
 pub(crate) struct Person<'a> {
     platform: &'a Platform,
@@ -306,7 +306,7 @@ impl Person<'_> {
         Answer { status, headers, text }
     }
 
-    /// A request whose answer is read piece by piece.
+    /// A request whose response is read as a stream.
     pub(crate) async fn open(
         &self,
         method: Method,
@@ -316,7 +316,7 @@ impl Person<'_> {
         self.open_raw(method, path, body.map(|body| body.to_string()).unwrap_or_default()).await
     }
 
-    /// The same with a body as it is.
+    /// The same with a raw body.
     pub(crate) async fn open_raw(
         &self,
         method: Method,
@@ -389,7 +389,7 @@ impl Device {
     pub(crate) async fn wears(&mut self, model: &str) {
         self.say(json!({ "type": "glasses_connection_state", "modelName": model, "status": "CONNECTED" }))
             .await;
-        // Messages are taken in order, so when this one is answered the other was taken.
+        // Messages are processed in order, so when this one is confirmed the other is processed.
         self.say(json!({ "type": "ping" })).await;
         self.hear("pong").await.unwrap();
     }
@@ -398,7 +398,7 @@ impl Device {
         self.0.send(Message::binary(sound.to_vec())).await.unwrap();
     }
 
-    /// The next message of that type; others are passed over. None when the socket closed.
+    /// The next message of this type; others are skipped. None when the socket is closed.
     pub(crate) async fn hear(&mut self, kind: &str) -> Option<Value> {
         while let Some(Ok(message)) = self.0.next().await {
             match message {
@@ -415,7 +415,7 @@ impl Device {
         None
     }
 
-    /// Every message up to and with the first that fits.
+    /// All messages up to and including the first that matches.
     pub(crate) async fn collect_until(&mut self, fits: impl Fn(&Value) -> bool) -> Vec<Value> {
         let mut heard = Vec::new();
         while let Some(Ok(message)) = self.0.next().await {
@@ -428,7 +428,7 @@ impl Device {
         panic!("the socket closed after {heard:?}");
     }
 
-    /// Waits for the end of the socket, and says with which code.
+    /// Waits for the close of the socket and returns its code.
     pub(crate) async fn closed(&mut self) -> Option<u16> {
         while let Some(Ok(message)) = self.0.next().await {
             if let Message::Close(frame) = message {
@@ -438,7 +438,7 @@ impl Device {
         None
     }
 
-    /// The text of the next picture.
+    /// The text of the next display.
     pub(crate) async fn sees(&mut self) -> String {
         let picture = self.hear("display_event").await.unwrap();
         match picture["layout"]["layoutType"].as_str().unwrap() {
@@ -448,7 +448,7 @@ impl Device {
     }
 }
 
-/// A platform whose callers need tokens, and that may call apps on this machine.
+/// A platform in token mode that may call apps on this machine.
 pub(crate) fn tokens_only(config: &mut Config) {
     config.auth.mode = Some(AuthMode::Token);
     config.net.allow_loopback = Some(true);

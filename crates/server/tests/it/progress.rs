@@ -61,7 +61,7 @@ async fn without_events_only_the_result_comes() {
 }
 
 #[tokio::test]
-async fn lines_that_end_without_a_result_are_a_cut_answer() {
+async fn a_stream_without_a_result_is_an_incomplete_response() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     app.set_behavior(AppBehavior::Lines(vec![json!({ "type": "progress", "progress": 1 })]));

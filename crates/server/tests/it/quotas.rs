@@ -1,4 +1,4 @@
-//! How much one person may store, and how often they may ask.
+//! Quotas and request rate limits of one person.
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ async fn with_quotas(change: impl FnOnce(&mut Config)) -> Platform {
     .await
 }
 
-/// How many of these went well; the others must name the setting and what to do.
+/// How many requests succeeded; the others must name the setting and what to do.
 fn count_good(answers: Vec<Answer>, status: u16, setting: &str) -> usize {
     let mut good = 0;
     for answer in answers {
@@ -33,7 +33,7 @@ fn count_good(answers: Vec<Answer>, status: u16, setting: &str) -> usize {
 }
 
 #[tokio::test]
-async fn a_developer_registers_so_many_apps_and_upstreams_also_at_once() {
+async fn apps_and_upstreams_per_developer_are_limited_even_concurrently() {
     let p = with_quotas(|config| {
         config.quotas.apps_per_developer = 3;
         config.quotas.upstreams_per_developer = 2;
@@ -51,20 +51,20 @@ async fn a_developer_registers_so_many_apps_and_upstreams_also_at_once() {
         async move { dora.post("/api/upstreams", &body).await }
     });
     assert_eq!(count_good(join_all(upstreams).await, 201, "quotas.upstreams_per_developer"), 2);
-    // What is there can be changed, and another developer has room of their own.
+    // Existing ones can be changed, and another developer has their own quota.
     let list = dora.get("/api/upstreams").await.expect(200).json();
     let id = list["upstreams"][0]["id"].as_str().unwrap();
     dora.patch(&format!("/api/upstreams/{id}"), &json!({ "name": "Renamed" })).await.expect(200);
     let mal = p.bearer(&p.token("mal", Role::Developer));
     mal.post("/api/apps", &json!({ "packageName": "com.example.m" })).await.expect(201);
-    // Whoever removes one may add one.
+    // Removing one frees the quota.
     let first = dora.get("/api/apps").await.expect(200).json()["apps"][0]["packageName"].clone();
     dora.delete(&format!("/api/apps/{}", first.as_str().unwrap())).await.expect(204);
     dora.post("/api/apps", &json!({ "packageName": "com.example.z" })).await.expect(201);
 }
 
 #[tokio::test]
-async fn a_user_installs_so_many_apps_and_keeps_so_many_bytes_of_settings() {
+async fn installs_and_settings_bytes_per_user_are_limited() {
     let p = with_quotas(|config| {
         config.quotas.installs_per_user = 2;
         config.quotas.settings_bytes_per_user = 100;
@@ -101,7 +101,7 @@ async fn a_user_installs_so_many_apps_and_keeps_so_many_bytes_of_settings() {
 }
 
 #[tokio::test]
-async fn a_user_has_so_many_tokens_and_switches_off_so_many_tools() {
+async fn tokens_and_disabled_tools_per_user_are_limited() {
     let p = with_quotas(|config| {
         config.quotas.tokens_per_user = 2;
         config.quotas.switched_off_tools_per_user = 1;
@@ -128,7 +128,7 @@ async fn a_user_has_so_many_tokens_and_switches_off_so_many_tools() {
 }
 
 #[tokio::test]
-async fn old_versions_of_tools_go_and_the_current_one_stays() {
+async fn old_tool_versions_are_removed_and_the_current_one_stays() {
     let p = with_quotas(|config| config.quotas.tool_versions_per_app = 3).await;
     let dora = p.bearer(&p.token("dora", Role::Developer));
     let app = json!({ "packageName": "com.example.a", "tools": [echo_tool()] });
@@ -151,7 +151,7 @@ async fn old_versions_of_tools_go_and_the_current_one_stays() {
         publish(number).await;
     }
     assert_eq!(versions().await, [6, 5, 4]);
-    // The one in use outlives newer ones that are not.
+    // The current version outlives newer ones.
     dora.post("/api/apps/com.example.a/versions/4/activate", &json!({})).await.expect(200);
     publish(4).await;
     assert_eq!(versions().await, [6, 5, 4], "the same set again is no new version");
@@ -160,7 +160,7 @@ async fn old_versions_of_tools_go_and_the_current_one_stays() {
 }
 
 #[tokio::test]
-async fn a_curator_publishes_so_many_versions() {
+async fn catalogue_versions_per_curator_are_limited() {
     let p = Platform::with(|config| {
         curating(config);
         config.quotas.catalogue_versions_per_curator = 2;
@@ -175,7 +175,7 @@ async fn a_curator_publishes_so_many_versions() {
 }
 
 #[tokio::test]
-async fn requests_that_manage_or_cost_are_limited_for_each_caller() {
+async fn management_and_expensive_requests_are_rate_limited_per_caller() {
     let p = with_quotas(|config| {
         (config.rates.manage_per_s, config.rates.manage_burst) = (1, 30);
         (config.rates.costly_per_s, config.rates.costly_burst) = (1, 2);

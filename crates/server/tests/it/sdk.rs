@@ -1,4 +1,4 @@
-//! What apps on the SDK ask for over HTTP: storage and permissions.
+//! HTTP endpoints for apps on the SDK: storage and permissions.
 
 use serde_json::{Value, json};
 use toolyard_server::auth::Role;
@@ -65,7 +65,7 @@ async fn an_app_keeps_entries_for_a_user() {
 }
 
 #[tokio::test]
-async fn what_is_kept_is_bounded() {
+async fn storage_of_an_app_is_limited() {
     let p = Platform::start().await;
     let key = installed(&p).await;
     let app = p.bearer(&key);
@@ -101,7 +101,7 @@ async fn what_is_kept_is_bounded() {
 }
 
 #[tokio::test]
-async fn what_is_kept_is_the_apps_own_and_goes_with_the_install() {
+async fn storage_belongs_to_the_app_and_is_removed_with_the_install() {
     let p = Platform::with(tokens_only).await;
     let ((_echo, key), (_other, other)) =
         (app_of(&p, "dora", ECHO).await, app_of(&p, "mal", "com.example.other").await);
@@ -115,7 +115,7 @@ async fn what_is_kept_is_the_apps_own_and_goes_with_the_install() {
     assert_eq!(stored(&p, &other).await, json!({}), "the other app has ada too, and keeps nothing");
     p.bearer(&other).delete(ADA).await.expect(200);
     assert_eq!(stored(&p, &key).await, json!({ "color": "red" }));
-    // Nobody but the app: not the user, not its developer, not the operator; and not for users who do not have it.
+    // Only the app: not the user, its developer or the operator; and only for users who installed it.
     for token in
         [p.token("ada", Role::User), p.token("dora", Role::Developer), p.token("root", Role::Operator)]
     {

@@ -1,4 +1,4 @@
-//! The sockets of apps: losing them, coming back, two at once, and what goes over them.
+//! The sockets of apps: disconnects, reconnects, two sockets at once, and messages.
 
 use serde_json::json;
 use toolyard_testkit::{AppBehavior, OnWebhook};
@@ -14,14 +14,14 @@ fn app_ws(p: &Platform) -> String {
 }
 
 #[tokio::test]
-async fn a_lost_app_comes_back_by_itself_and_a_call_waits_for_it() {
+async fn a_disconnected_app_reconnects_and_a_call_waits_for_it() {
     let p = Platform::start().await;
     let (app, _device) = p.echo_like(session_app()).await;
     p.call_echo().await.expect(200);
     let session = app.next_session().await;
     let id = session.session.clone();
     session.disconnect();
-    // The call meets the gap and waits; the app comes back under its old session.
+    // The call waits during the gap; the app reconnects with its old session.
     let url = app_ws(&p);
     let (answer, mut back) = tokio::join!(p.call_echo(), app.connect_socket(&url, &id));
     answer.expect(200);
@@ -30,7 +30,7 @@ async fn a_lost_app_comes_back_by_itself_and_a_call_waits_for_it() {
 }
 
 #[tokio::test]
-async fn a_woken_app_that_does_not_come_back_is_over_and_can_be_woken_again() {
+async fn a_woken_app_that_does_not_reconnect_ends_and_can_be_woken_again() {
     let p = Platform::with(|config| config.sessions.reconnect_window_ms = 50).await;
     let (app, mut device) = p.echo_like(session_app()).await;
     p.call_echo().await.expect(200);
@@ -41,7 +41,7 @@ async fn a_woken_app_that_does_not_come_back_is_over_and_can_be_woken_again() {
 }
 
 #[tokio::test]
-async fn an_opened_app_that_does_not_come_back_is_asked_again() {
+async fn an_opened_app_that_does_not_reconnect_gets_another_webhook() {
     let p = Platform::with(|config| config.sessions.reconnect_window_ms = 50).await;
     let (app, _device) = p.echo_like(session_app()).await;
     p.user("ada").post(&format!("/api/session/apps/{ECHO}/start"), &json!({})).await.expect(204);
@@ -52,7 +52,7 @@ async fn an_opened_app_that_does_not_come_back_is_asked_again() {
 }
 
 #[tokio::test]
-async fn an_app_that_let_go_is_not_asked_again() {
+async fn an_app_that_released_its_session_gets_no_webhook() {
     let p = Platform::with(|config| config.sessions.reconnect_window_ms = 60_000).await;
     let (app, mut device) = p.echo_like(session_app()).await;
     p.user("ada").post(&format!("/api/session/apps/{ECHO}/start"), &json!({})).await.expect(204);
@@ -68,7 +68,7 @@ async fn an_app_that_let_go_is_not_asked_again() {
 }
 
 #[tokio::test]
-async fn of_two_sockets_the_later_one_counts_and_the_end_of_the_first_changes_nothing() {
+async fn the_later_of_two_sockets_wins_and_the_end_of_the_first_is_ignored() {
     let p = Platform::start().await;
     let (app, mut device) = p.echo_like(session_app()).await;
     p.call_echo().await.expect(200);
@@ -86,7 +86,7 @@ async fn of_two_sockets_the_later_one_counts_and_the_end_of_the_first_changes_no
 }
 
 #[tokio::test]
-async fn an_app_that_nobody_asked_is_told_to_let_go() {
+async fn an_app_that_was_not_requested_is_told_to_close() {
     let p = Platform::start().await;
     let (app, _device) = p.echo_like(session_app()).await;
     assert_eq!(app.connect_socket(&app_ws(&p), "never-handed-out").await.wait_closed().await, Some(1000));
@@ -130,7 +130,7 @@ async fn subscriptions_are_replaced_and_an_early_empty_list_is_ignored() {
 }
 
 #[tokio::test]
-async fn sound_goes_to_whoever_listens() {
+async fn audio_goes_to_subscribed_apps() {
     let p = Platform::start().await;
     let (app, mut device) = p.echo_like(session_app()).await;
     p.user("ada").post(&format!("/api/session/apps/{ECHO}/start"), &json!({})).await.expect(204);
@@ -148,7 +148,7 @@ async fn sound_goes_to_whoever_listens() {
 }
 
 #[tokio::test]
-async fn sounds_to_play_go_to_the_device_with_the_words_and_the_answer_comes_back() {
+async fn audio_requests_are_sent_to_the_device_and_its_response_is_returned() {
     let p = Platform::start().await;
     let (app, mut device) = p.echo_like(session_app()).await;
     p.call_echo().await.expect(200);
@@ -168,7 +168,7 @@ async fn sounds_to_play_go_to_the_device_with_the_words_and_the_answer_comes_bac
 }
 
 #[tokio::test]
-async fn without_a_device_a_sound_fails_at_once() {
+async fn without_a_device_an_audio_request_fails_immediately() {
     let p = Platform::start().await;
     let (app, device) = p.echo_like(session_app()).await;
     p.call_echo().await.expect(200);
@@ -185,7 +185,7 @@ async fn without_a_device_a_sound_fails_at_once() {
 }
 
 #[tokio::test]
-async fn requests_to_the_device_name_the_app_and_a_location_comes_back_to_who_asked() {
+async fn device_requests_name_the_app_and_a_location_goes_to_the_requesting_app() {
     let p = Platform::start().await;
     let (app, mut device) = p.echo_like(session_app()).await;
     p.user("ada").post(&format!("/api/session/apps/{ECHO}/start"), &json!({})).await.expect(204);
@@ -257,4 +257,6 @@ async fn settings_reach_the_running_app() {
         p.bearer(&session.session).get(&format!("/appsettings/user/{ECHO}")).await.expect(200).json();
     assert_eq!((&fetched["success"], &fetched["settings"][0]["value"]), (&json!(true), &json!(true)));
     p.bearer("nonsense").get(&format!("/appsettings/user/{ECHO}")).await.expect(401);
+    let lower_case = format!("bearer {}", session.session);
+    p.as_with(&[("authorization", &lower_case)]).get(&format!("/appsettings/user/{ECHO}")).await.expect(200);
 }

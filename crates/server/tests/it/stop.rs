@@ -1,4 +1,4 @@
-//! Stopping and coming back: calls finish, apps are told to return, and return.
+//! Stop and restart: calls finish, apps are asked to reconnect, and do.
 
 use serde_json::json;
 use toolyard_testkit::AppBehavior;
@@ -47,7 +47,7 @@ async fn apps_come_back_after_a_restart_under_their_old_session() {
 }
 
 #[tokio::test]
-async fn what_was_stored_is_there_after_a_restart() {
+async fn stored_data_survives_a_restart() {
     let p = Platform::start().await;
     let (_app, _device) = p.echo().await;
     p.call_echo().await.expect(200);

@@ -13,7 +13,7 @@ use crate::platform::{Device, Platform};
 
 const TODO: &str = "com.example.todo";
 
-/// The platform's clock, for the app: signatures are judged by their age.
+/// The platform's clock for the app, because signatures expire.
 struct SameClock(Arc<FixedClock>);
 
 impl toolyard_app_sdk::Clock for SameClock {

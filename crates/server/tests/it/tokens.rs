@@ -1,4 +1,4 @@
-//! Tokens that are listed: made, shown once, called back.
+//! Listed tokens: issued, shown once, revoked.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::{
     platform::{Device, ECHO, Person, Platform, tokens_only},
 };
 
-/// Longer than any that is made with it.
+/// Longer than any token that is issued with it.
 fn lasting<'a>(p: &'a Platform, name: &str) -> Person<'a> {
     p.bearer(&p.state.tokens.issue_unlisted(name, Role::User, p.clock.now(), 400 * 86_400).unwrap())
 }
@@ -42,7 +42,7 @@ async fn names(who: &Person<'_>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_token_is_shown_once_listed_and_good() {
+async fn an_issued_token_is_valid_listed_and_shown_once() {
     let p = Platform::with(tokens_only).await;
     let answer = ada(&p).post("/api/tokens", &json!({ "name": " laptop " })).await.expect(201).json();
     let (token, info) = (answer["token"].as_str().unwrap(), &answer["info"]);
@@ -64,7 +64,7 @@ async fn a_token_is_shown_once_listed_and_good() {
 }
 
 #[tokio::test]
-async fn operators_make_tokens_for_others_and_nobody_else_does() {
+async fn only_operators_issue_tokens_for_others() {
     let p = Platform::with(tokens_only).await;
     let (_app, key) = app_of(&p, "dora", ECHO).await;
     let dora = p.bearer(&p.token("dora", Role::Developer));
@@ -92,7 +92,7 @@ async fn operators_make_tokens_for_others_and_nobody_else_does() {
 }
 
 #[tokio::test]
-async fn only_an_operators_token_makes_one_that_outlives_it() {
+async fn only_operators_issue_tokens_that_outlive_their_own() {
     let p = Platform::with(tokens_only).await;
     let lasts = async |who: Person<'_>, body: Value| {
         let info = &who.post("/api/tokens", &body).await.expect(201).json()["info"];
@@ -108,7 +108,7 @@ async fn only_an_operators_token_makes_one_that_outlives_it() {
 }
 
 #[tokio::test]
-async fn nobody_gets_at_tokens_that_allow_more_than_their_own() {
+async fn tokens_with_a_higher_role_cannot_be_managed() {
     let p = Platform::with(tokens_only).await;
     let (_, id) = made(&root(&p), json!({ "name": "builds", "user": "ada", "role": "developer" })).await;
     assert_eq!(names(&ada(&p)).await, [""; 0]);
@@ -119,7 +119,7 @@ async fn nobody_gets_at_tokens_that_allow_more_than_their_own() {
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_is_refused() {
+async fn invalid_token_requests_are_refused() {
     let p = Platform::with(tokens_only).await;
     for body in [
         json!({}),
@@ -145,7 +145,7 @@ async fn a_revoked_token_is_refused_at_once_and_after_a_restart() {
     let p = Platform::with(tokens_only).await;
     let ((first, id), (second, _)) =
         (made(&ada(&p), json!({ "name": "one" })).await, made(&ada(&p), json!({ "name": "two" })).await);
-    // Verified before, and so remembered.
+    // Verified before, and so cached.
     p.bearer(&first).get("/api/tools").await.expect(200);
     let path = format!("/api/tokens/{id}");
     p.bearer(&p.token("bob", Role::User)).delete(&path).await.expect(404);
@@ -165,7 +165,7 @@ async fn a_revoked_token_is_refused_at_once_and_after_a_restart() {
     let p = p.restart().await;
     p.bearer(&first).get("/api/tools").await.expect(401);
     p.bearer(&second).get("/api/tools").await.expect(200);
-    // Tokens that nobody lists keep working.
+    // Unlisted tokens keep working.
     ada(&p).get("/api/tools").await.expect(200);
 }
 
@@ -231,7 +231,7 @@ async fn streams_and_silent_sockets_end_with_their_token() {
 }
 
 #[tokio::test]
-async fn a_person_has_so_many_tokens_and_ended_ones_are_forgotten() {
+async fn tokens_per_person_are_limited_and_expired_ones_are_removed() {
     let p = Platform::with(tokens_only).await;
     let mut last = String::new();
     for number in 0..100 {
@@ -250,7 +250,7 @@ async fn a_person_has_so_many_tokens_and_ended_ones_are_forgotten() {
 }
 
 #[tokio::test]
-async fn in_dev_mode_the_operator_makes_them() {
+async fn in_dev_mode_the_operator_issues_tokens() {
     let p = Platform::start().await;
     let (token, _) = made(&p.nobody(), json!({ "name": "x", "user": "ada" })).await;
     assert_eq!(p.bearer(&token).get("/api/me").await.expect(200).json()["role"], "user");
@@ -283,7 +283,7 @@ async fn a_list_comes_page_by_page() {
 }
 
 #[tokio::test]
-async fn with_a_token_goes_what_was_made_with_it() {
+async fn revoking_a_token_revokes_the_tokens_issued_with_it() {
     let p = Platform::with(tokens_only).await;
     let (first, id) = made(&ada(&p), json!({ "name": "first" })).await;
     let (second, _) = made(&p.bearer(&first), json!({ "name": "second" })).await;

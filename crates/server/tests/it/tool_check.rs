@@ -1,4 +1,4 @@
-//! What would come of a set of tools, without storing it.
+//! Checks a tool set without storing it.
 
 use serde_json::{Value, json};
 use toolyard_server::auth::Role;
@@ -35,7 +35,7 @@ async fn a_good_set_is_shown_as_models_see_it_and_nothing_is_stored() {
     assert!(model["parameters"].get("oneOf").is_none(), "what vendors refuse is said in words: {model}");
     let versions = dora.get(&format!("/api/apps/{ECHO}/versions")).await.expect(200).json();
     assert_eq!(versions["versions"].as_array().unwrap().len(), 1, "stored nothing");
-    // The app itself may ask, too.
+    // The app itself may check, too.
     assert_eq!(checked(&p.bearer(&key), json!({ "tools": [echo_tool()] })).await["ok"], true);
     assert_eq!(
         checked(&dora, json!({ "tools": [] })).await,
@@ -44,7 +44,7 @@ async fn a_good_set_is_shown_as_models_see_it_and_nothing_is_stored() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_told_beside_what_can_be_read() {
+async fn a_tool_check_reports_problems_and_valid_tools() {
     let p = Platform::start().await;
     let (_app, _device) = p.echo().await;
     let bad = json!({ "name": "no spaces", "inputSchema": { "type": "array" } });
@@ -71,10 +71,10 @@ async fn what_is_wrong_is_told_beside_what_can_be_read() {
 }
 
 #[tokio::test]
-async fn a_tool_that_no_model_gets_is_told_and_taken() {
+async fn a_tool_that_no_model_can_use_is_reported_and_accepted() {
     let p = Platform::start().await;
     let (_app, _device) = p.echo().await;
-    // Vendors take no references; written out, this one is longer than a vendor takes.
+    // Vendors accept no references; expanded, this schema is longer than a vendor accepts.
     let words: Vec<String> = (0..50).map(|number| format!("{number:0100}")).collect();
     let properties: serde_json::Map<_, _> =
         (0..20).map(|number| (format!("p{number}"), json!({ "$ref": "#/$defs/words" }))).collect();
@@ -89,7 +89,7 @@ async fn a_tool_that_no_model_gets_is_told_and_taken() {
 }
 
 #[tokio::test]
-async fn many_tools_and_many_problems_are_bounded() {
+async fn tools_and_problems_of_a_check_are_limited() {
     let p = Platform::start().await;
     let (_app, _device) = p.echo().await;
     let many: Vec<Value> =
@@ -104,7 +104,7 @@ async fn many_tools_and_many_problems_are_bounded() {
 }
 
 #[tokio::test]
-async fn it_is_for_whoever_owns_the_app() {
+async fn a_tool_check_requires_the_owner_of_the_app() {
     let p = Platform::with(tokens_only).await;
     let (_app, _) = app_of(&p, "dora", ECHO).await;
     let body = json!({ "tools": [] });

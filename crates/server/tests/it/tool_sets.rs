@@ -1,4 +1,4 @@
-//! Publishing tools: whole or not at all, in versions that can be compared and gone back to.
+//! Publishing tool sets: atomic, in versions that can be compared and rolled back.
 
 use futures_util::future::join_all;
 use http::Method;
@@ -73,7 +73,7 @@ async fn a_set_is_checked_whole_and_one_bad_tool_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_set_has_bounds() {
+async fn a_tool_set_has_limits() {
     let p = Platform::with(|config| config.server.tool_set_bytes = 200_000).await;
     let (_app, _device) = p.echo().await;
     let many: Vec<_> =
@@ -125,7 +125,7 @@ async fn the_same_set_is_the_same_version_and_versions_stay_as_they_came() {
 }
 
 #[tokio::test]
-async fn versions_can_be_compared_and_gone_back_to() {
+async fn versions_can_be_compared_and_rolled_back() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     let dev = p.nobody();
@@ -155,7 +155,7 @@ async fn versions_can_be_compared_and_gone_back_to() {
     dev.post(&format!("{VERSIONS}/3/activate"), &json!({})).await.expect(200);
     p.user("ada").call("com.example.echo:echo", loud).await.expect(400);
     dev.post(&format!("{VERSIONS}/9/activate"), &json!({})).await.expect(404);
-    // After going back, what is published next is a version of its own, also where it is the same as an older one.
+    // After a rollback the next set is a new version, even if it equals an older one.
     dev.post(&format!("{VERSIONS}/1/activate"), &json!({})).await.expect(200);
     assert_eq!(publish(&dev, json!([tool("a", "x"), tool("same", "x")])).await, 4);
     assert_eq!(app.requests("/tool").len(), 1);
@@ -176,7 +176,7 @@ async fn the_next_list_and_the_next_call_see_what_was_published() {
 }
 
 #[tokio::test]
-async fn a_call_under_way_is_not_disturbed_by_a_new_set() {
+async fn a_call_in_progress_is_not_affected_by_a_new_set() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     app.set_behavior(AppBehavior::Lines(vec![
@@ -190,7 +190,7 @@ async fn a_call_under_way_is_not_disturbed_by_a_new_set() {
     assert_eq!(answer.expect(200).json()["content"], "late");
 }
 
-/// Every set carries its own mark in all its tools, so a mixture would show.
+/// All tools of a set carry its mark, so a mixture would be visible.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn sets_published_at_once_end_in_one_and_no_list_is_a_mixture() {
     let p = Platform::start().await;

@@ -1,4 +1,4 @@
-//! Traces. A fake app plays the collector: it takes whatever is sent to `/tool`.
+//! Traces. A fake app is the collector: it accepts everything that is sent to `/tool`.
 
 use serde_json::json;
 use toolyard_testkit::{AppBehavior, FakeApp};
@@ -71,7 +71,7 @@ async fn a_call_that_ends_during_a_stop_is_sent_as_well() {
 }
 
 #[tokio::test]
-async fn a_collector_that_is_down_disturbs_nobody() {
+async fn an_unreachable_collector_does_not_affect_calls() {
     let p = traced("http://127.0.0.1:1/v1/traces".to_owned()).await;
     let (_app, _device) = p.echo().await;
     p.call_echo().await.expect(200);

@@ -1,4 +1,4 @@
-//! Tools whose schemas are of no use are not offered: what is listed can be called.
+//! Tools with unusable schemas are not offered: what is listed can be called.
 
 use serde_json::{Value, json};
 use toolyard_testkit::{
@@ -12,7 +12,7 @@ use crate::{
     upstreams::world::{add, hidden, live, names, plain, refresh, tool},
 };
 
-/// A chain of definitions that each refer to the next one twice: 2^30 ways.
+/// A chain of definitions that each refer to the next one twice: 2^30 paths.
 fn exploding() -> Value {
     let mut schema =
         json!({ "type": "object", "properties": { "a": { "$ref": "#/$defs/d0" } }, "$defs": {} });
@@ -44,7 +44,7 @@ async fn tools_of_upstreams_with_schemas_that_are_too_costly_are_hidden() {
         assert_eq!(ada.call(&name, json!({})).await.expect(404).code(), "TOOL_NOT_FOUND");
     }
     ada.call("mcp.up:good", json!({})).await.expect(200);
-    // Once it is mended it is there.
+    // After it is fixed, it is listed.
     upstream.set_list(OfferListKind::Tools, vec![tool("input")]);
     refresh(&p, "up").await;
     assert_eq!(ada.tools().await, ["mcp.up:input"]);
@@ -55,7 +55,7 @@ async fn tools_of_plugins_with_schemas_that_cannot_be_compiled_are_hidden() {
     let p = Platform::with(plugins::curating).await;
     let _device = p.device("ada").await;
     let mut manifest = plugins::plugin("com.example.x", "bad", "return 1;");
-    // References are not taken in plugins; a pattern is not looked at before.
+    // References are refused in plugins earlier; a pattern is compiled only here.
     manifest["tools"][0]["parameters"] =
         json!({ "type": "object", "properties": { "a": { "type": "string", "pattern": "(" } } });
     let mut good = manifest["tools"][0].clone();
@@ -70,7 +70,7 @@ async fn tools_of_plugins_with_schemas_that_cannot_be_compiled_are_hidden() {
     assert_eq!(call.expect(404).code(), "TOOL_NOT_FOUND");
 }
 
-/// A schema whose checks take long enough for a small limit, and a value that takes them.
+/// A schema and a value whose validation takes longer than a small limit.
 fn slow(member: &str) -> (Value, Value) {
     let choices: Vec<Value> = (0..200).map(|at| json!({ "const": 1_000 + at })).collect();
     let schema = json!({ "type": "object", "properties": {
@@ -117,7 +117,7 @@ async fn a_tool_whose_checks_took_too_long_is_hidden_until_it_changes() {
     let unchecked = ada.call(&name, json!({})).await.expect(502);
     assert_eq!(unchecked.code(), "INVALID_RESPONSE", "{}", unchecked.text);
     assert!(hidden(&ada, &name).await.contains("outputSchema"));
-    // Read anew, it is as bad as before.
+    // Read again, it is still hidden.
     p.nobody().patch(&format!("/api/apps/{ECHO}"), &json!({ "name": "Echo 2" })).await.expect(200);
     assert!(ada.tools().await.is_empty());
 }

@@ -1,4 +1,4 @@
-//! The ledger as a whole: over time, how long, and as a table.
+//! Usage reports: calls over time, latency, and the CSV export.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::{
 
 const KINDS: [&str; 3] = ["over-time?", "latency?", "export?what=tools&"];
 
-/// A call that nobody made, that many microseconds long.
+/// The record of a call with this duration in microseconds.
 fn call(p: &Platform, number: u32, tool: &str) -> Arc<CallRecord> {
     let mut bytes = [0; 16];
     bytes[..4].copy_from_slice(&number.to_be_bytes());
@@ -90,7 +90,7 @@ async fn calls_are_counted_over_time() {
 }
 
 #[tokio::test]
-async fn only_the_largest_are_told_apart() {
+async fn only_the_largest_groups_are_listed() {
     let p = Platform::start().await;
     let mut number = 0;
     for tool in 1..=15_u32 {
@@ -107,7 +107,7 @@ async fn only_the_largest_are_told_apart() {
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_is_refused() {
+async fn invalid_usage_queries_are_refused() {
     let p = Platform::start().await;
     for query in [
         "over-time?buckets=0",
@@ -137,7 +137,7 @@ async fn what_makes_no_sense_is_refused() {
 }
 
 #[tokio::test]
-async fn it_says_how_long_calls_took() {
+async fn latency_reports_the_duration_of_calls() {
     let p = Platform::start().await;
     let none = json_of(&p, "latency?").await;
     assert_eq!((&none["count"], &none["p99Us"], &none["sampled"]), (&json!(0), &json!(0), &json!(false)));
@@ -167,7 +167,7 @@ async fn it_says_how_long_calls_took() {
 }
 
 #[tokio::test]
-async fn a_table_has_a_row_a_call_and_no_formulas() {
+async fn the_csv_export_has_a_row_per_call_and_no_formulas() {
     let p = Platform::start().await;
     let (_app, _device) = p.echo().await;
     p.call_echo().await.expect(200);
@@ -206,7 +206,7 @@ async fn a_table_has_a_row_a_call_and_no_formulas() {
 }
 
 #[tokio::test]
-async fn only_the_newest_calls_are_looked_at_and_all_are_exported() {
+async fn latency_uses_the_newest_calls_and_the_export_has_all() {
     let p = Platform::start().await;
     for number in 1..=20_001 {
         p.state.stores.ledger.record_call(call(&p, number, "com.example.echo:echo")).await;
@@ -225,7 +225,7 @@ async fn only_the_newest_calls_are_looked_at_and_all_are_exported() {
 }
 
 #[tokio::test]
-async fn everybody_sees_what_is_theirs() {
+async fn users_see_only_their_own_usage() {
     let p = Platform::with(tokens_only).await;
     let (_app, key) = app_of(&p, "dora", ECHO).await;
     let ada = p.bearer(&p.token("ada", Role::User));
@@ -256,7 +256,7 @@ async fn everybody_sees_what_is_theirs() {
     );
     let mal = p.bearer(&p.token("mal", Role::Developer));
     assert_eq!(seen(&mal, "&of=apps").await, 0);
-    // A developer is not told who calls.
+    // A developer does not see the callers.
     let table = dora.get("/api/usage/export?what=calls&of=apps").await.expect(200).text;
     assert!(table.contains(&format!(",,{ECHO}:echo,")) && !table.contains("ada"), "{table}");
     assert!(ada.get("/api/usage/export?what=calls").await.expect(200).text.contains(",ada,"));

@@ -1,4 +1,4 @@
-//! Who uses the platform, as operators see it.
+//! The list of users for operators.
 
 use serde_json::{Value, json};
 use toolyard_server::auth::Role;
@@ -36,7 +36,7 @@ async fn users_have_installs_or_a_session() {
 }
 
 #[tokio::test]
-async fn there_are_at_most_so_many() {
+async fn the_list_of_users_is_limited() {
     let p = Platform::start().await;
     let (_app, _ada) = p.echo().await;
     for number in 0..210 {
@@ -60,7 +60,7 @@ async fn there_are_at_most_so_many() {
 }
 
 #[tokio::test]
-async fn only_operators_see_them() {
+async fn only_operators_see_the_list_of_users() {
     let p = Platform::with(tokens_only).await;
     let (_app, key) = app_of(&p, "dora", ECHO).await;
     for token in

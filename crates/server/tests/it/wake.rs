@@ -44,7 +44,7 @@ async fn a_sleeping_app_is_started_for_the_call() {
 }
 
 #[tokio::test]
-async fn a_hundred_calls_at_once_make_one_start() {
+async fn a_hundred_concurrent_calls_wake_an_app_once() {
     let p = Arc::new(Platform::start().await);
     let (app, _device) = p.echo_like(session_app()).await;
     let calls = (0..100).map(|_| async { p.call_echo().await.status.as_u16() });
@@ -60,7 +60,7 @@ async fn a_start_that_fails_fails_all_its_waiters_with_the_same_reason() {
         p.nobody().patch(&format!("/api/apps/{ECHO}"), &json!({ "wakeTimeoutMs": ms })).await.expect(200);
     };
     app.on_webhook(OnWebhook::Ignore);
-    // Long enough for all of them to come, on a busy machine too.
+    // Long enough for all of them to arrive, on a busy machine too.
     waits(1_000).await;
     let calls = (0..20).map(|_| p.call_echo());
     let answers = futures_util::future::join_all(calls).await;
@@ -75,7 +75,7 @@ async fn a_start_that_fails_fails_all_its_waiters_with_the_same_reason() {
 }
 
 #[tokio::test]
-async fn an_app_that_gives_no_sign_after_its_ack_is_called_all_the_same() {
+async fn an_app_that_stays_silent_after_its_ack_is_called_anyway() {
     let p = Platform::start().await;
     let app = FakeApp::start(ECHO).await;
     let created =
@@ -90,7 +90,7 @@ async fn an_app_that_gives_no_sign_after_its_ack_is_called_all_the_same() {
         let init = json!({ "type": "tpa_connection_init", "sessionId": session, "packageName": ECHO,
             "apiKey": created["apiKey"] });
         socket.send(Message::text(init.to_string())).await.unwrap();
-        // It is not read, so not even the WebSocket's own answer goes out.
+        // The socket is not read, so not even a WebSocket pong is sent.
         socket
     });
     call.expect(200);
@@ -107,7 +107,7 @@ async fn a_stop_during_a_start_wins() {
     });
     stop.expect(204);
     assert_eq!(call.expect(503).code(), "APP_NOT_AVAILABLE");
-    // What the app dials now is too late: it is told to let go.
+    // A connection of the app is too late now: it is told to close.
     let session = app.requests("/webhook")[0].body["sessionId"].as_str().unwrap().to_owned();
     let url = p.url.replace("http", "ws") + "/app-ws";
     assert_eq!(app.connect_socket(&url, &session).await.wait_closed().await, Some(1000));
@@ -139,10 +139,10 @@ async fn a_woken_app_shows_beside_the_app_in_front_and_then_the_front_returns() 
 }
 
 #[tokio::test]
-async fn a_woken_app_that_keeps_drawing_gives_the_screen_back_all_the_same() {
+async fn a_woken_app_that_keeps_drawing_still_gives_the_screen_back() {
     let p = Platform::with(|config| {
         config.sessions.overlay_ms = 150;
-        // It shall fail by the screen, not by how much it sends.
+        // It must fail by the display rule, not by the message rate.
         (config.sessions.app_messages_per_s, config.sessions.app_message_burst) = (1_000_000, 1_000_000);
     })
     .await;
@@ -159,11 +159,11 @@ async fn a_woken_app_that_keeps_drawing_gives_the_screen_back_all_the_same() {
     let mut woken = echo.next_session().await;
     woken.send(draws("the list")).await;
     assert_eq!(device.sees().await, "the list");
-    // It draws for as long as it is seen, and longer.
+    // It draws while it is visible, and longer.
     let mut drawn = 0;
     let returned = loop {
         woken.send(draws("the list")).await;
-        // The platform has read the picture when it answers what came after it.
+        // The platform has processed the display when it confirms the message after it.
         woken.send(json!({ "type": "subscription_update", "subscriptions": ["location_update"] })).await;
         woken.receive("permission_error").await.unwrap();
         drawn += 1;
@@ -186,7 +186,7 @@ async fn a_woken_app_that_keeps_drawing_gives_the_screen_back_all_the_same() {
 }
 
 #[tokio::test]
-async fn a_woken_app_hears_nothing_private_until_the_user_opens_it() {
+async fn a_woken_app_gets_no_private_data_until_the_user_opens_it() {
     let p = Platform::start().await;
     let (app, mut device) = p.echo_like(session_app()).await;
     p.call_echo().await.expect(200);
@@ -238,7 +238,7 @@ async fn an_app_that_does_not_fit_the_device_does_not_start() {
     device.wears("Mentra Live").await;
     p.call_echo().await.expect(200);
     let mut session = app.next_session().await;
-    // The swap stops what no longer fits.
+    // Another device stops apps that are no longer compatible.
     device.wears("Even Realities G1").await;
     let update = session.receive("capabilities_update").await.unwrap();
     assert_eq!(update["modelName"], "Even Realities G1");

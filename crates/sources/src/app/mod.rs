@@ -1,5 +1,5 @@
-//! Apps: a call is `POST {publicUrl}/tool`, after the app was woken where it has to run. Prompts and resources are asked
-//! for beside it.
+//! Apps: a call is `POST {publicUrl}/tool`, after the app was woken if it must run. Prompts and resources have their
+//! own paths.
 
 mod pass_on;
 mod reply;
@@ -33,17 +33,17 @@ use toolyard_protocol::{
 use self::{reply::AppResponse, target::AppTarget, targets::TargetCache};
 use crate::links;
 
-/// What the app source needs.
+/// Dependencies of the app source.
 pub struct AppSourceParts {
-    /// The way out.
+    /// Sends the requests.
     pub http: HttpClient,
-    /// What may be called.
+    /// Decides which URLs are allowed.
     pub guard: Guard,
     /// Opens the apps' signing secrets.
     pub secrets: Arc<dyn SecretSealer>,
     /// Wakes apps.
     pub waker: Arc<dyn AppWaker>,
-    /// The time of day.
+    /// The current time.
     pub clock: Arc<dyn Clock>,
     /// How long a wake may take.
     pub limits: CallLimits,
@@ -56,12 +56,12 @@ pub struct AppSource {
 }
 
 impl AppSource {
-    /// A source of these parts.
+    /// Creates the source.
     pub fn new(parts: AppSourceParts) -> Self {
         Self { parts, targets: TargetCache::default() }
     }
 
-    /// Where and how the app is called: made once per revision of the app.
+    /// URLs and keys of the app, cached per revision of the app.
     fn target_for(&self, app: &AppHead) -> Result<Arc<AppTarget>, ToolError> {
         if let Some(target) = self.targets.get(app.package()).filter(|target| target.revision == app.revision)
         {
@@ -120,7 +120,7 @@ impl ToolSource for AppSource {
     }
 }
 
-/// An app that runs, if it has to.
+/// An app that is ready for a call.
 struct AwakeApp<'a> {
     source: &'a AppSource,
     cx: &'a CallContext,
@@ -153,7 +153,7 @@ impl ReadyTool for AwakeApp<'_> {
     }
 }
 
-/// A result in which the app's links to its resources can be read here. An app without resources links to the world.
+/// Rewrites the app's links to its resources. Links of an app without resources point to the web and stay unchanged.
 fn with_mapped_links(app: &AppHead, result: ToolResult) -> ToolResult {
     if !app.has_resources || !links::has_resource_links(result.mcp.raw()) {
         return result;
@@ -169,22 +169,22 @@ fn is_line_stream(response: &HttpResponse) -> bool {
     })
 }
 
-/// Passes progress on until the result line; without one the answer was cut.
+/// Forwards progress until the result line. Without one the response was cut off.
 async fn read_result_line(cx: &CallContext, response: HttpResponse, limit: usize) -> Result<Bytes, NetError> {
     let mut lines = response.into_lines(limit, limit);
     while let Some(line) = lines.next().await? {
         match serde_json::from_slice(&line) {
             Ok(ReplyLine::Progress(progress)) => cx.notices.send_progress(progress),
             Ok(ReplyLine::Unknown) => {}
-            // What is no line of ours is read as an answer, and refused there in words.
+            // Any other line is read as a result, and refused there with a clear message.
             Ok(ReplyLine::Result) | Err(_) => return Ok(line),
         }
     }
-    Err(NetError::Broken { detail: "the lines ended without a result".to_owned() })
+    Err(NetError::Broken { detail: "the response ended without a result line".to_owned() })
 }
 
 fn unsendable_error(tool: &Tool, error: impl std::fmt::Display) -> ToolError {
-    ToolError::new(ErrorCode::InvalidRequest, format!("The call of {} cannot be sent to its app.", tool.name))
+    ToolError::new(ErrorCode::InvalidRequest, format!("The call to {} cannot be sent to its app.", tool.name))
         .with_cause(error)
 }
 
@@ -198,19 +198,21 @@ fn no_response_error(cx: &CallContext, tool: &Tool, error: NetError) -> ToolErro
             let url = tool.app.record.details.public_url.as_deref().unwrap_or_default();
             let url = format!("{}/tool", url.trim_end_matches('/'));
             let text = format!(
-                "{app} cannot be reached; the tool did not run. For its developer: no request got to {url}: {}.",
+                "{app} cannot be reached; the tool did not run. For its developer: no request reached {url}: {}.",
                 error.advice(&url)
             );
             (ErrorCode::NetworkError, text)
         }
         NetError::Broken { .. } => {
-            let text =
-                format!("{app} broke off before it had answered; {} may or may not have run.", tool.name);
+            let text = format!(
+                "{app} closed the connection before it responded; {} may or may not have run.",
+                tool.name
+            );
             return cx.connection_lost(text).with_cause(error);
         }
         NetError::TooLarge { limit } => {
             let text =
-                format!("{} ran, but its answer is larger than {limit} bytes; ask for less.", tool.name);
+                format!("{} ran, but its response is larger than {limit} bytes; ask for less.", tool.name);
             (ErrorCode::InvalidResponse, text)
         }
     };

@@ -1,6 +1,6 @@
 //! Prompts and resources of apps: `POST {publicUrl}/prompt` and `POST {publicUrl}/resource`.
 //!
-//! An app need not run for them: they are answered without a session, so nobody is woken.
+//! They need no session, so the app is not woken for them.
 
 use bytes::Bytes;
 use http::{Request, StatusCode};
@@ -23,7 +23,7 @@ use toolyard_protocol::{
 
 use super::{AppSource, reply, request};
 
-/// What an app can be asked for.
+/// The kinds of items that an app can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AppItemKind {
     Prompt,
@@ -31,14 +31,14 @@ enum AppItemKind {
 }
 
 impl AppSource {
-    /// Asks the app, and gives back what it said as it came.
+    /// Requests an item and returns the app's response unchanged.
     pub(super) async fn request_item(
         &self,
         cx: &CallContext,
         app: &AppHead,
         passed: &ForwardedRequest,
     ) -> Result<Box<RawValue>, ToolError> {
-        let wanted = match passed.method {
+        let kind = match passed.method {
             ForwardedMethod::GetPrompt => AppItemKind::Prompt,
             ForwardedMethod::ReadResource if app.has_resources => AppItemKind::Resource,
             ForwardedMethod::ReadResource
@@ -46,24 +46,24 @@ impl AppSource {
             | ForwardedMethod::Subscribe
             | ForwardedMethod::Unsubscribe => return Err(not_offered(app, passed.method)),
         };
-        let asked = ItemRequest { app, name: &passed.name, wanted };
-        let request = self.item_request(cx, &asked, passed)?;
-        let answered = self.parts.http.send(request).await.map_err(|error| asked.no_response_error(error))?;
+        let item = ItemRequest { app, name: &passed.name, kind };
+        let request = self.item_request(cx, &item, passed)?;
+        let answered = self.parts.http.send(request).await.map_err(|error| item.no_response_error(error))?;
         let status = answered.status;
         let body = answered
             .bytes(self.parts.limits.result_bytes)
             .await
-            .map_err(|error| asked.no_response_error(error))?;
-        asked.read_reply(status, &body)
+            .map_err(|error| item.no_response_error(error))?;
+        item.read_reply(status, &body)
     }
 
     fn item_request(
         &self,
         cx: &CallContext,
-        asked: &ItemRequest<'_>,
+        item: &ItemRequest<'_>,
         passed: &ForwardedRequest,
     ) -> Result<Request<Full<Bytes>>, ToolError> {
-        let target = self.target_for(asked.app)?;
+        let target = self.target_for(item.app)?;
         let now = self.parts.clock.now();
         let context = AppRequestContext {
             user_id: cx.user.clone(),
@@ -71,7 +71,7 @@ impl AppSource {
             call_id: cx.id.clone(),
         };
         let name = passed.name.clone();
-        let (to, body) = match asked.wanted {
+        let (to, body) = match item.kind {
             AppItemKind::Prompt => {
                 let arguments = prompt_arguments(passed)?;
                 (&target.prompt, to_raw(&PromptRequest { name, arguments, context }))
@@ -80,13 +80,14 @@ impl AppSource {
         };
         let body = body.get().as_bytes().to_vec();
         request::signed_post(cx, &target, to, "application/json", now, body).map_err(|error| {
-            let text = format!("{} cannot be asked for {}.", asked.app.package(), asked.describe());
+            let text =
+                format!("The request to {} for {} cannot be built.", item.app.package(), item.describe());
             ToolError::new(ErrorCode::InvalidRequest, text).with_cause(error)
         })
     }
 }
 
-/// The arguments of a prompt: an object, empty where nothing was said.
+/// The arguments of a prompt: an object, empty by default.
 fn prompt_arguments(passed: &ForwardedRequest) -> Result<Box<RawValue>, ToolError> {
     let params: RawFields = serde_json::from_str(passed.params.get()).unwrap_or_default();
     match params.get("arguments") {
@@ -103,58 +104,60 @@ fn not_offered(app: &AppHead, method: ForwardedMethod) -> ToolError {
     ToolError::new(ErrorCode::ToolNotFound, format!("{} does not offer {}.", app.package(), method.as_str()))
 }
 
-/// One request, for whoever reads its answer.
+/// One request, as the reader of its response needs it.
 struct ItemRequest<'a> {
     app: &'a AppHead,
     name: &'a str,
-    wanted: AppItemKind,
+    kind: AppItemKind,
 }
 
 impl ItemRequest<'_> {
     fn describe(&self) -> String {
         let name: String = self.name.chars().take(200).collect();
-        match self.wanted {
+        match self.kind {
             AppItemKind::Prompt => format!("the prompt {name}"),
             AppItemKind::Resource => format!("the resource {name}"),
         }
     }
 
     fn read_reply(&self, status: StatusCode, body: &[u8]) -> Result<Box<RawValue>, ToolError> {
-        // An app without these addresses says so as HTTP does; one that was built with our SDK in words as well.
+        // An app without these paths responds with 404; an app on our SDK sends an error body as well.
         if status == StatusCode::NOT_FOUND {
             return Err(self.not_found_error());
         }
-        let said = serde_json::from_slice::<AppReply<'_>>(body);
-        match said {
-            Ok(said) if !status.is_success() || has_failed(&said) => Err(self.failure_error(status, &said)),
+        let reply = serde_json::from_slice::<AppReply<'_>>(body);
+        match reply {
+            Ok(reply) if !status.is_success() || has_failed(&reply) => {
+                Err(self.failure_error(status, &reply))
+            }
             Err(_) if !status.is_success() => Err(self.http_error(status)),
             Ok(_) => self.check_result(body),
             Err(error) => Err(self.unreadable_error(error)),
         }
     }
 
-    /// The answer as it came, once it has the shape that MCP clients rely on.
+    /// The response unchanged, once it has the shape that MCP clients rely on.
     fn check_result(&self, body: &[u8]) -> Result<Box<RawValue>, ToolError> {
-        let shape = match self.wanted {
+        let shape = match self.kind {
             AppItemKind::Prompt => serde_json::from_slice::<PromptShape>(body).map(drop),
             AppItemKind::Resource => serde_json::from_slice::<ResourceShape>(body).map(drop),
         };
         shape.and_then(|()| serde_json::from_slice(body)).map_err(|error| self.unreadable_error(error))
     }
 
-    fn failure_error(&self, status: StatusCode, said: &AppReply<'_>) -> ToolError {
-        let Some(error) = reply::reply_error(said) else { return self.http_error(status) };
+    fn failure_error(&self, status: StatusCode, reply: &AppReply<'_>) -> ToolError {
+        let Some(error) = reply::reply_error(reply) else { return self.http_error(status) };
         if error.code == NOT_FOUND {
             return self.not_found_error();
         }
         let code = match ErrorCode::from_wire(&error.code) {
             Some(ErrorCode::ToolNotFound | ErrorCode::ToolNotHandled) => return self.not_found_error(),
             Some(ErrorCode::HandlerError) => ErrorCode::HandlerError,
-            // A fault of the request, which MCP tells as one.
+            // An error of the request, which MCP reports as such.
             Some(ErrorCode::InvalidArguments) => ErrorCode::InvalidRequest,
             _ => ErrorCode::ExecutionError,
         };
-        let fallback = || format!("{} could not give {}.", self.app.package(), self.describe());
+        let fallback = || format!("{} could not provide {}.", self.app.package(), self.describe());
         let message = Some(reply::truncate_message(&error.message)).filter(|message| !message.is_empty());
         ToolError::new(code, message.unwrap_or_else(fallback))
             .with_cause(format!("the app's code: {}", error.code))
@@ -166,7 +169,7 @@ impl ItemRequest<'_> {
     }
 
     fn unreadable_error(&self, error: serde_json::Error) -> ToolError {
-        let expected = match self.wanted {
+        let expected = match self.kind {
             AppItemKind::Prompt => "`messages`, each with `role` and `content`",
             AppItemKind::Resource => "`contents`, each with `uri` and `text` or `blob`",
         };
@@ -178,7 +181,7 @@ impl ItemRequest<'_> {
         ToolError::new(ErrorCode::InvalidResponse, text).with_cause(error)
     }
 
-    /// Asking again does no harm: nothing is done by it.
+    /// A retry is safe: the request has no side effects.
     fn http_error(&self, status: StatusCode) -> ToolError {
         let text = format!("{} answered with HTTP status {}.", self.app.package(), status.as_u16());
         ToolError::new(ErrorCode::HttpError, text).retryable_if(status.is_server_error())
@@ -192,7 +195,7 @@ impl ItemRequest<'_> {
             }
             NetError::NotSent(_) => (ErrorCode::NetworkError, format!("{app} cannot be reached.")),
             NetError::Broken { .. } => {
-                (ErrorCode::InvalidResponse, format!("{app} broke off before it had answered."))
+                (ErrorCode::InvalidResponse, format!("{app} closed the connection before it responded."))
             }
             NetError::TooLarge { limit } => {
                 (ErrorCode::InvalidResponse, format!("{} is larger than {limit} bytes.", self.describe()))
@@ -202,8 +205,8 @@ impl ItemRequest<'_> {
     }
 }
 
-fn has_failed(said: &AppReply<'_>) -> bool {
-    said.success == Some(false) || (said.success.is_none() && said.status.as_deref() == Some("error"))
+fn has_failed(reply: &AppReply<'_>) -> bool {
+    reply.success == Some(false) || (reply.success.is_none() && reply.status.as_deref() == Some("error"))
 }
 
 #[derive(Deserialize)]

@@ -1,4 +1,4 @@
-//! What an app's answer means: both reply forms, and everything that is neither.
+//! Reads an app's response: both reply forms, and everything else.
 
 use http::StatusCode;
 use serde_json::value::RawValue;
@@ -9,19 +9,19 @@ use toolyard_protocol::{
     result::{McpResult, ResultExtensions, ToolResult},
 };
 
-/// Longest message of an app that goes on to the caller, in characters.
+/// Longest message of an app that is passed on to the caller, in characters.
 const MAX_MESSAGE_CHARS: usize = 2_000;
-/// What is said where an app claims the display without a connection to it.
+/// Shown if an app claims the display without a connection.
 const NOT_CONNECTED_TEXT: &str = "The app took the call, but it is not connected, so nothing was shown.";
 
-/// An answer of which only the status is known yet.
+/// A response whose body has not been read yet.
 pub(super) struct AppResponse<'a> {
     pub(super) tool: &'a Tool,
     pub(super) status: StatusCode,
 }
 
 impl AppResponse<'_> {
-    /// Reads the body. `is_connected` says whether the app's socket is open: without it nobody shows anything.
+    /// Reads the body. `is_connected` says whether the app's socket is open: without it the app cannot show anything.
     pub(super) fn read_result(
         &self,
         body: &[u8],
@@ -31,8 +31,10 @@ impl AppResponse<'_> {
         match (self.status.is_success(), reply) {
             (true, Ok(reply)) => self.success_result(body, reply, is_connected),
             (true, Err(error)) => {
-                let text =
-                    format!("The app of {} answered with something that is no tool result.", self.tool.name);
+                let text = format!(
+                    "The app of {} answered with something that is not a tool result.",
+                    self.tool.name
+                );
                 Err(ToolError::new(ErrorCode::InvalidResponse, text).with_cause(error))
             }
             (false, Ok(reply)) => Err(self.failure_error(&reply)),
@@ -53,7 +55,7 @@ impl AppResponse<'_> {
             (None, Some("success"), Some(reply)) => old_reply(reply),
             (None, Some("success"), None) => return Err(self.not_handled()),
             (None, Some("error"), _) => return Err(self.failure_error(&reply)),
-            // A bare MCP result stays as it came, whether it says that it is an error or not.
+            // A bare MCP result stays unchanged, whether it is an error or not.
             (None, _, None) if reply.content.is_some_and(is_list) => {
                 let mcp = serde_json::from_slice(body).ok().and_then(McpResult::from_raw);
                 ToolResult { mcp: mcp.unwrap_or_else(|| reply_content(&reply)), extensions }
@@ -72,7 +74,7 @@ impl AppResponse<'_> {
         let code = match ErrorCode::from_wire(&error.code) {
             Some(ErrorCode::ToolNotFound | ErrorCode::ToolNotHandled) => return self.not_handled(),
             Some(ErrorCode::HandlerError) => ErrorCode::HandlerError,
-            // Whatever else an app says, all that is known is that it failed.
+            // Any other code only means that the app failed.
             _ => ErrorCode::ExecutionError,
         };
         let message = truncate_message(&error.message);
@@ -101,7 +103,7 @@ impl AppResponse<'_> {
     }
 }
 
-/// What failed, in either form.
+/// The error of a reply, in either form.
 pub(super) fn reply_error(reply: &AppReply<'_>) -> Option<AppError> {
     let error = reply.error.and_then(|raw| serde_json::from_str::<AppError>(raw.get()).ok());
     error.or_else(|| {
@@ -110,7 +112,7 @@ pub(super) fn reply_error(reply: &AppReply<'_>) -> Option<AppError> {
     })
 }
 
-/// A message of an app, cut.
+/// An app's message, truncated.
 pub(super) fn truncate_message(message: &str) -> String {
     message.chars().take(MAX_MESSAGE_CHARS).collect()
 }
@@ -146,7 +148,7 @@ fn text_or_structured(raw: &RawValue) -> McpResult {
     }
 }
 
-/// An app that is not connected shows nothing, whatever it claims.
+/// An app that is not connected cannot show anything, whatever it claims.
 fn correct_display_claim(mut result: ToolResult, is_connected: impl Fn() -> bool) -> ToolResult {
     if result.extensions.suppress_voice_response && !is_connected() {
         result.extensions.suppress_voice_response = false;

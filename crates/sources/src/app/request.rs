@@ -1,4 +1,4 @@
-//! Requests to an app: JSON, signed, with what tells a repetition and a trace apart.
+//! Requests to an app: JSON, signed, with an idempotency key and a trace header.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use super::target::AppTarget;
 const APP_API_KEY: HeaderName = HeaderName::from_static("x-app-api-key");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
-/// A request with this body to one of the app's addresses.
+/// A signed request with this body to one of the app's URLs.
 pub(super) fn signed_post(
     cx: &CallContext,
     target: &AppTarget,
@@ -27,7 +27,7 @@ pub(super) fn signed_post(
 ) -> Result<Request<Full<Bytes>>, http::Error> {
     let mut request = Request::post(to.clone());
     if let Some(headers) = request.headers_mut() {
-        // Room for all of them at once: growing means hashing every name again.
+        // Reserved at once: growing would hash every name again.
         headers.reserve(8);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
@@ -43,8 +43,8 @@ pub(super) fn signed_post(
     request.body(Full::new(body.into()))
 }
 
-/// The key under which an app can tell a repetition from a second call. Callers without a key get the call's id. Keys of two
-/// callers for one user differ, or an app that remembers answers would give one caller's to the other.
+/// The key by which an app recognizes a repeated call. Without an idempotency key it is the call's id. Keys of two
+/// callers for the same user differ, or an app that caches responses would return one caller's response to the other.
 fn key_for_app(cx: &CallContext) -> Cow<'_, str> {
     match (&cx.key, &cx.caller) {
         (None, _) => cx.id.as_str().into(),

@@ -1,11 +1,11 @@
-//! Where and how one app is called.
+//! The URLs and keys with which one app is called.
 
 use http::{HeaderValue, Uri};
 use toolyard_core::{ToolError, catalog::AppHead, ports::SecretSealer};
 use toolyard_net::{Guard, OutsideUrl, SigningKey};
 use toolyard_protocol::ErrorCode;
 
-/// Everything about calls to one revision of an app that does not change from call to call.
+/// Everything about calls to one revision of an app that stays the same between calls.
 #[derive(Debug)]
 pub(super) struct AppTarget {
     pub(super) revision: u64,
@@ -15,7 +15,8 @@ pub(super) struct AppTarget {
     pub(super) prompt: Uri,
     /// `{publicUrl}/resource`
     pub(super) resource: Uri,
-    /// The hash of the API key, for apps on an older SDK. It is itself a secret, so it travels over https or loopback.
+    /// The hash of the API key, for apps on an older SDK. It is itself a secret, so it is sent over https or loopback
+    /// only.
     pub(super) legacy_key: Option<HeaderValue>,
     pub(super) keys: Vec<SigningKey>,
 }
@@ -32,7 +33,7 @@ impl AppTarget {
         let open = |sealed: &Vec<u8>| secrets.unseal(sealed).map(|secret| SigningKey::new(&secret));
         let known = record.keys().ok_or_else(|| unavailable(format!("{package} is not an app.")))?;
         let keys = known.signing.iter().map(open).collect::<Result<_, _>>().map_err(|error| {
-            unavailable(format!("{package} cannot be called until its signing secret is made anew."))
+            unavailable(format!("{package} cannot be called until its signing secret is created again."))
                 .with_cause(error)
         })?;
         let legacy_key = record.details.legacy && is_private_connection(url.uri());

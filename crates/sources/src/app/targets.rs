@@ -1,14 +1,14 @@
-//! What was made for calls to apps, kept.
+//! Cache of the values that calls to apps need.
 
 use std::sync::Arc;
 
 use dashmap::DashMap;
 use toolyard_protocol::PackageName;
 
-/// Apps of which something is kept. When there are as many, all go: what is made again takes microseconds.
+/// Largest number of apps in the cache. When it is full it is cleared: creating an entry takes microseconds.
 const MAX_TARGETS: usize = 4_096;
 
-/// One thing for each app, within a bound.
+/// One value per app, limited in size.
 pub(super) struct TargetCache<T>(DashMap<PackageName, Arc<T>>);
 
 impl<T> Default for TargetCache<T> {
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_has_a_bound() {
+    fn the_target_cache_is_bounded() {
         let targets = TargetCache::default();
         let package = |number: usize| -> PackageName { format!("com.many.app{number}").parse().unwrap() };
         for number in 0..MAX_TARGETS {

@@ -1,5 +1,5 @@
-//! `calculate`, in a worker process: some of its functions do not ask whether they shall stop, so it has to be possible to
-//! kill them. Programs that embed the server and have no worker calculate on threads of their own.
+//! `calculate`, in a worker process: some of its functions cannot be interrupted, so it must be possible to kill them.
+//! Programs that embed the server without a worker calculate on threads.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,26 +21,26 @@ use toolyard_toolbox::{
     calculate::{CalculateArguments, CalculateError, calculate, calculate_here},
 };
 
-/// The function of a worker.
+/// The function of the worker.
 pub(crate) const CALCULATE: NativeFunction = NativeFunction { name: "calculate", call: call_in_worker };
 
-/// Calculations at once, over all users. One user never has more than half of them.
+/// Concurrent calculations, over all users. One user never has more than half of them.
 const AT_ONCE: usize = 4;
-/// Calculations of one user, those that wait included: as many as a chat runs at once.
+/// Calculations of one user, waiting ones included: as many as a chat runs at once.
 const PER_USER: usize = 16;
-/// Calculations that wait, over all users.
+/// Waiting calculations, over all users.
 const MAX_WAITING: usize = 64;
-/// What a calculation may take beyond its limit to notice that.
+/// Extra time for a calculation to notice that its limit is over.
 const GRACE: Duration = Duration::from_millis(250);
 
-/// How calculations are made.
+/// How calculations run.
 #[derive(Clone)]
 pub struct CalculatorSetup {
-    /// What is started as a worker; without it, threads of this process calculate.
+    /// The worker command; without it, calculations run on threads of this process.
     pub worker: Option<WorkerCommand>,
     /// Longest calculation.
     pub limit: Duration,
-    /// What a stop waits for.
+    /// Tracks the tasks that a shutdown waits for.
     pub tasks: TaskTracker,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Calculator {
     setup: CalculatorSetup,
     /// Started by the first calculation.
     workers: OnceCell<WorkerPool>,
-    /// Where there are no workers. Whoever calculates on holds a place, also after its caller left.
+    /// Used without workers. A running calculation holds a permit, even after its caller left.
     threads: Arc<Semaphore>,
     http: HttpClient,
     guard: Guard,
@@ -98,7 +98,7 @@ impl Calculator {
     async fn start_workers(&self, command: &WorkerCommand) -> Result<WorkerPool, WorkerError> {
         let limit = self.setup.limit;
         let limits = SandboxLimits { time: limit, compute: limit, grace: GRACE, ..SandboxLimits::default() };
-        // A calculation calls nothing, so it needs neither time nor chance.
+        // A calculation makes no host calls, so it needs neither clock nor randomness.
         let host = SandboxHost {
             client: self.http.clone(),
             guard: self.guard.clone(),
@@ -113,11 +113,11 @@ impl Calculator {
 }
 
 fn busy_error() -> ToolError {
-    let text = "Too many other calculations are under way, so this one did not run; try again.";
+    let text = "Too many other calculations are running, so this one did not run; try again.";
     ToolError::new(ErrorCode::Overloaded, text)
 }
 
-/// In the worker.
+/// Runs in the worker.
 fn call_in_worker(arguments: &str, is_over: &(dyn Fn() -> bool + Sync)) -> Result<String, String> {
     let arguments: CalculateArguments = serde_json::from_str(arguments).map_err(|error| error.to_string())?;
     let output = calculate_here(&arguments, is_over).map_err(|error| error.to_string())?;

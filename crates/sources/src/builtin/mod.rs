@@ -1,12 +1,12 @@
-//! The tools of this program itself, under the package `toolyard`. The functions are those of the toolbox; here they become
-//! tools that the one executor runs.
+//! The built-in tools, under the package `toolyard`. The functions are those of the toolbox; here they become tools
+//! for the executor.
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | which tools there are, and which of them are on | `offered` |
-//! | calculating where it can be killed | `calculator` |
-//! | finding tools by words | `search_tools` |
-//! | reading on in a long result | `read_result` |
+//! | which tools exist, and which are enabled | `offered` |
+//! | calculations that can be killed | `calculator` |
+//! | searching for tools | `search_tools` |
+//! | reading a long result page by page | `read_result` |
 
 mod calculator;
 mod offered;
@@ -47,33 +47,33 @@ pub use self::{
     read_result::{PAGE as READ_RESULT_PAGE, ReadResultArguments},
 };
 
-/// What the tools need.
+/// Dependencies of the built-in tools.
 pub struct BuiltinParts {
-    /// The time of day.
+    /// The current time.
     pub clock: Arc<dyn Clock>,
-    /// Fetches pages, whose addresses models and pages choose.
+    /// Fetches pages, whose URLs come from models and pages.
     pub http: HttpClient,
-    /// Where pages may be: the client's own.
+    /// The guard of `http`.
     pub guard: Guard,
-    /// Asks the search engine, whose address the operator chose.
+    /// Sends requests to the search engine, whose URL the operator chose.
     pub search_http: HttpClient,
-    /// Folders that may be read or written; without them there are no tools for files.
+    /// Folders that may be read or written; without them there are no file tools.
     pub roots: Option<FileRoots>,
-    /// Who searches the web; without it there is no such tool.
+    /// The web search provider; without it there is no web search.
     pub search: Option<SearchSettings>,
-    /// Searches of the web in a minute, of everybody together.
+    /// Web searches per minute, over all users.
     pub searches_per_minute: u32,
-    /// Results that wait to be read on.
+    /// Long results that can be read page by page.
     pub kept: Arc<LongResults>,
-    /// Finds tools.
+    /// Searches tools.
     pub finder: Arc<dyn ToolSearch>,
-    /// How calculations are made.
+    /// How calculations run.
     pub calculator: CalculatorSetup,
-    /// Tools that the operator does not want.
+    /// Tools that the operator disabled.
     pub off: Vec<BuiltinTool>,
 }
 
-/// Runs them.
+/// Runs the built-in tools.
 pub struct BuiltinSource {
     parts: BuiltinParts,
     searches: Mutex<(i64, u32)>,
@@ -81,7 +81,7 @@ pub struct BuiltinSource {
 }
 
 impl BuiltinSource {
-    /// A source of these parts.
+    /// Creates the source.
     pub fn new(parts: BuiltinParts) -> Self {
         let calculator = Calculator::new(parts.calculator.clone(), parts.http.clone(), parts.guard.clone());
         Self { parts, searches: Mutex::new((0, 0)), calculator }
@@ -151,7 +151,7 @@ impl BuiltinSource {
         }
     }
 
-    /// A search costs the operator money, so there are so many in a minute and no more.
+    /// A search costs the operator money, so the searches per minute are limited.
     fn count_search(&self) -> Result<(), ToolError> {
         let second = self.parts.clock.now().as_second();
         let mut counted = self.searches.lock();
@@ -161,7 +161,7 @@ impl BuiltinSource {
         }
         if counted.1 >= self.parts.searches_per_minute {
             let wait = u64::try_from(60 - second.rem_euclid(60)).unwrap_or(60);
-            let text = format!("The web was searched too often in this minute; try again in {wait} s.");
+            let text = format!("The limit of web searches per minute is reached; try again in {wait} s.");
             return Err(ToolError::new(ErrorCode::RateLimited, text).retry_after(Duration::from_secs(wait)));
         }
         counted.1 += 1;
@@ -177,13 +177,13 @@ impl ToolSource for BuiltinSource {
         tool: &'a Tool,
     ) -> Result<Box<dyn ReadyTool + 'a>, ToolError> {
         let which = BuiltinTool::from_name(&tool.remote).ok_or_else(|| {
-            ToolError::new(ErrorCode::ToolNotHandled, format!("There is no {} in this program.", tool.name))
+            ToolError::new(ErrorCode::ToolNotHandled, format!("This server has no tool {}.", tool.name))
         })?;
         Ok(Box::new(FoundBuiltin { source: self, cx, which }))
     }
 }
 
-/// A tool of this program.
+/// A built-in tool that is ready for a call.
 struct FoundBuiltin<'a> {
     source: &'a BuiltinSource,
     cx: &'a CallContext,
@@ -195,7 +195,7 @@ impl ReadyTool for FoundBuiltin<'_> {
     async fn invoke(self: Box<Self>, arguments: &ValidArguments) -> Result<CallReply, ToolError> {
         let output = match self.source.run_builtin(self.which, self.cx, arguments).await {
             Ok(output) => output,
-            // It ran and could not: the model reads why.
+            // The tool ran and failed: the model reads why.
             Err(error) if error.code == ErrorCode::ExecutionError => {
                 let failed = ToolResult::from_mcp(McpResult::from_error_text(&error.for_model));
                 return Ok(CallReply::Done(failed));
@@ -211,7 +211,7 @@ impl ReadyTool for FoundBuiltin<'_> {
     }
 }
 
-/// The arguments as the function takes them. They fit the schema, so this fails only where the schema says less.
+/// Deserializes the arguments. They match the schema, so this fails only if the type is stricter.
 fn read_arguments<T: DeserializeOwned>(arguments: &ValidArguments) -> Result<T, ToolError> {
     serde_json::from_str(arguments.raw().get()).map_err(|error| {
         ToolError::new(ErrorCode::InvalidArguments, format!("The arguments do not fit: {error}."))

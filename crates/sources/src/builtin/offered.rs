@@ -1,4 +1,4 @@
-//! Which tools there are.
+//! Which built-in tools exist.
 
 use serde_json::{Value, json, value::RawValue};
 use toolyard_core::catalog;
@@ -6,7 +6,7 @@ use toolyard_protocol::{app::AppDetails, raw::to_raw, tool::Category};
 
 use super::{BuiltinParts, read_result, search_tools};
 
-/// The package that they are in.
+/// The package of the built-in tools.
 pub const PACKAGE: &str = "toolyard";
 
 /// A built-in tool.
@@ -29,7 +29,7 @@ pub enum BuiltinTool {
 }
 
 impl BuiltinTool {
-    /// Every one.
+    /// All built-in tools.
     pub const ALL: [Self; 13] = [
         Self::Calculate,
         Self::CurrentTime,
@@ -65,12 +65,12 @@ impl BuiltinTool {
         }
     }
 
-    /// The one of that name.
+    /// Finds a built-in tool by name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|builtin| builtin.as_str() == name)
     }
 
-    /// Whether it can run with these parts, and the operator wants it.
+    /// Whether it can run with these parts and is not disabled.
     fn is_on(self, parts: &BuiltinParts) -> bool {
         let can = match self {
             Self::ListFiles | Self::ReadFile | Self::WriteFile | Self::SearchFiles => parts.roots.is_some(),
@@ -82,7 +82,7 @@ impl BuiltinTool {
 }
 
 impl BuiltinParts {
-    /// What the catalog shows to everybody. None where nothing is on.
+    /// The catalog entry, which all users see. `None` if no tool is enabled.
     pub fn catalog_entry(&self) -> Option<catalog::BuiltinPackage> {
         let of_toolbox = toolyard_toolbox::all_tool_specs();
         let definition = |builtin: BuiltinTool| match builtin {

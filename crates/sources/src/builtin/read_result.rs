@@ -1,4 +1,4 @@
-//! `read_result`: reads on in a result that was too long for a model.
+//! `read_result`: reads the rest of a result that was too long for a model.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -7,14 +7,14 @@ use toolyard_core::{CallOwner, CatalogView, ToolError, long_results::LongResults
 use toolyard_protocol::{ErrorCode, ToolName, ToolRef};
 use toolyard_toolbox::ToolboxOutput;
 
-/// Characters of one answer.
+/// Characters per page.
 pub const PAGE: usize = 12_000;
 
-/// What it is called with.
+/// Arguments of `read_result`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReadResultArguments {
-    /// Which result.
+    /// The handle of the result.
     pub handle: String,
     /// The first character.
     #[serde(default)]
@@ -24,25 +24,26 @@ pub struct ReadResultArguments {
 pub(super) fn read_result_definition() -> Value {
     json!({
         "name": "read_result",
-        "title": "Read on in a result",
-        "description": "Gives the rest of a result that was cut because it was long. The cut result says which handle and start \
+        "title": "Read more of a result",
+        "description": "Returns the rest of a result that was cut because it was too long. The cut result says which handle and start \
             to use.",
         "inputSchema": { "type": "object", "properties": {
             "handle": { "type": "string", "maxLength": 64, "description": "As the cut result says" },
-            "start": { "type": "integer", "minimum": 0, "description": "The first character to give; 0 is the begin" }
+            "start": { "type": "integer", "minimum": 0, "description": "The first character to return; 0 is the beginning" }
         }, "required": ["handle"], "additionalProperties": false },
-        "annotations": { "title": "Read on in a result", "readOnlyHint": true, "destructiveHint": false,
+        "annotations": { "title": "Read more of a result", "readOnlyHint": true, "destructiveHint": false,
             "idempotentHint": true, "openWorldHint": false }
     })
 }
 
-/// Whether the caller can still see a tool. What a request itself chose among the tools does not matter: it is asked
-/// whether the caller could call the tool, not whether it wants to.
+/// Whether the caller can still see a tool. Filters of this request do not count: what matters is whether the caller
+/// could call the tool.
 pub(super) fn can_see(view: &CatalogView, tool: &ToolName) -> bool {
     view.without_restriction().find_tool(&ToolRef::Canonical(tool.clone())).is_ok()
 }
 
-/// `can_see` says whether a tool is visible to this caller now: a result is found no longer than the tool that made it.
+/// `can_see` says whether a tool is visible to this caller now: a result is available only as long as the tool that
+/// made it.
 pub(super) fn read_result_page(
     arguments: &ReadResultArguments,
     owner: &CallOwner,
@@ -53,7 +54,7 @@ pub(super) fn read_result_page(
     let failed = |text: String| ToolError::new(ErrorCode::ExecutionError, text);
     let found = kept.get(owner, &arguments.handle, now).filter(|found| can_see(&found.tool));
     let text = found.map(|found| found.text).ok_or_else(|| {
-        failed("There is no such result any more; results wait ten minutes. Call the tool again.".to_owned())
+        failed("There is no such result; results are kept for ten minutes. Call the tool again.".to_owned())
     })?;
     let start = usize::try_from(arguments.start).unwrap_or(usize::MAX);
     let all = text.chars().count();
@@ -63,7 +64,7 @@ pub(super) fn read_result_page(
     let page: String = text.chars().skip(start).take(PAGE).collect();
     let end = start + page.chars().count();
     let rest = if end < all {
-        format!("\n[characters {start} to {end} of {all}; go on with start {end}]")
+        format!("\n[characters {start} to {end} of {all}; continue with start {end}]")
     } else {
         format!("\n[characters {start} to {end} of {all}; this is the end]")
     };
@@ -96,7 +97,7 @@ mod tests {
             read(0)
                 .unwrap()
                 .text
-                .ends_with(&format!("[characters 0 to {PAGE} of {}; go on with start {PAGE}]", PAGE + 5))
+                .ends_with(&format!("[characters 0 to {PAGE} of {}; continue with start {PAGE}]", PAGE + 5))
         );
         let rest = read(PAGE as u64).unwrap().text;
         assert!(rest.starts_with("ééééé\n[") && rest.ends_with("this is the end]"), "{rest}");
@@ -105,7 +106,7 @@ mod tests {
         assert!(read_result_page(&arguments, &owner("bob"), |_| true, &kept, now).is_err());
         assert!(
             read_result_page(&arguments, &ada, |_| false, &kept, now).is_err(),
-            "ada cannot see the tool any more"
+            "ada can no longer see the tool"
         );
     }
 }

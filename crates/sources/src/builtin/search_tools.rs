@@ -1,14 +1,14 @@
-//! `search_tools`: finds tools by words, among those that the caller can call: what it finds must not lead nowhere.
+//! `search_tools`: finds tools by words, only among those that the caller can call.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 use toolyard_core::{CatalogView, ports::ToolSearch};
 use toolyard_toolbox::ToolboxOutput;
 
-/// Tools in one answer where nobody says how many, and at most.
+/// Tools per response: default and maximum.
 const DEFAULT_TOOLS: usize = 8;
 const MAX_TOOLS: usize = 30;
-/// Characters of a description in the answer.
+/// Characters of a description in the response.
 const MAX_DESCRIPTION_CHARS: usize = 200;
 
 #[derive(Debug, Deserialize)]
@@ -27,7 +27,7 @@ pub(super) fn search_tools_definition() -> Value {
             its name.",
         "inputSchema": { "type": "object", "properties": {
             "query": { "type": "string", "minLength": 1, "maxLength": 500,
-                "description": "What the tool shall do, in a few words, such as `send a message`" },
+                "description": "What the tool should do, in a few words, such as `send a message`" },
             "limit": { "type": "integer", "minimum": 1, "maximum": MAX_TOOLS, "description": "How many at most; 8 if missing" }
         }, "required": ["query"], "additionalProperties": false },
         "annotations": { "title": "Search tools", "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true,

@@ -1,13 +1,12 @@
-//! The name of the folder in which one user's files are.
+//! The folder name for one user's files.
 
 use sha2::{Digest as _, Sha256};
 use toolyard_protocol::UserId;
 
-/// Longest id that is used as it is.
+/// Longest user id that is used unchanged.
 const MAX_PLAIN: usize = 64;
 
-/// A name that no other user has, also on a disk that does not tell upper from lower case. People recognise those of users
-/// whose ids are plain, such as addresses.
+/// A unique name, also on file systems that ignore case. Plain user ids, such as email addresses, stay recognizable.
 pub(super) fn user_folder(user: &UserId) -> String {
     let id = user.as_str();
     let plain =

@@ -1,6 +1,6 @@
-//! Code that had to be killed. Some built-in functions of the engine cannot be interrupted, so a run may not end when its
-//! time is over; then its process is killed, which ends it and costs the next run a new process. A plugin that does this
-//! again and again is switched off for its user.
+//! Counts killed runs. Some built-in functions of the engine cannot be interrupted, so a run may not end when its time
+//! is over. Then its process is killed, and the next run needs a new one. A plugin that causes this repeatedly is
+//! switched off for its user.
 
 use std::sync::Arc;
 
@@ -12,15 +12,15 @@ use toolyard_protocol::{
     plugin::{ContentHash, PluginId},
 };
 
-/// Why it is switched off, for people.
+/// Why it is switched off, for users.
 pub(super) const REASON: &str = "it had to be killed three times because it did not stop when its time was over, or \
      crashed; install another version";
-/// How often a plugin of one user may have to be killed. A machine under load may be slow once or twice.
+/// How many runs of one user's plugin may be killed. A machine under load may be slow once or twice.
 const MAX_KILLS: usize = 3;
-/// Most that is remembered in memory; the store remembers what is switched off.
+/// Most plugins that are counted in memory; the store keeps which ones are switched off.
 const MAX_REMEMBERED: usize = 10_000;
 
-/// Counts what had to be killed. What is switched off is remembered in the store with the plugin, and here also after it
+/// Counts killed runs. The store keeps that a plugin is switched off; this counter also remembers it after the plugin
 /// was removed, so that installing it again does not help.
 pub(super) struct KillCounter {
     stores: Stores,
@@ -29,7 +29,7 @@ pub(super) struct KillCounter {
     kills: DashMap<(UserId, ContentHash), usize>,
 }
 
-/// Which plugin of whom.
+/// A plugin of a user.
 #[derive(Clone)]
 pub(super) struct UserPluginKey {
     pub(super) user: UserId,
@@ -46,23 +46,23 @@ impl KillCounter {
         self.kills.get(&(user.clone(), hash.clone())).is_some_and(|kills| *kills >= MAX_KILLS)
     }
 
-    /// A run of it had to be killed, or its process died.
-    pub(super) fn record_kill(self: &Arc<Self>, whose: UserPluginKey) {
-        // A server that stops kills what does not stop with it.
+    /// Records that a run was killed or that its process died.
+    pub(super) fn record_kill(self: &Arc<Self>, plugin_key: UserPluginKey) {
+        // During shutdown, runs are killed through no fault of their own.
         if self.stopping.is_cancelled() {
             return;
         }
-        let kills = self.count_kill(&whose);
-        tracing::warn!(user = %whose.user, plugin = %whose.id, hash = %whose.hash, kills, "plugin run killed");
+        let kills = self.count_kill(&plugin_key);
+        tracing::warn!(user = %plugin_key.user, plugin = %plugin_key.id, hash = %plugin_key.hash, kills, "plugin run killed");
         if kills >= MAX_KILLS {
-            let stuck = self.clone();
-            self.tasks.spawn(async move { stuck.switch_off(&whose).await });
+            let counter = self.clone();
+            self.tasks.spawn(async move { counter.switch_off(&plugin_key).await });
         }
     }
 
-    fn count_kill(&self, whose: &UserPluginKey) -> usize {
-        let key = (whose.user.clone(), whose.hash.clone());
-        // Who is full forgets those that are still on; a guard of the map must not be held meanwhile.
+    fn count_kill(&self, plugin_key: &UserPluginKey) -> usize {
+        let key = (plugin_key.user.clone(), plugin_key.hash.clone());
+        // When full, forget the plugins that are still on. No guard of the map may be held here.
         if self.kills.len() >= MAX_REMEMBERED && !self.kills.contains_key(&key) {
             self.kills.retain(|_, kills| *kills >= MAX_KILLS);
             if self.kills.len() >= MAX_REMEMBERED {
@@ -74,12 +74,13 @@ impl KillCounter {
         *kills
     }
 
-    async fn switch_off(&self, whose: &UserPluginKey) {
+    async fn switch_off(&self, plugin_key: &UserPluginKey) {
         let off = PluginSwitch::Stopped(REASON.to_owned());
-        let stored = self.stores.plugins.switch_plugin(&whose.user, &whose.id, &whose.hash, &off).await;
+        let stored =
+            self.stores.plugins.switch_plugin(&plugin_key.user, &plugin_key.id, &plugin_key.hash, &off).await;
         if let Err(error) = stored {
-            tracing::error!(%error, plugin = %whose.id, "a plugin that had to be killed could not be switched off in the store");
+            tracing::error!(%error, plugin = %plugin_key.id, "plugin could not be switched off in the store");
         }
-        self.stores.announcements.announce(Change::ViewChanged(whose.user.clone())).await;
+        self.stores.announcements.announce(Change::ViewChanged(plugin_key.user.clone())).await;
     }
 }

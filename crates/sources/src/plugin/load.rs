@@ -1,5 +1,5 @@
-//! A stored plugin as it is judged now: at each load, not only when it was installed. Where nothing changed since, the
-//! verdict is the one before.
+//! Judges a stored plugin at each load, not only when it was installed. If nothing changed since, the cached verdict is
+//! used.
 
 use std::sync::Arc;
 
@@ -16,26 +16,26 @@ use toolyard_trust::{PluginJudge, PluginVerdict, TrustStatus};
 
 use super::switched_off_reason;
 
-/// What stands before the id of a plugin in the name of its package.
+/// Prefix of the package names of plugins.
 const PREFIX: &str = "plugin.";
 
-/// A plugin as it is now.
+/// A plugin and its current verdict.
 #[derive(Debug, Clone)]
 pub struct LoadedPlugin {
-    /// As it is stored.
+    /// The stored row.
     pub row: InstalledPlugin,
-    /// What it says, if it can be read.
+    /// Its manifest, if it can be read.
     pub manifest: Option<Arc<Manifest>>,
-    /// What it is, if it can be judged.
+    /// Its verdict, if it can be judged.
     pub verdict: Option<PluginVerdict>,
-    /// What it may do: what the signature stands for, what the manifest asks for and what the user agreed to, whatever
-    /// is least.
+    /// What it may do: the intersection of what the signature allows, what the manifest requests and what the user
+    /// granted.
     pub permissions: PluginPermissions,
-    /// Why it is not run, if so.
+    /// Why it does not run, if so.
     pub hidden: Option<String>,
 }
 
-/// The plugin whose package this is.
+/// The plugin id of a package.
 pub(super) fn plugin_id(package: &PackageName) -> Option<PluginId> {
     package.as_str().strip_prefix(PREFIX)?.parse().ok()
 }
@@ -50,7 +50,7 @@ pub(super) fn load_plugin(row: InstalledPlugin, judge: &dyn PluginJudge, now: Ti
     };
     match judge.judge_text(&loaded.row.manifest, Some(&loaded.row.hash), now) {
         Err(why) => loaded.hidden = Some(format!("modified: {why}")),
-        // The id is what the row hangs on, and the older form's signature does not cover it.
+        // The row belongs to this id, and the signature of the older form does not cover it.
         Ok(judged) if judged.manifest.id != loaded.row.id => {
             loaded.hidden = Some("modified: it has the id of another plugin".to_owned());
         }
@@ -66,7 +66,7 @@ pub(super) fn load_plugin(row: InstalledPlugin, judge: &dyn PluginJudge, now: Ti
     loaded
 }
 
-/// Why a verdict keeps it from running, if it does: the status in one word, and the reason.
+/// Why a verdict prevents the plugin from running: the status in one word, and the reason.
 pub(super) fn refusal_reason(verdict: &PluginVerdict) -> Option<String> {
     (!verdict.runs).then(|| format!("{}: {}", status_word(&verdict.status), verdict.reason))
 }
@@ -84,7 +84,7 @@ fn status_word(status: &TrustStatus) -> &'static str {
 }
 
 impl LoadedPlugin {
-    /// As the catalog sees it. None where not even its name is legal.
+    /// The plugin as the catalog sees it. `None` if its package name is invalid.
     pub(super) fn into_user_plugin(self) -> Option<UserPlugin> {
         let package = self.row.id.package()?;
         let (name, description, tools) = match &self.manifest {
@@ -105,7 +105,7 @@ impl LoadedPlugin {
     }
 }
 
-/// A tool in the form of MCP.
+/// A tool in MCP form.
 fn tool_definition(tool: &PluginTool) -> Box<RawValue> {
     let mut members = Map::new();
     let mut set = |name: &str, value: Value| drop(members.insert(name.to_owned(), value));

@@ -2,11 +2,11 @@
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | a stored plugin, judged anew at each load | `load` |
+//! | a stored plugin, judged at each load | `load` |
 //! | the run of one tool | `run` |
-//! | what a run comes to | `outcome` |
-//! | code that had to be killed again and again | `stuck` |
-//! | what a plugin keeps for a user | `storage` |
+//! | the result of a run | `outcome` |
+//! | code that is killed repeatedly | `kill_counter` |
+//! | what a plugin stores for a user | `storage` |
 
 mod kill_counter;
 mod load;
@@ -42,50 +42,50 @@ use toolyard_trust::PluginJudge;
 use self::kill_counter::KillCounter;
 pub use self::load::LoadedPlugin;
 
-/// Bounds of plugins.
+/// Limits of plugins.
 #[derive(Debug, Clone)]
 pub struct PluginSettings {
-    /// Runs at once, over all users; also the number of worker processes.
+    /// Concurrent runs, over all users; also the number of worker processes.
     pub runs: usize,
-    /// Of those, for one user.
+    /// Concurrent runs per user.
     pub runs_per_user: usize,
-    /// Of those, for one plugin over all users.
+    /// Concurrent runs per plugin, over all users.
     pub runs_per_plugin: usize,
     /// Memory of one run, in bytes.
     pub memory: usize,
-    /// Longest run.
+    /// Longest run, in wall time.
     pub time: Duration,
-    /// Longest time on a processor.
+    /// Longest processor time of a run.
     pub compute: Duration,
-    /// What one plugin may keep for one user.
+    /// Storage quota of one plugin for one user.
     pub room: PluginDataQuota,
 }
 
-/// What the source needs.
+/// Dependencies of the plugin source.
 pub struct PluginParts {
-    /// Who has which plugins, and what those keep.
+    /// Installed plugins and their data.
     pub stores: Stores,
-    /// Says which plugins may run.
+    /// Decides which plugins may run.
     pub judge: Arc<dyn PluginJudge>,
-    /// The time of day.
+    /// The current time.
     pub clock: Arc<dyn Clock>,
-    /// Requests that leave.
+    /// Sends the plugins' requests.
     pub http: HttpClient,
-    /// Where they may go.
+    /// Decides which URLs are allowed.
     pub guard: Guard,
-    /// Chance for the code.
+    /// Randomness for the code.
     pub random: Arc<toolyard_sandbox::RandomFn>,
-    /// What a stop waits for.
+    /// Tracks the tasks that a shutdown waits for.
     pub tasks: TaskTracker,
-    /// Fires when the server stops.
+    /// Cancelled when the server stops.
     pub stopping: CancellationToken,
     /// How a worker process is started.
     pub worker: WorkerCommand,
-    /// Bounds.
+    /// Limits.
     pub settings: PluginSettings,
 }
 
-/// What is waited beyond the time of a run, or after its caller left, before its process is killed.
+/// Extra time after the end of a run, or after its caller left, before its process is killed.
 const KILL_GRACE: Duration = Duration::from_secs(1);
 /// Runs that wait for a worker, over all users.
 const MAX_WAITING: usize = 64;
@@ -96,12 +96,12 @@ pub struct PluginSource {
     judge: Arc<dyn PluginJudge>,
     clock: Arc<dyn Clock>,
     workers: WorkerPool,
-    stuck: Arc<KillCounter>,
+    kill_counter: Arc<KillCounter>,
     settings: PluginSettings,
 }
 
 impl PluginSource {
-    /// A source with one pool of workers for the whole server.
+    /// Creates the source with one worker pool for the whole server.
     pub async fn new(parts: PluginParts) -> Result<Arc<Self>, WorkerError> {
         let settings = parts.settings;
         let limits = SandboxLimits {
@@ -130,11 +130,11 @@ impl PluginSource {
             WorkerPool::start(PoolParts { command: parts.worker, limits, slots, host, tasks }).await?;
         if !workers.is_confined() {
             tracing::warn!(
-                "plugin workers keep all their system calls: this system offers no filter (seccomp) for them"
+                "plugin workers run without a system call filter: seccomp is not available on this system"
             );
         }
         Ok(Arc::new(Self {
-            stuck: Arc::new(KillCounter::new(parts.stores.clone(), parts.tasks, parts.stopping)),
+            kill_counter: Arc::new(KillCounter::new(parts.stores.clone(), parts.tasks, parts.stopping)),
             stores: parts.stores,
             judge: parts.judge,
             clock: parts.clock,
@@ -143,16 +143,16 @@ impl PluginSource {
         }))
     }
 
-    /// The process numbers of the workers that wait for a call.
+    /// The process ids of the idle workers.
     pub fn idle_workers(&self) -> Vec<u32> {
         self.workers.idle_workers()
     }
 
-    /// A stored plugin as it is now.
+    /// Judges a stored plugin.
     pub fn load_plugin(&self, user: &UserId, row: InstalledPlugin) -> LoadedPlugin {
-        let stuck = self.stuck.is_switched_off(user, &row.hash);
+        let is_switched_off = self.kill_counter.is_switched_off(user, &row.hash);
         let loaded = load::load_plugin(row, &*self.judge, self.clock.now());
-        if stuck && loaded.hidden.is_none() {
+        if is_switched_off && loaded.hidden.is_none() {
             return LoadedPlugin { hidden: Some(kill_counter::REASON.to_owned()), ..loaded };
         }
         loaded
@@ -161,7 +161,7 @@ impl PluginSource {
 
 impl PluginRuns for PluginSource {
     fn was_killed_too_often(&self, user: &UserId, hash: &ContentHash) -> bool {
-        self.stuck.is_switched_off(user, hash)
+        self.kill_counter.is_switched_off(user, hash)
     }
 }
 
@@ -175,7 +175,7 @@ impl PluginProvider for PluginSource {
 
 #[async_trait]
 impl ToolSource for PluginSource {
-    /// The plugin is loaded and judged again before each call: a view may be older than a revocation, and keys expire
+    /// Loads and judges the plugin again before each call: a view may be older than a revocation, and keys expire
     /// without an announcement.
     async fn make_ready<'a>(
         &'a self,
@@ -203,7 +203,7 @@ impl ReadyTool for JudgedPlugin<'_> {
 }
 
 impl PluginSource {
-    /// What a call found differs from the caller's view: the view is made again. Nothing was stored.
+    /// A call found that the caller's view is outdated, so it is rebuilt. Nothing was stored.
     fn notify_view_changed(&self, user: &UserId) {
         self.stores.announcements.notify(&Change::ViewChanged(user.clone()));
     }
@@ -211,7 +211,7 @@ impl PluginSource {
     async fn load_for_call(&self, cx: &CallContext, tool: &Tool) -> Result<LoadedPlugin, ToolError> {
         let gone = || {
             self.notify_view_changed(&cx.user);
-            let text = format!("{} changed meanwhile; look at the list of tools again.", tool.name);
+            let text = format!("{} has changed; list the tools again.", tool.name);
             ToolError::new(ErrorCode::ToolNotFound, text)
         };
         let id = load::plugin_id(tool.name.package()).ok_or_else(gone)?;
@@ -222,7 +222,7 @@ impl PluginSource {
             let text = format!("{} is not run: {why}.", tool.name);
             return Err(ToolError::new(ErrorCode::AppNotAvailable, text));
         }
-        // The arguments were checked against the schema of the content that is in the view.
+        // The arguments were checked against the schema of the content in the view.
         if tool.app.record.plugin() != Some(&loaded.row.hash) {
             return Err(gone());
         }
@@ -230,7 +230,7 @@ impl PluginSource {
     }
 }
 
-/// Why the switch keeps a plugin from running, if it does.
+/// Why the switch prevents the plugin from running, if it does.
 fn switched_off_reason(switch: &PluginSwitch) -> Option<String> {
     match switch {
         PluginSwitch::On => None,

@@ -1,4 +1,4 @@
-//! From what a run came to, to the result or the error of the call.
+//! Converts the outcome of a run to the result or the error of the call.
 
 use serde_json::{Value, value::RawValue};
 use toolyard_core::{Tool, ToolError};
@@ -8,7 +8,8 @@ use toolyard_protocol::{
 };
 use toolyard_sandbox::SandboxError;
 
-/// A text is a text; an object is structured, and its JSON is the text beside it; everything else is its JSON.
+/// A string becomes text. An object becomes structured content, with its JSON as text. Everything else becomes its
+/// JSON.
 pub(super) fn to_tool_result(json: &RawValue) -> ToolResult {
     let mcp = match serde_json::from_str(json.get()) {
         Ok(Value::String(text)) => McpResult::from_text(&text),
@@ -18,7 +19,7 @@ pub(super) fn to_tool_result(json: &RawValue) -> ToolResult {
     ToolResult::from_mcp(mcp)
 }
 
-/// Which error of the table it is.
+/// Maps a sandbox error to an error code.
 pub(super) fn to_tool_error(error: SandboxError, tool: &Tool) -> ToolError {
     let code = match &error {
         SandboxError::Syntax { .. }
@@ -39,12 +40,12 @@ pub(super) fn to_tool_error(error: SandboxError, tool: &Tool) -> ToolError {
         SandboxError::TooManyRuns { .. } | SandboxError::Busy => ErrorCode::Overloaded,
     };
     if let SandboxError::Broken { text } = error {
-        // Says nothing of the code, and a model can do nothing with it.
-        let told = format!("{} could not be run: the sandbox failed.", tool.name);
-        return ToolError::new(code, told).with_cause(text);
+        // Not the fault of the code, and of no use to a model.
+        let message = format!("{} could not be run: the sandbox failed.", tool.name);
+        return ToolError::new(code, message).with_cause(text);
     }
-    let told = ToolError::new(code, format!("{} failed: {error}", tool.name));
-    if code == ErrorCode::Timeout { told.retryable_if(tool.definition.is_harmless()) } else { told }
+    let failed = ToolError::new(code, format!("{} failed: {error}", tool.name));
+    if code == ErrorCode::Timeout { failed.retryable_if(tool.definition.is_harmless()) } else { failed }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The run of one tool: the code of the manifest, with what was granted and nothing else.
+//! Runs one tool: the code of the manifest, with the granted permissions and nothing else.
 
 use std::sync::Arc;
 
@@ -32,29 +32,30 @@ impl PluginSource {
         let code: Arc<str> = code.map(|one| one.executor_code.as_str().into()).ok_or_else(|| {
             ToolError::new(ErrorCode::ToolNotHandled, format!("The plugin has no {}.", tool.remote))
         })?;
-        let whose =
+        let plugin_key =
             UserPluginKey { user: cx.user.clone(), id: loaded.row.id.clone(), hash: loaded.row.hash.clone() };
         let job = SandboxJob {
             source: code,
             name: tool.name.as_str().to_owned(),
             args: arguments.raw().to_owned(),
-            permissions: self.run_permissions(&whose, &loaded)?,
+            permissions: self.run_permissions(&plugin_key, &loaded)?,
         };
         let mut log = |line: &LogLine| {
-            tracing::debug!(user = %whose.user, tool = %tool.name, level = ?line.level, "{}", line.text);
+            tracing::debug!(user = %plugin_key.user, tool = %tool.name, level = ?line.level, "{}", line.text);
         };
-        let owner = RunOwner { user: whose.user.as_str().into(), content: whose.hash.to_string().into() };
-        let (stuck, killed) = (self.stuck.clone(), whose.clone());
-        let request = RunRequest { job, owner, on_kill: Box::new(move || stuck.record_kill(killed)) };
+        let owner =
+            RunOwner { user: plugin_key.user.as_str().into(), content: plugin_key.hash.to_string().into() };
+        let (counter, killed) = (self.kill_counter.clone(), plugin_key.clone());
+        let request = RunRequest { job, owner, on_kill: Box::new(move || counter.record_kill(killed)) };
         let ran = self.workers.run(request, cx.cancel.clone(), &mut log).await;
         let ran = ran.map_err(|error| outcome::to_tool_error(error, tool))?;
         Ok(CallReply::Done(outcome::to_tool_result(&ran.json)))
     }
 
-    /// What was granted, as the sandbox takes it.
+    /// The granted permissions in the form of the sandbox.
     fn run_permissions(
         &self,
-        whose: &UserPluginKey,
+        plugin_key: &UserPluginKey,
         loaded: &LoadedPlugin,
     ) -> Result<RunPermissions, ToolError> {
         let granted = &loaded.permissions;
@@ -70,7 +71,7 @@ impl PluginSource {
         let storage = storage_room(granted.storage, self.settings.room).map(|room| {
             Arc::new(UserStorage {
                 data: self.stores.plugin_data.clone(),
-                shelf: PluginNamespace { user: whose.user.clone(), id: whose.id.clone(), signer },
+                shelf: PluginNamespace { user: plugin_key.user.clone(), id: plugin_key.id.clone(), signer },
                 room,
             }) as _
         });
@@ -79,7 +80,7 @@ impl PluginSource {
     }
 }
 
-/// The room that a plugin gets: never more than the operator gives to anybody.
+/// The storage quota of a plugin: never more than the operator allows.
 fn storage_room(asked: AskedRoom, most: PluginDataQuota) -> Option<PluginDataQuota> {
     match asked {
         AskedRoom::None => None,
@@ -96,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_gets_more_room_than_there_is() {
+    fn storage_room_never_exceeds_the_operators_limit() {
         let most = PluginDataQuota { keys: 5, bytes: 100 };
         assert_eq!(storage_room(AskedRoom::None, most), None);
         assert_eq!(storage_room(AskedRoom::Usual, most), Some(most));

@@ -1,4 +1,4 @@
-//! What a plugin keeps for a user, behind the sandbox's own port.
+//! A plugin's data for one user, behind the sandbox's storage port.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use toolyard_core::ports::{PluginDataQuota, PluginDataStore, PluginNamespace, StoreError};
 use toolyard_sandbox::{PluginStorage, StorageError};
 
-/// The storage of one plugin for one user, as long as the same key signs it. It cannot name another.
+/// The storage of one plugin for one user, as long as the same key signs it. The plugin cannot reach any other.
 pub(super) struct UserStorage {
     pub(super) data: Arc<dyn PluginDataStore>,
     pub(super) shelf: PluginNamespace,
@@ -14,7 +14,7 @@ pub(super) struct UserStorage {
 }
 
 fn storage_unavailable(error: StoreError) -> StorageError {
-    tracing::error!(%error, "the store failed under a plugin");
+    tracing::error!(%error, "plugin storage failed");
     StorageError::Unavailable
 }
 

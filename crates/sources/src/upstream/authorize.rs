@@ -1,4 +1,4 @@
-//! Upstreams that want to know who is calling: each user says yes in a browser, once, and the tokens are kept sealed.
+//! Upstreams that authorize each user: the user consents once in a browser, and the tokens are stored sealed.
 
 use std::{fmt, sync::Arc};
 
@@ -26,17 +26,17 @@ use toolyard_protocol::{
 
 use super::{UpstreamParts, UpstreamSource, connections::UpstreamConnectError, errors, spec};
 
-/// How long a link is given again before a new flow is begun.
+/// How long the same link is returned before a new flow is started.
 const LINK_S: i64 = 5 * 60;
-/// Flows whose users are remembered; more forget the oldest.
+/// Pending flows; if there are more, the oldest is dropped.
 const MAX_FLOWS: usize = 10_000;
 
-/// Where users come back to, and who we say we are.
+/// Where the browser returns to, and how this server identifies itself.
 #[derive(Debug, Clone)]
 pub struct OAuthSetup {
     /// `https://tools.example.com/oauth/callback`
     pub redirect_uri: String,
-    /// Where our client metadata can be read, if the server is reached over https.
+    /// URL of our client metadata, if the server is reachable over https.
     pub client_metadata_url: Option<String>,
 }
 
@@ -56,14 +56,14 @@ impl OAuthSetup {
     }
 }
 
-/// Why an authorization does not work.
+/// Why an authorization failed.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthorizeError {
-    /// This upstream asks nobody.
-    #[error("this upstream needs no authorization of its users")]
+    /// This upstream does not authorize users.
+    #[error("this upstream does not require authorization by its users")]
     NotWanted,
-    /// It cannot be reached as it is described.
-    #[error("the upstream is not set up well: {0}")]
+    /// The upstream's configuration is unusable.
+    #[error("the upstream is not configured correctly: {0}")]
     Spec(String),
     /// The flow failed.
     #[error(transparent)]
@@ -73,18 +73,18 @@ pub enum AuthorizeError {
     Store(#[from] CoreStoreError),
 }
 
-/// A flow that has begun.
+/// A flow that was started.
 #[derive(Clone)]
 pub struct StartedAuthorization {
-    /// Where the user has to go.
+    /// The link that the user must open.
     pub link: String,
-    /// The flow's name; the browser brings it back.
+    /// Identifies the flow; the browser returns it.
     pub state: String,
 }
 
 impl fmt::Debug for StartedAuthorization {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Authorized(…)")
+        f.write_str("StartedAuthorization(…)")
     }
 }
 
@@ -93,9 +93,9 @@ pub(super) struct UserTokens {
     oauth: OAuth,
     setup: OAuthSetup,
     clock: Arc<dyn Clock>,
-    /// Flows under way: whose, for what, until when.
+    /// Pending flows: user, package and expiry.
     flows: DashMap<String, (UserId, PackageName, Timestamp)>,
-    /// Links that were given lately.
+    /// Links that were issued recently.
     links: DashMap<(PackageName, UserId), (StartedAuthorization, Timestamp)>,
 }
 
@@ -150,7 +150,7 @@ impl UserTokens {
         self.oauth.authorizer(Arc::new(upstream), user.clone())
     }
 
-    fn remember_flow(&self, package: &PackageName, user: &UserId, begun: &StartedAuthorization) {
+    fn remember_flow(&self, package: &PackageName, user: &UserId, started: &StartedAuthorization) {
         let now = self.clock.now();
         let later = |seconds| now.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(now);
         self.flows.retain(|_, (_, _, until)| *until > now);
@@ -159,11 +159,11 @@ impl UserTokens {
             let oldest = self.flows.iter().min_by_key(|flow| flow.2).map(|flow| flow.key().clone());
             oldest.map(|oldest| self.flows.remove(&oldest));
         }
-        self.flows.insert(begun.state.clone(), (user.clone(), package.clone(), later(2 * LINK_S)));
-        self.links.insert((package.clone(), user.clone()), (begun.clone(), later(LINK_S)));
+        self.flows.insert(started.state.clone(), (user.clone(), package.clone(), later(2 * LINK_S)));
+        self.links.insert((package.clone(), user.clone()), (started.clone(), later(LINK_S)));
     }
 
-    /// Links that were given for a package lead to what it was then.
+    /// Links that were issued for a package belong to its old configuration.
     pub(super) fn forget_links(&self, package: &PackageName) {
         self.links.retain(|(of, _), _| of != package);
     }
@@ -175,7 +175,7 @@ impl UserTokens {
 }
 
 impl UpstreamSource {
-    /// Begins an authorization: where the user has to go. The same link for a few minutes.
+    /// Starts an authorization and returns the link for the user. Returns the same link for a few minutes.
     pub async fn begin_authorization(
         &self,
         package: &PackageName,
@@ -194,19 +194,19 @@ impl UpstreamSource {
             spec::resolve_details(record, &*self.parts.secrets, &self.parts.environment).map_err(bad)?;
         let url = OutsideUrl::parse(details.url.as_deref().unwrap_or_default(), &self.parts.guard)
             .map_err(|error| AuthorizeError::Spec(error.to_string()))?;
-        let begun = tokens.user_authorizer(package, &details, &url, user).begin_flow().await?;
-        let begun = StartedAuthorization { link: begun.link, state: begun.state };
-        tokens.remember_flow(package, user, &begun);
-        Ok(begun)
+        let started = tokens.user_authorizer(package, &details, &url, user).begin_flow().await?;
+        let started = StartedAuthorization { link: started.link, state: started.state };
+        tokens.remember_flow(package, user, &started);
+        Ok(started)
     }
 
-    /// Whose flow it is, and for what.
+    /// User and package of a flow.
     pub fn find_flow(&self, state: &str) -> Option<(UserId, PackageName)> {
         let flow = self.tokens.flows.get(state)?;
         (flow.2 > self.parts.clock.now()).then(|| (flow.0.clone(), flow.1.clone()))
     }
 
-    /// The user came back: redeems what the browser brings, keeps the tokens, and reads what the upstream offers.
+    /// The browser returned: redeems the code, stores the tokens, and reads the upstream's lists for the user.
     pub async fn complete_authorization(
         self: &Arc<Self>,
         user: &UserId,
@@ -216,7 +216,7 @@ impl UpstreamSource {
         let key = self.tokens.oauth.complete_flow(user, callback).await?;
         self.tokens.flows.remove(&state);
         let package: PackageName =
-            key.upstream.parse().map_err(|_| AuthorizeError::Spec("it is gone".to_owned()))?;
+            key.upstream.parse().map_err(|_| AuthorizeError::Spec("it was removed".to_owned()))?;
         let stores = &self.parts.stores;
         let change = Change::AuthorizationChanged { user: user.clone(), package: package.clone() };
         stores.announcements.announce(change).await;
@@ -228,36 +228,36 @@ impl UpstreamSource {
         Ok(package)
     }
 
-    /// Closes what is open for this user alone, so that the next call begins with the authorization of now.
+    /// Closes the connections of this user, so that the next call uses the current authorization.
     pub(super) fn forget_connections(&self, package: &PackageName, user: &UserId) {
         self.tokens.links.remove(&(package.clone(), user.clone()));
         self.watched.forget(package, Some(user));
         self.connections.forget_package(package, Some(user));
     }
 
-    /// The words for a user who has to say yes first, with the link where one can be made.
+    /// The error for a user who must authorize first, with a link if one can be created.
     pub(super) async fn authorization_error(&self, cx: &CallContext, app: &AppHead) -> ToolError {
         let error = errors::authorization_needed_error(app.package());
         let Some(record) = app.record.upstream() else { return error };
         match self.begin_authorization(app.package(), record, &cx.user).await {
-            Ok(begun) => {
-                let text = format!("{} Open this link to give it: {}", error.for_model, begun.link);
+            Ok(started) => {
+                let text = format!("{} Open this link to authorize: {}", error.for_model, started.link);
                 ToolError { for_model: text, ..error }
             }
-            // Nobody's to give but the operator's.
+            // Only the operator can authorize here.
             Err(AuthorizeError::NotWanted) => errors::credentials_refused_error(app.package()),
             Err(why) => error.with_cause(why),
         }
     }
 }
 
-/// Whether somebody has to say yes first.
+/// Whether the user must authorize first.
 pub(super) fn is_authorization_needed(error: &UpstreamConnectError) -> bool {
     use toolyard_mcp_client::McpClientError;
     matches!(error, UpstreamConnectError::Client(McpClientError::AuthorizationNeeded { .. }))
 }
 
-/// The store of tokens, sealed.
+/// The token store, sealed.
 struct SealedTokenStore {
     tokens: Arc<dyn UpstreamTokenStore>,
     secrets: Arc<dyn SecretSealer>,
@@ -284,7 +284,7 @@ impl TokenStore for SealedTokenStore {
         let sealed = self.secrets.seal(text.expose());
         let kept =
             self.tokens.set_token(&package_of(key)?, &key.user, Some(sealed)).await.map_err(store_error)?;
-        if kept { Ok(()) } else { Err(store_error("there is no such upstream any more")) }
+        if kept { Ok(()) } else { Err(store_error("the upstream no longer exists")) }
     }
 
     async fn clear(&self, key: &TokenKey) -> Result<(), OAuthStoreError> {

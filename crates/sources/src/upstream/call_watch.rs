@@ -1,5 +1,5 @@
-//! Sees to it that a call which nobody waits for any more still counts: the executor drops a call at its deadline, and an
-//! upstream that never answers would otherwise never have failed.
+//! Counts abandoned calls: the executor drops a call at its deadline, so an upstream that never responds would
+//! otherwise never count as failed.
 
 use tokio::time::Instant;
 use toolyard_core::CallContext;
@@ -7,17 +7,17 @@ use toolyard_protocol::PackageName;
 
 use super::UpstreamSource;
 
-/// What a call waits for.
+/// What a call is waiting for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallPhase {
     /// A connection.
     Connection,
-    /// The answer.
+    /// The response.
     Answer,
 }
 
-/// A call that waits for an upstream. Dropped before it is settled, the call was given up: by its deadline, which speaks
-/// against the upstream, or by its caller, which does not.
+/// A call that waits for an upstream. If it is dropped before it is settled, the call was abandoned: at its deadline,
+/// which counts against the upstream, or by its caller, which does not.
 pub(super) struct CallWatch<'a> {
     source: &'a UpstreamSource,
     cx: &'a CallContext,
@@ -36,7 +36,7 @@ impl<'a> CallWatch<'a> {
         Self { source, cx, package, phase: waits, settled: false }
     }
 
-    /// The wait is over, and whoever waited says what came of it.
+    /// The wait is over, and the caller records the result.
     pub(super) fn settle(&mut self) {
         self.settled = true;
     }

@@ -1,4 +1,4 @@
-//! How connections follow what changes in the stores.
+//! How connections follow changes of the stores.
 
 use async_trait::async_trait;
 use toolyard_core::ports::{Announcement, Change, ChangeSubscriber};

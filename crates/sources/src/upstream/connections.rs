@@ -1,11 +1,10 @@
-//! The connections to upstreams: opened when they are needed, once for all who ask at the same time, and closed when
-//! nobody did for a while.
+//! The connections to upstreams: opened on demand, once for all concurrent callers, and closed when idle.
 //!
-//! Which connection a call takes:
-//! - an upstream without a handshake, and a process that all users share: one connection, which also tells of changes;
-//! - one that knows its users (OAuth, or a process for each): one for each of them;
-//! - one with a handshake over HTTP: a session for each user and what their client can do, because it is declared once
-//!   for a session, and because what a session remembers is that user's.
+//! Which connection a call uses:
+//! - a modern upstream, or a process that all users share: one connection, which also reports changes;
+//! - an upstream that knows its users (OAuth, or a process per user): one per user;
+//! - a handshake upstream over HTTP: a session per user and client capabilities, because capabilities are declared
+//! once per session, and because the state of a session belongs to its user.
 
 use std::sync::{
     Arc,
@@ -30,17 +29,17 @@ use super::{
     spec::{self, BadSpec},
 };
 
-/// Which connection. Without `declared` it is one that tells of changes.
+/// Identifies a connection. Without `declared` it is one that reports changes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct ConnectionKey {
     pub(super) package: PackageName,
-    /// Whose it is; none is everybody's.
+    /// The user it belongs to; `None` if it is shared.
     pub(super) user: Option<UserId>,
-    /// What the user's client declared, where it holds for a whole session.
+    /// The capabilities of the user's client, if they apply to a whole session.
     pub(super) declared: Option<Box<str>>,
 }
 
-/// One connection, or the place for it.
+/// The slot of one connection.
 #[derive(Default)]
 pub(super) struct UpstreamSlot {
     open: Mutex<Option<OpenConnection>>,
@@ -70,7 +69,7 @@ pub(super) enum UpstreamConnectError {
 }
 
 impl ConnectionKey {
-    /// The connection that tells of changes: everybody's, or this user's where the upstream knows its users.
+    /// The key of the connection that reports changes: shared, or this user's if the upstream knows its users.
     pub(super) fn base_key(package: &PackageName, record: &UpstreamRecord, user: Option<&UserId>) -> Self {
         let knows_users = record.details.auth == UpstreamAuth::OAuth || record.details.per_user;
         Self { package: package.clone(), user: user.filter(|_| knows_users).cloned(), declared: None }
@@ -82,7 +81,7 @@ impl UpstreamConnections {
         Self { slots: DashMap::new(), started: Instant::now() }
     }
 
-    /// Seconds since the start: what idleness is measured in.
+    /// Seconds since the start, for idle times.
     pub(super) fn now_s(&self) -> u64 {
         self.started.elapsed().as_secs()
     }
@@ -94,7 +93,7 @@ impl UpstreamConnections {
         (self.slots.len() < most).then(|| self.slots.entry(key.clone()).or_default().clone())
     }
 
-    /// Closes connections that nobody used for so long and nobody needs otherwise.
+    /// Closes connections that were idle for this long and are not needed otherwise.
     pub(super) fn close_idle(&self, idle_s: u64, needed: impl Fn(&ConnectionKey) -> bool) {
         let before = self.now_s().saturating_sub(idle_s);
         // Dropping a client ends its connection in the background.
@@ -103,20 +102,20 @@ impl UpstreamConnections {
         });
     }
 
-    /// The open connection, where there is one and nobody is just making another.
+    /// The open connection, unless it is being replaced.
     pub(super) fn open_client(&self, key: &ConnectionKey) -> Option<McpClient> {
         let slot = self.slots.get(key)?.clone();
         let open = slot.open.try_lock().ok()?;
         open.as_ref().map(|open| open.client.clone())
     }
 
-    /// Forgets all connections of a package: they end in the background.
+    /// Drops all connections of a package, or those of one user: they close in the background.
     pub(super) fn forget_package(&self, package: &PackageName, user: Option<&UserId>) {
         self.slots.retain(|key, _| key.package != *package || (user.is_some() && key.user.as_ref() != user));
     }
 }
 
-/// The bounds of a connection. Lists may be larger than results; a result is looked at when it is there.
+/// The limits of a connection. Lists may be larger than results; the size of a result is checked when it arrives.
 fn client_limits(settings: &UpstreamSettings) -> ClientLimits {
     let usual = ClientLimits::default();
     let message_bytes = usual.message_bytes.max(settings.result_bytes.saturating_mul(2));
@@ -124,7 +123,7 @@ fn client_limits(settings: &UpstreamSettings) -> ClientLimits {
 }
 
 impl UpstreamSource {
-    /// The connection on which a user's request goes out.
+    /// The connection for a user's request.
     pub(super) async fn user_connection(
         &self,
         package: &PackageName,
@@ -147,7 +146,8 @@ impl UpstreamSource {
         self.open_connection(&key, record, ProtocolEra::Handshake, capabilities, ChangeFilter::none()).await
     }
 
-    /// The connection that tells of changes, see [`ConnectionKey::base`]. What was watched on the one before it is watched again.
+    /// The connection that reports changes, see [`ConnectionKey::base_key`]. Resources watched on the previous one are
+    /// watched again.
     pub(super) async fn base_connection(
         &self,
         package: &PackageName,
@@ -171,7 +171,7 @@ impl UpstreamSource {
         let most = self.parts.settings.max_connections;
         let slot = self.connections.slot_for(key, most).ok_or(UpstreamConnectError::TooMany(most))?;
         slot.used.store(self.connections.now_s(), Ordering::Relaxed);
-        // One at a time: whoever waited finds it open.
+        // One at a time: a waiting caller then finds it open.
         let mut open = slot.open.lock().await;
         if let Some(open) = open.as_ref()
             && !open.client.is_closed()

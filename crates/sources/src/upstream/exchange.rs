@@ -1,12 +1,12 @@
-//! One request to an upstream, from its first byte to its answer: progress and log lines go to the caller, and so do
-//! questions, in the four pairs of eras.
+//! One request to an upstream: progress and log lines go to the caller, and so do questions, in the four combinations
+//! of eras.
 //!
-//! | caller | upstream | how a question gets there |
+//! | caller | upstream | how a question reaches the caller |
 //! | --- | --- | --- |
-//! | without handshake | without | the reply that awaits input is passed on, the upstream's state in ours |
-//! | with | with | asked on the caller's stream, answered on the upstream's |
-//! | with | without | asked on the caller's stream, then the request is made again with the answers |
-//! | without | with | the request is held open, the caller sent away and awaited back: see [`held`](super::held) |
+//! | modern | modern | the reply that requires input is passed on, with the upstream's state inside ours |
+//! | handshake | handshake | asked on the caller's stream, answered on the upstream's |
+//! | handshake | modern | asked on the caller's stream, then the request is sent again with the answers |
+//! | modern | handshake | the request is held open until the caller returns: see [`held`](super::held) |
 
 use std::sync::Arc;
 
@@ -39,31 +39,31 @@ use super::{
     origin,
 };
 
-/// News of one request that wait for us.
+/// Queued notifications of one request.
 const QUEUE: usize = 64;
-/// How often an upstream may ask back in one request.
+/// How often an upstream may ask for input in one request.
 const MAX_ROUNDS: usize = 16;
-/// The key under which the question of a held request goes to the caller.
+/// The key under which the caller receives the question of a held request.
 const HELD_KEY: &str = "input";
 
-/// What is asked of an upstream.
+/// A request to an upstream.
 pub(super) struct UpstreamRequest<'a> {
     pub(super) method: &'static str,
-    /// As the upstream knows it.
+    /// The upstream's own name for it.
     pub(super) name: &'a str,
     pub(super) params: RawFields,
     pub(super) mirrored: Vec<(String, String)>,
-    /// Whether asking twice does no harm.
+    /// Whether sending it twice is safe.
     pub(super) harmless: bool,
 }
 
-/// What came of it.
+/// The outcome of a request.
 pub(super) enum UpstreamOutcome {
     Done(Box<RawValue>),
     Awaited(AwaitedInput),
 }
 
-/// A request under way. Dropping it cancels it.
+/// A request in progress. Dropping it cancels it.
 pub(super) struct OngoingRequest {
     request: BoxFuture<'static, Result<UpstreamReply, McpClientError>>,
     progress: mpsc::Receiver<CallProgress>,
@@ -73,14 +73,14 @@ pub(super) struct OngoingRequest {
 
 #[cfg(test)]
 impl OngoingRequest {
-    /// A request without an end.
+    /// A request that never finishes.
     pub(super) fn never_ending() -> Self {
         let (progress, logs, asks) = (mpsc::channel(1).1, mpsc::channel(1).1, mpsc::channel(1).1);
         Self { request: Box::pin(std::future::pending()), progress, logs, asks }
     }
 }
 
-/// What a source needs to go on: what the caller brings back.
+/// The state with which the caller resumes a request.
 #[derive(Serialize, Deserialize)]
 enum ResumeState {
     /// The upstream's own state, raw.
@@ -92,24 +92,24 @@ enum ResumeState {
 }
 
 impl UpstreamSource {
-    /// Asks an upstream for a user, over this connection if there is one already.
+    /// Sends a request to an upstream for a user, over this connection if there is one already.
     pub(super) async fn request_upstream(
         &self,
         cx: &CallContext,
         app: &AppHead,
-        mut wanted: UpstreamRequest<'_>,
+        mut outgoing: UpstreamRequest<'_>,
         connected: Option<McpClient>,
     ) -> Result<UpstreamOutcome, ToolError> {
         let package = app.package();
         let record = app.record.upstream().ok_or_else(|| errors::not_an_upstream_error(package))?;
         if let Some(state) = resume_state(cx)? {
             match state {
-                ResumeState::Held(handle) => return self.resume_request(cx, app, &handle, &wanted).await,
-                ResumeState::Upstream(state) => wanted.params.set("requestState", state),
+                ResumeState::Held(handle) => return self.resume_request(cx, app, &handle, &outgoing).await,
+                ResumeState::Upstream(state) => outgoing.params.set("requestState", state),
             }
         }
         if let Some(responses) = cx.input.as_ref().and_then(|input| input.responses.as_deref()) {
-            wanted.params.set("inputResponses", responses.to_owned());
+            outgoing.params.set("inputResponses", responses.to_owned());
         }
         let mut client = match connected {
             Some(client) => client,
@@ -117,15 +117,15 @@ impl UpstreamSource {
         };
         let mut reconnected = false;
         for _ in 0..MAX_ROUNDS {
-            let driven = match self.send_and_drive(cx, app, &client, &wanted).await {
+            let driven = match self.send_and_drive(cx, app, &client, &outgoing).await {
                 Ok(driven) => driven,
-                // The connection ended, and the request surely did nothing: once more over another one.
+                // The connection closed and the request certainly did nothing: retry once over a new one.
                 Err(error) if error.is_safe_to_retry() && client.is_closed() && !reconnected => {
                     reconnected = true;
                     client = self.ready_client(cx, app, record).await?;
                     continue;
                 }
-                Err(error) => return Err(self.to_tool_error(cx, app, error, &wanted).await),
+                Err(error) => return Err(self.to_tool_error(cx, app, error, &outgoing).await),
             };
             match driven {
                 DriveOutcome::Answer(UpstreamReply::Complete(raw)) => return Ok(UpstreamOutcome::Done(raw)),
@@ -133,12 +133,12 @@ impl UpstreamSource {
                     return pass_on_questions(cx, app, &raw);
                 }
                 DriveOutcome::Answer(UpstreamReply::InputRequired(raw)) => {
-                    ask_caller(cx, app, &raw, &mut wanted).await?
+                    ask_caller(cx, app, &raw, &mut outgoing).await?
                 }
                 DriveOutcome::Parked(awaited) => return Ok(UpstreamOutcome::Awaited(awaited)),
             }
         }
-        let text = format!("{package} asked back {MAX_ROUNDS} times and came to no end.");
+        let text = format!("{package} asked for input {MAX_ROUNDS} times and did not finish.");
         Err(ToolError::new(ErrorCode::ExecutionError, text))
     }
 
@@ -166,7 +166,7 @@ impl UpstreamSource {
                 Err(errors::unreachable_error(package, &error))
             }
             Err(_) => {
-                let text = format!("{package} did not let itself be reached in time; nothing ran.");
+                let text = format!("{package} could not be reached in time; nothing ran.");
                 self.health_mut(package, |health| {
                     health.record_unreachable("it did not connect in time".to_owned())
                 });
@@ -175,18 +175,18 @@ impl UpstreamSource {
         }
     }
 
-    /// One request from its start to its end, and whether the upstream did well in it.
+    /// Sends one request, drives it to its end, and records the upstream's health.
     async fn send_and_drive(
         &self,
         cx: &CallContext,
         app: &AppHead,
         client: &McpClient,
-        wanted: &UpstreamRequest<'_>,
+        outgoing: &UpstreamRequest<'_>,
     ) -> Result<DriveOutcome, McpClientError> {
         if let Some(level) = cx.abilities.log_level.as_deref() {
             client.request_log_level(level).await;
         }
-        let ongoing = self.begin_request(cx, client, wanted);
+        let ongoing = self.begin_request(cx, client, outgoing);
         self.drive_watched(cx, app, ongoing).await
     }
 
@@ -207,7 +207,7 @@ impl UpstreamSource {
         &self,
         cx: &CallContext,
         client: &McpClient,
-        wanted: &UpstreamRequest<'_>,
+        outgoing: &UpstreamRequest<'_>,
     ) -> OngoingRequest {
         let (progress_to, progress) = mpsc::channel(QUEUE);
         let (logs_to, logs) = mpsc::channel(QUEUE);
@@ -222,16 +222,16 @@ impl UpstreamSource {
             log_level: cx.abilities.log_level.as_deref().map(str::to_owned),
             logs: cx.abilities.log_level.is_some().then_some(logs_to),
             asks: Some(asks_to),
-            name: Some(wanted.name.to_owned()),
-            mirrored: wanted.mirrored.clone(),
+            name: Some(outgoing.name.to_owned()),
+            mirrored: outgoing.mirrored.clone(),
             owner: Some(cx.user.as_str().into()),
         };
-        let (client, method, params) = (client.clone(), wanted.method, wanted.params.to_raw());
+        let (client, method, params) = (client.clone(), outgoing.method, outgoing.params.to_raw());
         let request = Box::pin(async move { client.request(method, Some(&params), options).await });
         OngoingRequest { request, progress, logs, asks }
     }
 
-    /// Waits for the answer, and carries everything else to the caller.
+    /// Waits for the response and forwards everything else to the caller.
     async fn drive_request(
         &self,
         cx: &CallContext,
@@ -254,11 +254,11 @@ impl UpstreamSource {
                     None if cx.abilities.can_resume => {
                         return Ok(DriveOutcome::Parked(self.park_request(cx, app, ongoing, ask)));
                     }
-                    // Dropped, which refuses.
+                    // Dropping the question refuses it.
                     None => {}
                 },
                 answer = &mut ongoing.request => break answer,
-                // One that may be held open has more time than its caller, who waits no longer.
+                // A request that may be held open has more time than its caller, whose deadline is over.
                 () = tokio::time::sleep_until(cx.deadline) => break Err(McpClientError::Timeout(began.elapsed())),
             }
         };
@@ -290,24 +290,24 @@ impl UpstreamSource {
         }
     }
 
-    /// A caller comes back to a request that was held open for it.
+    /// Resumes a request that was held open for the caller.
     async fn resume_request(
         &self,
         cx: &CallContext,
         app: &AppHead,
         handle: &str,
-        wanted: &UpstreamRequest<'_>,
+        outgoing: &UpstreamRequest<'_>,
     ) -> Result<UpstreamOutcome, ToolError> {
         let package = app.package();
         let held = self.held.take(handle, (&cx.user, &cx.caller), package).ok_or_else(|| {
-            let text = format!("{package} does not wait for this answer any more; begin the call again.");
+            let text = format!("{package} no longer waits for this answer; start the call again.");
             ToolError::new(ErrorCode::InvalidRequest, text)
         })?;
         let responses = cx.input.as_ref().and_then(|input| input.responses.as_deref());
         let responses: RawFields =
             responses.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
         let Some(answer) = responses.get(HELD_KEY) else {
-            // Not answered: asked again.
+            // Without an answer the question is asked again.
             let HeldRequest { ongoing, ask, .. } = held;
             return Ok(UpstreamOutcome::Awaited(self.park_request(cx, app, ongoing, ask)));
         };
@@ -316,14 +316,16 @@ impl UpstreamSource {
         match self.drive_watched(cx, app, ongoing).await {
             Ok(DriveOutcome::Answer(answer)) => match answer.into_complete() {
                 Ok(raw) => Ok(UpstreamOutcome::Done(raw)),
-                Err(error) => Err(errors::request_error(cx, package, wanted.method, error, wanted.harmless)),
+                Err(error) => {
+                    Err(errors::request_error(cx, package, outgoing.method, error, outgoing.harmless))
+                }
             },
             Ok(DriveOutcome::Parked(awaited)) => Ok(UpstreamOutcome::Awaited(awaited)),
-            Err(error) => Err(errors::request_error(cx, package, wanted.method, error, wanted.harmless)),
+            Err(error) => Err(errors::request_error(cx, package, outgoing.method, error, outgoing.harmless)),
         }
     }
 
-    /// Whether the upstream did well.
+    /// Records how the upstream did.
     fn record_health(
         &self,
         package: &PackageName,
@@ -331,7 +333,7 @@ impl UpstreamSource {
         got: &Result<DriveOutcome, McpClientError>,
     ) {
         let fault = match got {
-            // An error of the protocol is an answer.
+            // A JSON-RPC error is a response.
             Ok(_) | Err(McpClientError::Rpc(_)) => {
                 return self.health_mut(package, |health| health.record_success());
             }
@@ -354,15 +356,15 @@ impl UpstreamSource {
         cx: &CallContext,
         app: &AppHead,
         error: McpClientError,
-        wanted: &UpstreamRequest<'_>,
+        outgoing: &UpstreamRequest<'_>,
     ) -> ToolError {
         match &error {
             McpClientError::AuthorizationNeeded { .. } => return self.authorization_error(cx, app).await,
-            // Its tools are others than we know.
+            // Its tools differ from the known list.
             McpClientError::Rpc(refused) if refused.code == RpcError::HEADER_MISMATCH => {
                 self.refresh_soon(app.package())
             }
-            // What the caller brought back is not what was asked for: that is the caller's to hear, not the model's.
+            // The caller's input does not match the question: this error is for the caller, not for the model.
             McpClientError::Rpc(refused)
                 if refused.code == RpcError::INVALID_PARAMS && cx.input.is_some() =>
             {
@@ -371,7 +373,7 @@ impl UpstreamSource {
             }
             _ => {}
         }
-        errors::request_error(cx, app.package(), wanted.method, error, wanted.harmless)
+        errors::request_error(cx, app.package(), outgoing.method, error, outgoing.harmless)
     }
 }
 
@@ -381,17 +383,17 @@ pub(super) enum DriveOutcome {
     Parked(AwaitedInput),
 }
 
-/// What the caller brings back, where it brings a state.
+/// The state that the caller sent back, if any.
 fn resume_state(cx: &CallContext) -> Result<Option<ResumeState>, ToolError> {
     let Some(state) = cx.input.as_ref().and_then(|input| input.state.as_deref()) else { return Ok(None) };
     let read = serde_json::from_str(state).map(Some);
     read.map_err(|error| {
-        ToolError::new(ErrorCode::InvalidRequest, "The state that came back cannot be read; begin again.")
+        ToolError::new(ErrorCode::InvalidRequest, "The request state cannot be read; start the call again.")
             .with_cause(error)
     })
 }
 
-/// What sources may ask of this caller.
+/// The capabilities that the caller declared.
 fn caller_capabilities(cx: &CallContext) -> Box<RawValue> {
     let declared = cx.abilities.declared.as_deref();
     declared.map_or_else(|| to_raw(&serde_json::Map::new()), RawValue::to_owned)
@@ -403,10 +405,10 @@ fn trace_meta(cx: &CallContext) -> Vec<(String, Box<RawValue>)> {
     std::iter::once(parent).chain(more).collect()
 }
 
-/// A question of a modern upstream for a caller that comes back with the answer.
+/// Passes the questions of a modern upstream on to a caller that can return with the answers.
 fn pass_on_questions(cx: &CallContext, app: &AppHead, raw: &RawValue) -> Result<UpstreamOutcome, ToolError> {
     if !cx.abilities.can_resume {
-        let text = format!("{} asks for input that this caller cannot give.", app.package());
+        let text = format!("{} asks for input that this caller cannot provide.", app.package());
         return Err(ToolError::new(ErrorCode::Denied, text));
     }
     let fields: RawFields = serde_json::from_str(raw.get()).unwrap_or_default();
@@ -419,12 +421,12 @@ fn pass_on_questions(cx: &CallContext, app: &AppHead, raw: &RawValue) -> Result<
     }))
 }
 
-/// Asks the caller everything that a modern upstream wants to know, and puts the answers into the next request.
+/// Asks the caller all questions of a modern upstream, and adds the answers to the next request.
 async fn ask_caller(
     cx: &CallContext,
     app: &AppHead,
     raw: &RawValue,
-    wanted: &mut UpstreamRequest<'_>,
+    outgoing: &mut UpstreamRequest<'_>,
 ) -> Result<(), ToolError> {
     let package = app.package();
     #[derive(Deserialize)]
@@ -448,19 +450,19 @@ async fn ask_caller(
         match answer {
             Some(Ok(raw)) => responses.set(key, raw),
             Some(Err(error)) => {
-                let text = format!("{package} asked back, and the caller refused: {}", error.message);
+                let text = format!("{package} asked for input, and the caller refused: {}", error.message);
                 return Err(ToolError::new(ErrorCode::Denied, text));
             }
             None => {
-                let text = format!("{package} asked back, and the caller did not answer.");
+                let text = format!("{package} asked for input, and the caller did not answer.");
                 return Err(ToolError::new(ErrorCode::Denied, text));
             }
         }
     }
-    wanted.params.set("inputResponses", responses.to_raw());
+    outgoing.params.set("inputResponses", responses.to_raw());
     match fields.get("requestState") {
-        Some(state) => wanted.params.set("requestState", state.to_owned()),
-        None => wanted.params.remove("requestState"),
+        Some(state) => outgoing.params.set("requestState", state.to_owned()),
+        None => outgoing.params.remove("requestState"),
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! Whether an upstream answers. One that does not is left alone for a while, so that nobody waits for it in vain.
+//! The health of an upstream. Calls to one that does not respond are refused for a while, so that callers do not wait
+//! in vain.
 
 use std::time::Duration;
 
@@ -11,22 +12,22 @@ use toolyard_protocol::{
     upstream::{UpstreamAuth, UpstreamState, UpstreamStatus},
 };
 
-/// Failures in a row after which calls are not even tried for a while.
+/// Failures in a row after which calls are refused for a while.
 const FAILURES: u32 = 3;
-/// The first pause, and the longest.
+/// The first and the longest pause.
 const PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
-/// How an upstream is doing.
+/// The health of an upstream.
 #[derive(Debug, Clone)]
 pub(super) struct UpstreamHealth {
-    /// Whether it can be reached. Lists that can be read show that it can.
+    /// Whether it can be reached. Reading its lists proves that.
     reach: CircuitBreaker,
-    /// Whether it answers calls. Only calls show that: an upstream may list its tools and hang in all of them.
+    /// Whether it answers calls. Only calls prove that: an upstream may list its tools and hang in every call.
     calls: CircuitBreaker,
     pub(super) state: UpstreamState,
     pub(super) problem: Option<String>,
     pub(super) revision: Option<&'static str>,
-    /// When the lists for everybody were read last, by this process.
+    /// When this process last read the shared lists.
     pub(super) listed_at: Option<Timestamp>,
 }
 
@@ -50,7 +51,7 @@ impl UpstreamHealth {
         (self.state, self.problem) = (UpstreamState::Up, None);
     }
 
-    /// It answered a call, or whoever is in charge wants it tried at once.
+    /// It answered a call, or the operator wants it retried at once.
     pub(super) fn record_success(&mut self) {
         self.calls.close();
         self.record_listed();
@@ -63,35 +64,35 @@ impl UpstreamHealth {
         self.problem = Some(why);
     }
 
-    /// It took a call and did not answer it, or failed in it.
+    /// It accepted a call but failed or did not answer.
     pub(super) fn record_call_failure(&mut self, why: &str) {
         self.calls.record_failure(why);
     }
 
-    /// A call ended without showing anything, so another one may.
+    /// A call ended without proving anything, so another one may try.
     pub(super) fn record_call_left(&mut self, call: &CallId) {
         self.reach.release_probe(call);
         self.calls.release_probe(call);
     }
 
-    /// Somebody has to authorize first. That is no failure: it answers. Where each user authorizes for themselves, it
-    /// says nothing of those who did.
+    /// The user must authorize first. That is not a failure: it responds. If each user authorizes separately, it says
+    /// nothing about those who did.
     pub(super) fn record_authorization_needed(&mut self, auth: UpstreamAuth) {
         self.reach.close();
         if auth == UpstreamAuth::OAuth && self.state == UpstreamState::Up {
             return;
         }
         self.state = UpstreamState::NeedsAuthorization;
-        self.problem = Some("it wants an authorization first".to_owned());
+        self.problem = Some("it requires authorization first".to_owned());
     }
 
-    /// How long to wait before it is worth asking again.
+    /// Delay before the next attempt.
     pub(super) fn retry_in(&self) -> Duration {
         retry_pause(self.reach.failures.saturating_sub(1))
     }
 
-    /// Refuses a call where it would most likely only wait. After the pause one call at a time is let through, until
-    /// one is answered.
+    /// Refuses a call that would most likely only wait. After the pause one call at a time is let through, until one is
+    /// answered.
     pub(super) fn check_call(
         &mut self,
         package: &PackageName,
@@ -105,7 +106,7 @@ impl UpstreamHealth {
             return Ok(());
         };
         let text = format!(
-            "{package} did not answer lately, so the call was not tried; it is asked again in {} s.",
+            "{package} did not respond recently, so the call was not sent; the next attempt is possible in {} s.",
             wait.as_secs() + 1
         );
         let error = ToolError::new(ErrorCode::AppNotAvailable, text).retryable_if(true).retry_after(wait);
@@ -115,7 +116,7 @@ impl UpstreamHealth {
         })
     }
 
-    /// As the API shows it.
+    /// The status as the API shows it.
     pub(super) fn status(&self) -> UpstreamStatus {
         let (state, problem) = match (&self.calls.problem, self.state) {
             (Some(problem), UpstreamState::Up) if self.calls.failures >= FAILURES => {
@@ -139,14 +140,14 @@ impl UpstreamHealth {
     }
 }
 
-/// A circuit breaker: closed while all is well, open for a pause after some failures in a row, then half open for one
+/// A circuit breaker: closed while calls succeed, open for a pause after some failures in a row, then half open for one
 /// call at a time.
 #[derive(Debug, Clone, Default)]
 struct CircuitBreaker {
     failures: u32,
     problem: Option<String>,
     not_before: Option<Instant>,
-    /// The call that was let through after the pause, and when it is over at the latest.
+    /// The call that was let through after the pause, and its deadline.
     probe: Option<(CallId, Instant)>,
 }
 
@@ -164,7 +165,7 @@ impl CircuitBreaker {
         }
     }
 
-    /// How long this call has to wait; none where it may be made.
+    /// How long this call must wait; `None` if it may be made.
     fn wait_time(&self, call: &CallId) -> Option<Duration> {
         let now = Instant::now();
         let pause = self.not_before?.checked_duration_since(now).filter(|left| !left.is_zero());
@@ -187,7 +188,7 @@ impl CircuitBreaker {
     }
 }
 
-/// A wait that grows with every failure.
+/// A pause that grows with every failure.
 pub(super) fn retry_pause(doublings: u32) -> Duration {
     PAUSE.0.saturating_mul(2_u32.saturating_pow(doublings.min(16))).min(PAUSE.1)
 }
@@ -267,14 +268,14 @@ mod tests {
         assert!(check(&mut health, "c2").is_err(), "the others wait for it");
         health.record_call_left(&call("c2"));
         assert!(check(&mut health, "c2").is_err());
-        // Its caller leaves: the next one tries.
+        // Its caller leaves: the next call tries.
         health.record_call_left(&call("c1"));
         assert!(check(&mut health, "c2").is_ok());
         health.record_call_failure("no");
         assert!(check(&mut health, "c3").is_err(), "a failed try opens it again");
         tokio::time::advance(PAUSE.0 * 2).await;
         assert!(check(&mut health, "c3").is_ok());
-        // A try that nobody ended is over with its deadline.
+        // A probe that never ended is over at its deadline.
         tokio::time::advance(Duration::from_secs(31)).await;
         assert!(check(&mut health, "c4").is_ok());
         health.record_success();

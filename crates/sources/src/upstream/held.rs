@@ -1,5 +1,5 @@
-//! Requests that are held open while a caller without a handshake finds out what the upstream wants to know. One node
-//! holds them; they end when the caller does not come back in time.
+//! Requests that are held open while a modern caller obtains the input that the upstream asked for. They live on one
+//! node, and end if the caller does not return in time.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -14,7 +14,7 @@ use super::exchange::OngoingRequest;
 /// A request and the question it waits for.
 pub(super) struct HeldRequest {
     pub(super) user: UserId,
-    /// Who made it for the user, and may come back to it.
+    /// The caller that made it for the user, and may resume it.
     pub(super) caller: Caller,
     pub(super) package: PackageName,
     pub(super) ongoing: OngoingRequest,
@@ -23,7 +23,7 @@ pub(super) struct HeldRequest {
 
 type HeldTable = HashMap<String, (HeldRequest, Instant)>;
 
-/// All of them.
+/// All held requests.
 pub(super) struct HeldRequests {
     held: Mutex<HeldTable>,
     lifetime: Duration,
@@ -35,7 +35,7 @@ impl HeldRequests {
         Self { held: Mutex::default(), lifetime, most }
     }
 
-    /// Holds a request, and says by which handle it is found. Where there are too many, the oldest ends.
+    /// Holds a request and returns its handle. If there are too many, the oldest ends.
     pub(super) fn hold(&self, held: HeldRequest, ids: &dyn IdGenerator) -> String {
         let (handle, mut table) = (ids.new_secret(), self.lock_table());
         if table.len() >= self.most
@@ -62,7 +62,7 @@ impl HeldRequests {
         fits.then(|| table.remove(handle)).flatten().map(|(held, _)| held)
     }
 
-    /// Ends those whose caller did not come back.
+    /// Ends requests whose caller did not return in time.
     pub(super) fn end_expired(&self) {
         let now = Instant::now();
         self.lock_table().retain(|_, (_, until)| *until > now);

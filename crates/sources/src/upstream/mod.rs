@@ -1,15 +1,15 @@
-//! MCP servers in the world as sources of tools, prompts and resources.
+//! MCP servers outside of the platform as sources of tools, prompts and resources.
 //!
 //! | look for | in |
 //! | --- | --- |
 //! | how one is reached, and its secrets | `spec` |
 //! | its connections | `connections` |
 //! | its lists, kept up to date | `sync` |
-//! | what one user's connection tells, resources that are watched | `hear`, `watched` |
-//! | one request, with everything that is said meanwhile | `exchange` |
-//! | who asks, in every question to a user | `origin` |
-//! | whether it answers | `health`, `call_watch` |
-//! | users who have to say yes first | `authorize` |
+//! | events of one user's connection, watched resources | `user_events`, `watched` |
+//! | one request, with progress and questions | `exchange` |
+//! | the origin label of questions to users | `origin` |
+//! | health | `health`, `call_watch` |
+//! | users who must authorize first | `authorize` |
 
 mod authorize;
 mod call_watch;
@@ -70,22 +70,22 @@ pub use self::{
 };
 use crate::links;
 
-/// Every bound of upstreams.
+/// Limits of upstreams.
 #[derive(Debug, Clone)]
 pub struct UpstreamSettings {
-    /// For reaching one, a process's start included.
+    /// Time to connect, including the start of a process.
     pub connect: Duration,
-    /// For each page of a list.
+    /// Time for each page of a list.
     pub list: Duration,
-    /// Lists are read again after this time, whatever an upstream says.
+    /// Lists are read again after this time, in any case.
     pub refresh: Duration,
     /// A user's connection is closed after this time without use.
     pub idle: Duration,
-    /// How long a request is held open for a caller to come back.
+    /// How long a request is held open for a caller to return.
     pub held: Duration,
-    /// Requests held open at once.
+    /// Requests held open at the same time.
     pub max_held: usize,
-    /// Connections at once.
+    /// Open connections.
     pub max_connections: usize,
     /// Largest result of a tool, a prompt or a resource, in bytes.
     pub result_bytes: usize,
@@ -106,40 +106,40 @@ impl Default for UpstreamSettings {
     }
 }
 
-/// What the source needs.
+/// Dependencies of the upstream source.
 pub struct UpstreamParts {
-    /// Upstreams, their last good lists, and users' tokens.
+    /// Upstreams, their last valid lists, and users' tokens.
     pub stores: Stores,
-    /// Seals and opens.
+    /// Seals and opens secrets.
     pub secrets: Arc<dyn SecretSealer>,
-    /// The time of day.
+    /// The current time.
     pub clock: Arc<dyn Clock>,
-    /// Unguessable numbers.
+    /// Creates unguessable ids.
     pub ids: Arc<dyn IdGenerator>,
-    /// Requests that leave.
+    /// Sends the requests.
     pub http: HttpClient,
-    /// Requests to addresses that an upstream names, for its authorization.
+    /// Sends requests to URLs that an upstream names, for its authorization.
     pub referrals: ReferralClients,
-    /// Where they may go.
+    /// Decides which URLs are allowed.
     pub guard: Guard,
     /// The server's environment.
     pub environment: UpstreamEnvironment,
-    /// Where users come back to after they authorized an upstream.
+    /// Where the browser returns to after an authorization.
     pub oauth: OAuthSetup,
-    /// Background work.
+    /// Runs background tasks.
     pub tasks: TaskTracker,
-    /// Fires when the server stops.
+    /// Cancelled when the server stops.
     pub stopping: CancellationToken,
-    /// Every bound.
+    /// Limits.
     pub settings: UpstreamSettings,
 }
 
-/// The source.
+/// Runs the tools of upstreams.
 pub struct UpstreamSource {
-    /// For tasks that hear connections and must not keep the source alive.
+    /// For tasks that follow connections and must not keep the source alive.
     me: Weak<Self>,
     parts: UpstreamParts,
-    /// Ends the connections: later than `stopping`, because calls under way need them.
+    /// Closes the connections: later than `stopping`, because running calls need them.
     over: CancellationToken,
     connections: UpstreamConnections,
     held: HeldRequests,
@@ -147,12 +147,12 @@ pub struct UpstreamSource {
     followed: DashMap<PackageName, Arc<Notify>>,
     watched: WatchedResources,
     tokens: UserTokens,
-    /// Upstreams as they are connected. A change that was announced twice is followed once.
+    /// The records with which upstreams are connected. A change that is announced twice is followed once.
     connected: DashMap<PackageName, UpstreamRecord>,
 }
 
 impl UpstreamSource {
-    /// A source of these parts. Nothing is asked before [`UpstreamSource::start`].
+    /// Creates the source. No upstream is contacted before [`UpstreamSource::start`].
     pub fn new(parts: UpstreamParts) -> Arc<Self> {
         let held = HeldRequests::new(parts.settings.held, parts.settings.max_held);
         let tokens = UserTokens::new(&parts);
@@ -173,17 +173,17 @@ impl UpstreamSource {
         source
     }
 
-    /// How an upstream is doing. What it offers is the catalog's to say.
+    /// The health of an upstream. The catalog knows what it offers.
     pub fn status(&self, package: &PackageName) -> UpstreamStatus {
         self.health_snapshot(package).status()
     }
 
-    /// Who this server is, for authorization servers.
+    /// The client metadata of this server, for authorization servers.
     pub fn client_metadata(&self) -> serde_json::Value {
         self.parts.oauth.client_metadata()
     }
 
-    /// Closes what nobody uses. Called now and then, with whoever could hear of a change now.
+    /// Closes what is no longer used. Called periodically; `listens` says which users can receive changes now.
     pub fn close_unused(&self, listens: impl Fn(&UserId) -> bool) {
         self.held.end_expired();
         let (idle, now) = (self.parts.settings.idle.as_secs(), self.connections.now_s());
@@ -196,7 +196,7 @@ impl UpstreamSource {
         });
     }
 
-    /// Ends all connections. Called when the last call is over.
+    /// Closes all connections. Called after the last call.
     pub fn close(&self) {
         self.over.cancel();
     }
@@ -217,21 +217,21 @@ impl UpstreamSource {
         }
     }
 
-    /// Refuses an answer that is larger than any source may give.
+    /// Refuses a response that is larger than the limit.
     fn check_size(&self, app: &AppHead, answer: &RawValue) -> Result<(), ToolError> {
         let (size, limit) = (answer.get().len(), self.parts.settings.result_bytes);
         if size <= limit {
             return Ok(());
         }
         let text = format!(
-            "{} did what it was asked, but its answer has {size} bytes and at most {limit} are taken; ask for less. \
+            "{} ran, but its response has {size} bytes and the limit is {limit}; ask for less. \
              The operator can raise calls.result_bytes.",
             app.package()
         );
         Err(ToolError::new(ErrorCode::InvalidResponse, text))
     }
 
-    /// Writes down why there is no connection.
+    /// Records why there is no connection.
     fn record_no_connection(
         &self,
         package: &PackageName,
@@ -242,28 +242,29 @@ impl UpstreamSource {
             UpstreamConnectError::Client(McpClientError::AuthorizationNeeded { .. }) => {
                 health.record_authorization_needed(record.details.auth);
             }
-            // One user's, or ours: nobody else has to wait for that.
+            // Concerns one user, or our own limit: others are not affected.
             UpstreamConnectError::Client(McpClientError::Credentials(_))
             | UpstreamConnectError::TooMany(_) => {
-                tracing::warn!(%package, %error, "no connection to an upstream");
+                tracing::warn!(upstream = %package, %error, "no connection to upstream");
             }
-            // What this side closes while it stops is no trouble of theirs.
+            // Connections that close during shutdown are not failures.
             _ if self.parts.stopping.is_cancelled() => {}
             error => {
-                tracing::warn!(%package, %error, "an upstream cannot be reached");
+                tracing::warn!(upstream = %package, %error, "upstream unreachable");
                 health.record_unreachable(error.to_string());
             }
         });
     }
 
-    /// Watches a resource for a user, as long as the user listens now and then.
+    /// Watches a resource for a user, as long as the user keeps listening.
     async fn watch_resource(&self, cx: &CallContext, app: &AppHead, uri: &str) -> Result<(), ToolError> {
         let package = app.package();
         let record = app.record.upstream().ok_or_else(|| errors::not_an_upstream_error(package))?;
         let key = ConnectionKey::base_key(package, record, Some(&cx.user));
         let wanted = self.watched.add(&key, uri, &cx.user, self.connections.now_s());
         wanted.map_err(|TooManyWatched| {
-            let text = format!("{MAX_WATCHED} resources of {package} are watched already.");
+            let text =
+                format!("{MAX_WATCHED} resources of {package} are already watched; this is the limit.");
             ToolError::new(ErrorCode::Overloaded, text)
         })?;
         let base = self.base_connection(package, record, Some(&cx.user)).await;
@@ -351,7 +352,7 @@ impl ReadyTool for ConnectedUpstream<'_> {
                 let raw = links::map_resource_links(tool.app.package(), links::strip_server_info(raw));
                 let result = McpResult::from_raw(raw).ok_or_else(|| {
                     let text =
-                        format!("{} answered with something that is no tool result.", tool.app.package());
+                        format!("{} answered with something that is not a tool result.", tool.app.package());
                     ToolError::new(ErrorCode::InvalidResponse, text)
                 })?;
                 Ok(CallReply::Done(ToolResult::from_mcp(result)))

@@ -1,5 +1,5 @@
-//! Who asks: every question of an upstream to a user begins with our own words, which name the upstream. What the upstream
-//! says follows them, and cannot come before them or hide them.
+//! Labels questions: every question of an upstream to a user begins with our own text, which names the upstream. The
+//! upstream's text follows and cannot precede or hide it.
 
 use serde_json::{json, value::RawValue};
 use toolyard_core::catalog::AppHead;
@@ -12,31 +12,31 @@ use toolyard_protocol::{
 /// Longest display name that is shown, in characters. The package name always follows it.
 const MAX_NAME_CHARS: usize = 60;
 
-/// The params of a question, with its origin in the text that people read and in `_meta`.
+/// Adds the origin to the params of a question: to the text that people read, and to `_meta`.
 pub(super) fn with_origin(
     app: &AppHead,
-    asked: &str,
+    method: &str,
     params: Option<Box<RawValue>>,
 ) -> Option<Box<RawValue>> {
     let given = params.as_deref().map(|raw| serde_json::from_str::<RawFields>(raw.get()));
     let mut fields = match given {
         Some(Ok(fields)) => fields,
-        // Params that are no object ask nothing that anybody can read.
+        // Params that are not an object contain no readable question.
         Some(Err(_)) => return params,
         None => RawFields::default(),
     };
     let text = |fields: &RawFields, name: &str| fields.parse_field::<String>(name).and_then(Result::ok);
-    match asked {
+    match method {
         method::ELICIT => {
-            let said = text(&fields, "message").unwrap_or_default();
+            let message = text(&fields, "message").unwrap_or_default();
             let label = match text(&fields, "url") {
                 Some(url) => {
-                    let host = url_host(&url).unwrap_or_else(|| "an address that cannot be read".to_owned());
+                    let host = url_host(&url).unwrap_or_else(|| "an unreadable address".to_owned());
                     format!("The {} asks you to open a page at {host}:", server_label(app))
                 }
                 None => format!("The {} asks:", server_label(app)),
             };
-            fields.set("message", to_raw(&format!("{label}\n\n{}", strip_invisible(&said))));
+            fields.set("message", to_raw(&format!("{label}\n\n{}", strip_invisible(&message))));
         }
         method::SAMPLE => {
             let label = format!("This request comes from the {}.", server_label(app));
@@ -54,14 +54,14 @@ pub(super) fn with_origin(
     Some(fields.to_raw())
 }
 
-/// The same for all questions of one answer: `inputRequests` of the modern era.
+/// Adds the origin to all questions of one reply: `inputRequests` of the modern era.
 pub(super) fn all_with_origin(app: &AppHead, requests: &RawValue) -> Box<RawValue> {
     let Ok(mut all) = serde_json::from_str::<RawFields>(requests.get()) else { return requests.to_owned() };
     let keys: Vec<String> = all.names().map(str::to_owned).collect();
     for key in keys {
         let Some(Ok(mut request)) = all.parse_field::<RawFields>(&key) else { continue };
-        let Some(Ok(asked)) = request.parse_field::<String>("method") else { continue };
-        if let Some(params) = with_origin(app, &asked, request.get("params").map(RawValue::to_owned)) {
+        let Some(Ok(method)) = request.parse_field::<String>("method") else { continue };
+        if let Some(params) = with_origin(app, &method, request.get("params").map(RawValue::to_owned)) {
             request.set("params", params);
         }
         all.set(&key, request.to_raw());
@@ -69,7 +69,7 @@ pub(super) fn all_with_origin(app: &AppHead, requests: &RawValue) -> Box<RawValu
     all.to_raw()
 }
 
-/// The upstream in words. Its package name is the platform's, and no text of the upstream can change it.
+/// A label for the upstream. Its package name comes from the platform, and no text of the upstream can change it.
 fn server_label(app: &AppHead) -> String {
     match display_name(app) {
         Some(name) => format!("MCP server \"{name}\" ({})", app.package()),
@@ -85,7 +85,7 @@ fn display_name(app: &AppHead) -> Option<String> {
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// A text without characters that move, hide or overwrite what stands before them.
+/// Removes characters that move, hide or overwrite the text before them.
 fn strip_invisible(text: &str) -> String {
     let moves = |c: char| {
         (c.is_control() && !matches!(c, '\n' | '\t'))

@@ -1,4 +1,4 @@
-//! How one upstream is reached: the operator's words with their secrets filled in.
+//! How one upstream is reached: the operator's configuration with its secrets filled in.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -11,18 +11,18 @@ use toolyard_mcp_client::{HttpTarget, McpTransport, StaticHeaders, StdioCommand}
 use toolyard_net::{Guard, HttpClient, OutsideUrl};
 use toolyard_protocol::upstream::{UpstreamDetails, UpstreamEndpoint};
 
-/// What a child process gets of our environment without being named.
+/// Variables of our environment that a child process always gets.
 const INHERITED: [&str; 2] = ["PATH", "HOME"];
 
-/// The environment of the server, passed in.
+/// Reads the server's environment.
 pub type UpstreamEnvironment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// Why an upstream cannot be reached as it is described.
+/// Why an upstream's configuration is unusable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BadSpec(pub String);
 
-/// The details with every value filled in.
+/// The details with all secrets and variables filled in.
 pub(super) fn resolve_details(
     record: &UpstreamRecord,
     secrets: &dyn SecretSealer,
@@ -42,7 +42,7 @@ pub(super) fn resolve_details(
     Ok(details)
 }
 
-/// A text with its `${NAME}`s replaced.
+/// Replaces the `${NAME}`s in a text.
 fn expand_variables(text: &str, environment: &UpstreamEnvironment) -> Result<String, BadSpec> {
     let (mut whole, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once("${") {
@@ -58,7 +58,7 @@ fn expand_variables(text: &str, environment: &UpstreamEnvironment) -> Result<Str
     Ok(whole)
 }
 
-/// How to reach it.
+/// The transport to an upstream.
 pub(super) fn transport_for(
     details: &UpstreamDetails,
     guard: &Guard,
@@ -92,7 +92,7 @@ fn parse_headers(named: &BTreeMap<String, String>) -> Result<HeaderMap, BadSpec>
         let parsed =
             name.parse::<HeaderName>().map_err(|_| BadSpec(format!("`{name}` is not a header name")))?;
         let mut value = HeaderValue::try_from(value)
-            .map_err(|_| BadSpec(format!("the value of {name} is not one of a header")))?;
+            .map_err(|_| BadSpec(format!("the value of {name} is not a valid header value")))?;
         value.set_sensitive(true);
         headers.insert(parsed, value);
     }
@@ -108,7 +108,7 @@ mod tests {
 
     use super::*;
 
-    /// Seals nothing; what is tested is what goes in.
+    /// Seals nothing; the test checks what goes in.
     struct Open;
     impl SecretSealer for Open {
         fn seal(&self, plain: &str) -> Vec<u8> {

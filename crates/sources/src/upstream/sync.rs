@@ -1,5 +1,5 @@
-//! Keeps the lists of upstreams up to date: reads them when an upstream comes up, when it says that they changed, and now
-//! and then; and keeps the last good ones while it does not answer.
+//! Keeps the lists of upstreams up to date: reads them when an upstream connects, when it reports a change, and
+//! periodically. Keeps the last valid lists while it does not respond.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::{
 };
 
 impl UpstreamSource {
-    /// Looks after every upstream in the store, on tasks of its own.
+    /// Follows every stored upstream, each on its own task.
     pub async fn start(self: &Arc<Self>) -> Result<usize, toolyard_core::ports::StoreError> {
         let all = self.parts.stores.upstreams.list_upstreams().await?;
         let count = all.len();
@@ -29,14 +29,14 @@ impl UpstreamSource {
         Ok(count)
     }
 
-    /// An upstream was removed. One that comes under its name is another.
+    /// Removes an upstream. A later one with the same name is a different one.
     pub(super) fn remove_upstream(self: &Arc<Self>, package: &PackageName) {
         self.connected.remove(package);
         self.watched.forget(package, None);
         self.restart_upstream(package);
     }
 
-    /// Follows what is stored of an upstream, if it is connected otherwise.
+    /// Follows the stored record of an upstream, if it differs from the connected one.
     pub(super) async fn follow_record(self: &Arc<Self>, package: &PackageName) {
         match self.parts.stores.apps.find_app(package).await {
             Ok(Some(app)) => {
@@ -47,20 +47,22 @@ impl UpstreamSource {
                 }
             }
             Ok(None) => self.remove_upstream(package),
-            Err(error) => tracing::error!(%error, %package, "upstream could not be read from the store"),
+            Err(error) => {
+                tracing::error!(%error, upstream = %package, "upstream could not be read from the store")
+            }
         }
     }
 
-    /// An upstream was added or changed: look at it now.
+    /// Reconnects an upstream that was added or changed.
     fn restart_upstream(self: &Arc<Self>, package: &PackageName) {
         self.health.remove(package);
         self.tokens.forget_links(package);
-        // What is under way ends as it began; nothing new goes the old way.
+        // Running requests finish on the old connection; new ones use the new one.
         self.connections.forget_package(package, None);
         self.follow_upstream(package.clone());
     }
 
-    /// Follows an upstream until it is removed; looks again where it is followed already.
+    /// Follows an upstream until it is removed; refreshes it if it is followed already.
     fn follow_upstream(self: &Arc<Self>, package: PackageName) {
         let mut fresh = false;
         let poke = self.followed.entry(package.clone()).or_insert_with(|| {
@@ -68,7 +70,7 @@ impl UpstreamSource {
             Arc::new(Notify::new())
         });
         if !fresh {
-            // While the entry is held, so that it cannot go just now: see below.
+            // While the entry is held, so that it cannot be removed in between: see below.
             return poke.notify_one();
         }
         let (source, poke, stopping) = (self.clone(), poke.clone(), self.parts.stopping.clone());
@@ -78,7 +80,7 @@ impl UpstreamSource {
                     () = source.follow_until_removed(&package, &poke) => {}
                     () = stopping.cancelled() => return,
                 }
-                // Whoever came while it ended is not forgotten.
+                // A request that arrived while it ended is not lost.
                 let nobody = |_: &PackageName, poke: &Arc<Notify>| poke.notified().now_or_never().is_none();
                 if source.followed.remove_if(&package, nobody).is_some() {
                     return;
@@ -94,7 +96,7 @@ impl UpstreamSource {
         }
     }
 
-    /// The life of one upstream: until it is gone.
+    /// Follows one upstream until it is removed.
     async fn follow_until_removed(&self, package: &PackageName, poke: &Notify) {
         let mut was_up = false;
         loop {
@@ -104,7 +106,7 @@ impl UpstreamSource {
                     _ => return self.forget_upstream(package),
                 },
                 Err(error) => {
-                    tracing::error!(%error, %package, "the store failed; trying again");
+                    tracing::error!(%error, upstream = %package, "store failed, retrying");
                     tokio::time::sleep(self.health_snapshot(package).retry_in()).await;
                     continue;
                 }
@@ -128,14 +130,14 @@ impl UpstreamSource {
         }
     }
 
-    /// Nothing is left of an upstream that is gone.
+    /// Drops all state of a removed upstream.
     fn forget_upstream(&self, package: &PackageName) {
         self.watched.forget(package, None);
         self.connections.forget_package(package, None);
         self.health.remove(package);
     }
 
-    /// Reads the lists, and again whenever that is worth it. Returns when the connection has to be made anew.
+    /// Reads the lists, and again when they may have changed. Returns when a new connection is needed.
     async fn while_up(
         &self,
         package: &PackageName,
@@ -165,7 +167,7 @@ impl UpstreamSource {
                         }
                     },
                     () = poke.notified() => {
-                        // The record may be another one by now, or the connection was given up.
+                        // The record may have changed, or the connection was closed.
                         if client.is_closed() || self.enabled_record(package).await.as_ref() != Some(record) {
                             return Ok(());
                         }
@@ -177,7 +179,7 @@ impl UpstreamSource {
         }
     }
 
-    /// Asks an upstream now, within the bounds of a connection and its lists.
+    /// Refreshes an upstream now, within the limits of a connection and its lists.
     pub async fn refresh(&self, package: &PackageName, record: &UpstreamRecord) {
         if record.disabled {
             return;
@@ -188,17 +190,17 @@ impl UpstreamSource {
             self.read_lists(package, record, None, &client).await.map_err(UpstreamConnectError::from)
         };
         match read.await {
-            // Whoever asks for it wants to know now: calls are tried again, too.
+            // A manual refresh also retries calls.
             Ok(()) => self.health_mut(package, |health| health.record_success()),
             Err(error) => self.record_no_connection(package, record, &error),
         }
     }
 
-    /// Waits before the next try: longer with every failure, or until somebody wants it now.
+    /// Waits before the next attempt: longer with every failure, or until a refresh is requested.
     async fn wait_before_retry(&self, package: &PackageName, poke: &Notify) {
         let health = self.health_snapshot(package);
         let waits = match health.state {
-            // Only a user can change that, and pokes when they did.
+            // Only a user can change that, which triggers a refresh.
             toolyard_protocol::upstream::UpstreamState::NeedsAuthorization => self.parts.settings.refresh,
             _ => health.retry_in(),
         };
@@ -208,7 +210,7 @@ impl UpstreamSource {
         }
     }
 
-    /// Reads what an upstream offers a user, once.
+    /// Reads the lists of an upstream for one user.
     pub(super) async fn read_user_lists(
         &self,
         package: &PackageName,
@@ -223,11 +225,11 @@ impl UpstreamSource {
             self.read_lists(package, record, Some(user), &client).await.map_err(UpstreamConnectError::from)
         };
         if let Err(error) = read.await {
-            tracing::warn!(%package, %error, "the lists for a user could not be read");
+            tracing::warn!(upstream = %package, %user, %error, "lists for user could not be read");
         }
     }
 
-    /// Reads all lists and keeps them. Fails where there is not even a list of tools: then the last good one stays.
+    /// Reads and stores all lists. Fails if the tool list cannot be read: then the last valid one stays.
     async fn read_lists(
         &self,
         package: &PackageName,
@@ -248,7 +250,7 @@ impl UpstreamSource {
             UpstreamListKind::Resources,
             UpstreamListKind::Templates,
         ] {
-            // Some servers have tools and do not say so.
+            // Some servers have tools and do not declare them.
             if kind != UpstreamListKind::Tools && !server.has_list(kind) {
                 continue;
             }
@@ -266,11 +268,11 @@ impl UpstreamSource {
                     if let Some(mut last) = last.as_ref().map(|last| last.offer.clone()) {
                         *place = std::mem::take(self::offer_items(&mut last, kind));
                     }
-                    offer.incomplete.push(format!("{}: {error}; as it was before", kind.method()));
+                    offer.incomplete.push(format!("{}: {error}; kept as before", kind.method()));
                 }
             }
         }
-        // Changed while it was read: what it was then is not what it is.
+        // If the record changed during the read, the result is outdated.
         if self.enabled_record(package).await.as_ref() == Some(record) {
             self.store_offer(package, user, offer, last.as_ref()).await;
         }
@@ -287,25 +289,26 @@ impl UpstreamSource {
         let hash = hex::encode(Sha256::digest(to_raw(&offer).get().as_bytes()));
         let (at, changed): (Timestamp, bool) =
             (self.parts.clock.now(), last.is_none_or(|last| last.hash != hash));
+        let (tools, tools_before) = (offer.tools.len(), last.map_or(0, |last| last.offer.tools.len()));
         let stored = StoredOffer { offer, hash, at };
-        let kept = self.parts.stores.offers.save_offer(package, user, stored).await;
-        if user.is_none() && matches!(kept, Ok(true)) {
-            // The catalog reads an offer only when it is another one.
+        let outcome = self.parts.stores.offers.save_offer(package, user, stored).await;
+        if user.is_none() && matches!(outcome, Ok(true)) {
+            // The catalog reads an offer only if it changed.
             self.health_mut(package, |health| health.listed_at = Some(at));
         }
-        match kept {
+        match outcome {
             Ok(true) if changed => {
-                tracing::info!(%package, "its lists are others than before");
+                tracing::info!(upstream = %package, tools, tools_before, "upstream lists changed");
                 let change = Change::UpstreamOfferChanged(package.clone());
                 self.parts.stores.announcements.announce(change).await;
             }
             Ok(_) => {}
-            Err(error) => tracing::error!(%error, %package, "its lists could not be kept"),
+            Err(error) => tracing::error!(%error, upstream = %package, "upstream lists could not be stored"),
         }
     }
 }
 
-/// A connection that this side gave up is made anew at once; one that was lost is a failure.
+/// A connection that this side closed is reopened at once; a lost one is a failure.
 fn close_result(reason: CloseReason) -> Result<(), McpClientError> {
     match reason {
         CloseReason::Requested => Ok(()),

@@ -1,5 +1,5 @@
-//! What the connection of one user tells: for that user alone, as long as it lives. What everybody's connection tells is
-//! heard in [`sync`](super::sync).
+//! Events of one user's connection, for that user alone, as long as it is open. Events of shared connections are
+//! handled in [`sync`](super::sync).
 
 use std::{
     collections::BTreeSet,
@@ -15,20 +15,20 @@ use toolyard_protocol::{PackageName, UserId, upstream::UpstreamAuth};
 
 use super::{UpstreamSource, connections::ConnectionKey, health::retry_pause};
 
-/// How long a change waits for more of them before the lists are read again.
+/// How long to collect changes before the lists are read again.
 const SETTLE: Duration = Duration::from_millis(50);
 
 impl UpstreamSource {
-    /// Listens to a new connection, where it is a user's own and tells of changes.
+    /// Follows a new connection, if it belongs to a user and reports changes.
     pub(super) fn follow_connection(&self, key: &ConnectionKey, client: &McpClient) {
         if let (Some(user), None) = (&key.user, &key.declared) {
-            // Not the client itself: it ends when nobody uses it, whoever hears it.
+            // Holds no client: the connection closes when idle, even if its events are followed.
             let (source, events) = (self.me.clone(), client.subscribe_events());
             self.parts.tasks.spawn(follow_events(source, key.clone(), user.clone(), events));
         }
     }
 
-    /// Watches what is wanted of a connection, from now on.
+    /// Updates the watched resources of a connection.
     pub(super) fn update_watch(&self, key: &ConnectionKey) {
         if let Some(client) = self.connections.open_client(key) {
             client
@@ -42,20 +42,20 @@ impl UpstreamSource {
         self.parts.stores.announcements.notify(&change);
     }
 
-    /// After a gap nobody knows what changed.
+    /// After a gap, every watched resource may have changed.
     pub(super) fn assume_updated(&self, key: &ConnectionKey) {
         for uri in self.watched.uris(key) {
             self.announce_updated(&key.package, key.user.as_ref(), &uri);
         }
     }
 
-    /// The upstream as it is stored now, where it is to be asked at all.
+    /// The stored upstream, unless it is disabled.
     pub(super) async fn enabled_record(&self, package: &PackageName) -> Option<UpstreamRecord> {
         let app = self.parts.stores.apps.find_app(package).await.ok().flatten()?;
         app.upstream().filter(|upstream| !upstream.disabled).cloned()
     }
 
-    /// Whether it is long ago that the lists for this user were read.
+    /// Whether the lists for this user are outdated.
     async fn lists_are_old(&self, package: &PackageName, user: &UserId) -> bool {
         let Ok(last) = self.parts.stores.offers.last_offer(package, Some(user)).await else { return false };
         let (now, most) = (self.parts.clock.now(), self.parts.settings.refresh);
@@ -70,7 +70,7 @@ impl UpstreamSource {
         }
     }
 
-    /// Makes a lost connection anew, as long as something is watched on it.
+    /// Reopens a lost connection, as long as a resource is watched on it.
     async fn reopen_connection(&self, key: &ConnectionKey) {
         for failures in 0.. {
             if self.parts.stopping.is_cancelled() || !self.watched.has_any(key) {
@@ -88,7 +88,7 @@ impl UpstreamSource {
     }
 }
 
-/// Whether its lists differ from user to user.
+/// Whether its lists differ between users.
 fn is_per_user(record: &UpstreamRecord) -> bool {
     record.details.auth == UpstreamAuth::OAuth
 }
@@ -124,7 +124,7 @@ async fn follow_events(
     }
 }
 
-/// What was told while changes settled.
+/// Events that arrived while changes settled.
 #[derive(Default)]
 pub(super) struct SettledEvents {
     /// Resources that changed.
@@ -133,7 +133,7 @@ pub(super) struct SettledEvents {
     pub(super) closed: Option<CloseReason>,
 }
 
-/// Lists change in bursts: waits a moment and takes all that was told meanwhile, so that they are read once.
+/// Lists change in bursts: waits briefly and takes all events that arrived, so that the lists are read once.
 pub(super) async fn settle_events(events: &mut ServerEvents) -> SettledEvents {
     tokio::time::sleep(SETTLE).await;
     let mut settled = SettledEvents::default();

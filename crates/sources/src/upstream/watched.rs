@@ -1,5 +1,5 @@
-//! Which resources are watched on which connection, and for whom. A resource that nobody can hear of any more is dropped
-//! after a while; a connection that is made anew watches what the one before it did.
+//! Which resources are watched on which connection, and for which users. A resource without a listening user is dropped
+//! after a while; a new connection watches what the previous one did.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -8,22 +8,22 @@ use toolyard_protocol::{PackageName, UserId};
 
 use super::connections::ConnectionKey;
 
-/// Most resources that are watched on one connection.
+/// Most watched resources per connection.
 pub(super) const MAX_WATCHED: usize = 1_000;
 
-/// More are watched already than one connection can take.
+/// The connection watches the maximum already.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooManyWatched;
 
-/// A resource's users, each with the second in which they last listened.
+/// The users of a resource, each with the second in which they last listened.
 type WatchingUsers = HashMap<UserId, u64>;
 
-/// All of them, by the connection that tells of them.
+/// All watched resources, by the connection that reports them.
 #[derive(Default)]
 pub(super) struct WatchedResources(DashMap<ConnectionKey, BTreeMap<String, WatchingUsers>>);
 
 impl WatchedResources {
-    /// A user wants to hear of a resource.
+    /// Watches a resource for a user.
     pub(super) fn add(
         &self,
         key: &ConnectionKey,
@@ -39,17 +39,17 @@ impl WatchedResources {
         Ok(())
     }
 
-    /// What a connection has to watch.
+    /// The resources to watch on a connection.
     pub(super) fn uris(&self, key: &ConnectionKey) -> BTreeSet<String> {
         self.0.get(key).map(|uris| uris.keys().cloned().collect()).unwrap_or_default()
     }
 
-    /// Whether a connection has anything to watch.
+    /// Whether any resource is watched on a connection.
     pub(super) fn has_any(&self, key: &ConnectionKey) -> bool {
         self.0.contains_key(key)
     }
 
-    /// Drops what nobody listened for in so many seconds, and says whose connections have less to watch now.
+    /// Drops resources whose users did not listen for this many seconds, and returns the connections that changed.
     pub(super) fn drop_unused(
         &self,
         now_s: u64,
@@ -76,7 +76,7 @@ impl WatchedResources {
         changed
     }
 
-    /// Forgets a package, or what one user wanted of it.
+    /// Forgets a package, or the resources of one user in it.
     pub(super) fn forget(&self, package: &PackageName, user: Option<&UserId>) {
         self.0.retain(|key, uris| {
             if key.package != *package {

@@ -1,4 +1,4 @@
-//! What apps keep for a user. It hangs on the install and goes with it.
+//! What apps store for a user. It belongs to the install and is removed with it.
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};

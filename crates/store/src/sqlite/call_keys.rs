@@ -1,13 +1,13 @@
-//! Keys under which callers make a call once, and what is kept under them, within the bounds of one user.
+//! Idempotency keys and the outcomes stored under them, within the limits of one user.
 
 use sqlx::SqliteConnection;
 use toolyard_core::ports::{ClaimOutcome, KeyClaim, KeyEnd};
 
 use super::node::NodeId;
 
-/// A row that says of its key that nobody knows whose it was.
+/// The caller of rows from before keys belonged to a caller.
 const ANY_CALLER: &str = "*";
-/// Outcomes that make room at once.
+/// Outcomes that are evicted at once.
 const EVICTED_AT_ONCE: i64 = 32;
 
 #[derive(sqlx::FromRow)]
@@ -33,7 +33,7 @@ pub(super) async fn begin_key(
     if let Some(found) = found {
         return Ok(match (found.digest == claim.digest, found.ended) {
             (false, _) => ClaimOutcome::Conflict,
-            // Whose outcome it is, nobody knows.
+            // The caller of this outcome is unknown, so nobody may read it.
             (true, _) if found.caller == ANY_CALLER => ClaimOutcome::Open,
             (true, true) => ClaimOutcome::Done(found.outcome),
             (true, false) if found.node == node.0 => ClaimOutcome::Running,
@@ -59,7 +59,7 @@ pub(super) async fn begin_key(
     insert.execute(&mut *tx).await.map(|_| ClaimOutcome::Fresh)
 }
 
-/// Whether the user may have one more key. Those whose time is over make room.
+/// Whether the user may have another key. Expired keys are removed if needed.
 async fn has_key_quota(tx: &mut SqliteConnection, claim: &KeyClaim) -> Result<bool, sqlx::Error> {
     let user = claim.owner.user.as_str();
     let most = i64::try_from(claim.quota.keys).unwrap_or(i64::MAX);
@@ -71,7 +71,7 @@ async fn has_key_quota(tx: &mut SqliteConnection, claim: &KeyClaim) -> Result<bo
     Ok(key_totals(tx, user).await?.0 < most)
 }
 
-/// Keys of a user, and bytes of their outcomes.
+/// The number of a user's keys, and the total size of their outcomes.
 async fn key_totals(tx: &mut SqliteConnection, user: &str) -> Result<(i64, i64), sqlx::Error> {
     let query = sqlx::query_as::<_, (i64, i64)>("SELECT keys, bytes FROM call_key_totals WHERE user = ?");
     let found = query.bind(user).fetch_optional(tx).await?;
@@ -84,7 +84,7 @@ pub(super) async fn end_key(
     end: &KeyEnd,
 ) -> Result<(), sqlx::Error> {
     let (user, caller) = (claim.owner.user.as_str(), claim.owner.caller.to_string());
-    // Only our own claim: the key may have expired and been claimed anew meanwhile.
+    // Only this claim: the key may have expired and been claimed again.
     let query = match end {
         KeyEnd::Release => {
             sqlx::query("DELETE FROM call_keys WHERE user = ? AND caller = ? AND key = ? AND call = ?")
@@ -101,7 +101,7 @@ pub(super) async fn end_key(
     query.execute(tx).await.map(drop)
 }
 
-/// Gives up the oldest outcomes of a user until one more fits. Their keys stay: what ran is never run again.
+/// Evicts the oldest outcomes of a user until one more fits. Their keys stay, so that no call runs twice.
 async fn evict_outcomes(
     tx: &mut SqliteConnection,
     claim: &KeyClaim,

@@ -1,4 +1,4 @@
-//! Reading the ledger, and how a record becomes a row.
+//! Reading the ledger, and the conversion between records and rows.
 
 use async_trait::async_trait;
 use sqlx::{Arguments as _, FromRow, sqlite::SqliteArguments};
@@ -17,7 +17,7 @@ use super::{
     store_error,
 };
 
-/// Most rows of a page, whatever was asked.
+/// Most rows of a page.
 const MAX_PAGE: u32 = 1_000;
 /// Most tools in a usage report.
 const MAX_USAGE: i64 = 1_000;
@@ -135,7 +135,8 @@ fn read_trace(text: &str) -> TraceContext {
     }
 }
 
-/// Every filter may be left out. An owner sees what happened since the app is theirs: names can change hands. The user's is written in, because with `OR` its index would not be used.
+/// Every filter is optional. An owner sees calls since the app became theirs, because package names can change hands.
+/// The user condition is separate SQL, because with `OR` its index would not be used.
 macro_rules! page_sql {
     ($of_user:literal) => {
         concat!(
@@ -152,7 +153,7 @@ macro_rules! page_sql {
     };
 }
 
-/// The time is written in as well: without one, the whole table is read faster than its index.
+/// The time condition is separate as well: without one, scanning the table is faster than its index.
 macro_rules! usage_sql {
     ($of_user:literal, $since:literal) => {
         concat!(

@@ -1,4 +1,4 @@
-//! The log of changes. Triggers write it; see `migrations/0016_changes.sql`.
+//! The change log. Triggers write it; see `migrations/0016_changes.sql`.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -8,7 +8,7 @@ use toolyard_core::ports::{Announcement, Change, StoreError};
 use super::{rows::to_u64, store_error};
 use crate::announcements::ChangeLog;
 
-/// Changes that are kept. A node that missed more than these drops all of its caches.
+/// Changes that are kept. A node that missed more drops all of its caches.
 pub(super) const KEPT_CHANGES: i64 = 10_000;
 
 /// Reads the log.
@@ -17,7 +17,7 @@ pub(crate) struct SqliteChangeLog(pub(super) SqlitePool);
 #[async_trait]
 impl ChangeLog for SqliteChangeLog {
     async fn latest_version(&self) -> Result<u64, StoreError> {
-        // Also when every row was pruned: the numbers go on.
+        // Correct even if every row was pruned, because the numbers continue.
         let sql = "SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0)";
         let latest: i64 = sqlx::query_scalar(sql).fetch_one(&self.0).await.map_err(store_error)?;
         Ok(to_u64(latest))
@@ -64,9 +64,9 @@ fn read_change(kind: &str, subject: &str, detail: &str) -> Option<Change> {
         "platform_settings_changed" => Change::PlatformSettingsChanged(user()?),
         "token_issued" => Change::TokenIssued { subject: subject.into() },
         "token_revoked" => {
-            let (expires_at, whose) = detail.split_once(' ')?;
+            let (expires_at, token_subject) = detail.split_once(' ')?;
             let expires_at = Timestamp::from_millisecond(expires_at.parse().ok()?).ok()?;
-            Change::TokenRevoked { id: subject.parse().ok()?, subject: whose.into(), expires_at }
+            Change::TokenRevoked { id: subject.parse().ok()?, subject: token_subject.into(), expires_at }
         }
         "plugin_catalogue_changed" => Change::PluginCatalogueChanged,
         "plugin_lists_changed" => Change::PluginListsChanged,

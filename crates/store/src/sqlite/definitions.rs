@@ -1,4 +1,4 @@
-//! Tool definitions, with prompts and resources beside them: immutable versions and a pointer to the current one, switched in one transaction.
+//! Tool sets: immutable versions and a pointer to the current one, switched in one transaction.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ struct ToolSetRow {
     tool_count: i64,
 }
 
-/// Adds a version and points to it. The caller's transaction makes both one act.
+/// Adds a version and makes it current, in the caller's transaction.
 pub(super) async fn insert_set(
     tx: &mut SqliteConnection,
     package: &PackageName,
@@ -54,7 +54,7 @@ pub(super) async fn insert_set(
     Ok(to_u64(version))
 }
 
-/// Takes the hashed aliases of a set that nobody has yet.
+/// Claims the hashed aliases of a set that are free.
 async fn claim_aliases(
     tx: &mut SqliteConnection,
     package: &PackageName,
@@ -75,7 +75,7 @@ async fn claim_aliases(
     Ok(())
 }
 
-/// Removes all but the newest versions, and never the current one.
+/// Removes all but the newest versions, but never the current one.
 async fn forget_old_versions(
     tx: &mut SqliteConnection,
     package: &PackageName,
@@ -144,7 +144,7 @@ impl DefinitionStore for SqliteStore {
     async fn list_tool_sets(&self, package: &PackageName) -> Result<Vec<ToolSetRecord>, StoreError> {
         let sql = "SELECT version, hash, created_by, created_at, tool_count FROM tool_sets
              WHERE package = ? ORDER BY version DESC";
-        // How many are kept bounds the list.
+        // The list is bounded by the number of versions that are kept.
         let query = sqlx::query_as::<_, ToolSetRow>(sql).bind(package.as_str());
         let rows = query.fetch_all(&self.read).await.map_err(store_error)?.into_iter();
         Ok(rows

@@ -1,4 +1,4 @@
-//! The device that a user had last.
+//! The last device of each user.
 
 use async_trait::async_trait;
 use toolyard_core::ports::{DeviceStore, StoreError, StoredDevice};

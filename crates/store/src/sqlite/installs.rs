@@ -1,4 +1,4 @@
-//! Who installed what, and what they allow it.
+//! Installs and their grants.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -22,7 +22,7 @@ impl InstallStore for SqliteStore {
              LEFT JOIN grants g ON g.user = i.user AND g.package = i.package AND g.what = ?
              WHERE i.user = ? ORDER BY i.installed_at, i.package",
         );
-        // The quota of installs bounds the list.
+        // The list is bounded by the quota of installs.
         let rows = query.bind(ASSISTANT).bind(user.as_str()).fetch_all(&self.read).await;
         let install = |(package, at, assistant): (String, i64, bool)| {
             Ok(InstalledApp {
@@ -63,7 +63,7 @@ impl InstallStore for SqliteStore {
         let sql = "DELETE FROM installs WHERE user = ? AND package = ?";
         let gone = sqlx::query(sql).bind(user.as_str()).bind(package.as_str()).execute(&mut *tx).await;
         let gone = gone.map_err(store_error)?.rows_affected() > 0;
-        // An app that comes back is a new one: all of its tools are on.
+        // An app that is installed again starts with all tools switched on.
         let sql = "DELETE FROM tool_settings WHERE user = ?1 AND substr(tool, 1, length(?2) + 1) = ?2 || ':'";
         sqlx::query(sql)
             .bind(user.as_str())

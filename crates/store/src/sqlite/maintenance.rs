@@ -1,4 +1,4 @@
-//! Health, upkeep and the end of a store.
+//! Health checks, backup and shutdown of the store.
 
 use std::path::Path;
 
@@ -31,10 +31,10 @@ impl StoreMaintenance for SqliteStore {
         let Some(file) = to.to_str() else {
             return Err(StoreError::Failed(format!("{} is not UTF-8", to.display())));
         };
-        // SQLite would make it readable for everybody; it takes a file that is there and empty.
+        // SQLite would make it world-readable, but it accepts an existing empty file.
         crate::folder::create_private_file(to)
             .map_err(|error| StoreError::Failed(format!("cannot create {}: {error}", to.display())))?;
-        // On a connection that reads: calls and changes go on meanwhile.
+        // On a read connection, so that calls and changes continue meanwhile.
         sqlx::query("VACUUM INTO ?").bind(file).execute(&self.read).await.map(drop).map_err(store_error)
     }
 

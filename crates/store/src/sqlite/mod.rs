@@ -1,8 +1,7 @@
 //! SQLite: one writer, some readers, and one connection for the ledger.
 //!
-//! Definitions, installs and settings are written rarely and one at a time. The ledger has a connection of its own,
-//! because its batches come all the time and its keys must be durable (`synchronous = FULL`) when nothing else needs to
-//! be.
+//! Definitions, installs and settings are written rarely and one at a time. The ledger has its own connection, because
+//! it writes batches all the time and its keys must be durable (`synchronous = FULL`), which nothing else needs.
 
 mod app_data;
 mod apps;
@@ -45,13 +44,13 @@ use crate::folder::DataFolder;
 /// How the store is opened.
 #[derive(Debug, Clone)]
 pub struct StoreSettings {
-    /// The database file; its folder is made where it is missing.
+    /// The database file; its folder is created if missing.
     pub path: PathBuf,
-    /// Connections that read.
+    /// Number of read connections.
     pub readers: u32,
-    /// How long a batch of the ledger may wait for more.
+    /// How long a batch of the ledger may wait for more records.
     pub batch_delay: Duration,
-    /// Records after which a batch waits no longer. Calls wait when eight times as many are unwritten.
+    /// Records after which a batch is written at once. Calls wait if eight times as many are unwritten.
     pub batch_size: usize,
     /// How much one person may store.
     pub quotas: StoreQuotas,
@@ -60,7 +59,7 @@ pub struct StoreSettings {
 }
 
 impl StoreSettings {
-    /// The defaults for a file.
+    /// The default settings for a database file.
     pub fn for_file(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
@@ -76,12 +75,12 @@ impl StoreSettings {
 /// The store could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The folder cannot be made.
-    #[error("cannot make the folder of {}: {error}", path.display())]
+    /// The folder cannot be created.
+    #[error("cannot create the folder of {}: {error}", path.display())]
     Folder {
         /// The database file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         error: std::io::Error,
     },
     /// Another server has the data folder.
@@ -92,7 +91,7 @@ pub enum OpenError {
     InUse {
         /// Which folder.
         folder: PathBuf,
-        /// Who has it.
+        /// Which process has it.
         by: String,
     },
     /// The thread of the ledger cannot be started.
@@ -101,15 +100,15 @@ pub enum OpenError {
     /// It cannot be read.
     #[error("cannot read the store: {0}")]
     Unreadable(StoreError),
-    /// SQLite said no.
+    /// SQLite failed.
     #[error("cannot open {}: {error}", path.display())]
     Sqlite {
         /// The database file.
         path: PathBuf,
-        /// What SQLite said.
+        /// SQLite's error.
         error: sqlx::Error,
     },
-    /// The tables are of another version.
+    /// The tables cannot be migrated.
     #[error("cannot bring the tables of {} up to date: {error}", path.display())]
     Migrate {
         /// The database file.
@@ -130,7 +129,7 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the store, makes or updates its tables, and starts the ledger's writer on `tasks`.
+    /// Opens the store, creates or migrates its tables, and starts the ledger's writer on `tasks`.
     pub async fn open(settings: StoreSettings, tasks: &TaskTracker) -> Result<Self, OpenError> {
         let path = settings.path.clone();
         let folder = DataFolder::open(&path)?;
@@ -162,18 +161,18 @@ impl SqliteStore {
         Ok(Self { read, write, ledger, quotas, probe: WriteProbe::default(), folder })
     }
 
-    /// The log of what changes in this store.
+    /// The change log of this store.
     pub(crate) fn change_log(&self) -> SqliteChangeLog {
         SqliteChangeLog(self.read.clone())
     }
 
-    /// A transaction that writes. It takes its place at once: one that reads first and wants to write later fails when
-    /// the ledger wrote in between, however long it is ready to wait.
+    /// Begins a write transaction. It takes the write lock at once: a transaction that reads first and writes later
+    /// fails if the ledger wrote in between, whatever its timeout.
     async fn begin_write(&self) -> Result<Transaction<'static, Sqlite>, StoreError> {
         const BEGIN: &str = "BEGIN IMMEDIATE";
         match self.write.begin_with(BEGIN).await {
-            // A commit failed, on a full disk for example. SQLite took it back by itself, so taking it back failed as well,
-            // and the driver counts it as begun for ever.
+            // A commit failed, for example on a full disk. SQLite rolled back by itself, so the driver's rollback
+            // failed too, and the driver counts the transaction as open.
             Err(sqlx::Error::InvalidSavePointStatement) => {
                 let broken = self.write.acquire().await.map_err(store_error)?;
                 let _ = broken.close().await;
@@ -184,8 +183,8 @@ impl SqliteStore {
     }
 }
 
-/// Adds a token to the list of a store that another process may have open. A store that is not there yet is made, so that a
-/// token from before the first start can be listed and revoked as well.
+/// Adds a token to the list of a store that another process may have open. Creates the store if needed, so that a token
+/// from before the first start can be listed and revoked as well.
 pub async fn list_token(
     path: &std::path::Path,
     token: &IssuedToken,
@@ -205,7 +204,7 @@ pub async fn list_token(
     Ok(added)
 }
 
-/// A count, in whatever transaction there is.
+/// Runs a query that returns a count.
 async fn count_rows(tx: &mut SqliteConnection, sql: &'static str, of: &str) -> Result<u64, StoreError> {
     let counted = sqlx::query_scalar::<_, i64>(sql).bind(of).fetch_one(tx).await.map_err(store_error)?;
     Ok(rows::to_u64(counted))
@@ -215,7 +214,7 @@ fn store_error(error: sqlx::Error) -> StoreError {
     StoreError::Failed(error.to_string())
 }
 
-/// A stored value that does not read back: damaged, or written by a newer version.
+/// The error for a stored value that cannot be parsed: damaged, or written by a newer version.
 fn damaged_value(what: &str, error: impl std::fmt::Display) -> StoreError {
     StoreError::Failed(format!("stored {what} cannot be read: {error}"))
 }
@@ -231,7 +230,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let settings = StoreSettings::for_file(folder.path().join("t.db"));
         let store = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();
-        // For this one connection of the pool there is no room.
+        // This connection has no room.
         sqlx::query("PRAGMA max_page_count = 1").execute(&store.write).await.unwrap();
         let write = async |size: i32| {
             let mut tx = store.begin_write().await?;
@@ -240,7 +239,7 @@ mod tests {
             tx.commit().await.map_err(store_error)
         };
         assert!(write(1_000_000).await.unwrap_err().to_string().contains("full"));
-        // SQLite took the transaction back by itself; the next one must not be taken for a part of it.
+        // SQLite rolled the transaction back; the next one must not be treated as part of it.
         write(1_000_000).await.unwrap();
         assert!(store.list_switched_off(&"ada".parse().unwrap()).await.unwrap().is_empty());
         store.ping().await.unwrap();

@@ -1,5 +1,5 @@
-//! Which opening of the store began a call. A key that is found open belongs to a call of this opening, which still runs, or to
-//! one of an earlier opening, which was cut off: the data folder has one server at a time.
+//! Identifies which opening of the store started a call. An open key belongs either to a running call of this opening,
+//! or to an interrupted call of an earlier one, because the data folder has one server at a time.
 
 use sqlx::SqlitePool;
 
@@ -8,11 +8,11 @@ use sqlx::SqlitePool;
 pub(super) struct NodeId(pub(super) i64);
 
 impl NodeId {
-    /// Takes a number that no opening had before.
+    /// Takes a new number.
     pub(super) async fn next(write: &SqlitePool) -> Result<Self, sqlx::Error> {
         let insert = sqlx::query_scalar("INSERT INTO ledger_nodes DEFAULT VALUES RETURNING id");
         let id: i64 = insert.fetch_one(write).await?;
-        // The numbers go on without their rows.
+        // The numbers continue without their rows.
         sqlx::query("DELETE FROM ledger_nodes WHERE id < ?").bind(id).execute(write).await?;
         Ok(Self(id))
     }

@@ -1,4 +1,4 @@
-//! The plugins that users have, and what those keep.
+//! Users' plugins and their data.
 
 use async_trait::async_trait;
 use sqlx::FromRow;
@@ -19,7 +19,7 @@ use super::{
 
 /// Most plugins of one user in one list.
 const MAX_PLUGINS: i64 = 1_000;
-/// Most keys in one list; a plugin's room has a smaller bound.
+/// Most keys in one list; the quota of a plugin is smaller.
 const MAX_KEYS: i64 = 10_000;
 
 #[derive(FromRow)]
@@ -46,7 +46,7 @@ impl PluginRow {
             id: parse_column("id of a plugin", &self.id)?,
             version: self.version,
             manifest: self.manifest,
-            // A damaged row must not cost the user everything else: no content has this hash, so it is not run.
+            // A damaged row must not hide the user's other plugins: no content has this hash, so the plugin cannot run.
             hash: self.hash.parse().unwrap_or_else(|_| ContentHash::from_digest(&[0; 32])),
             status: self.status,
             granted: serde_json::from_str(&self.granted).unwrap_or_default(),
@@ -145,7 +145,7 @@ impl InstalledPluginStore for SqliteStore {
         let gone = sqlx::query("DELETE FROM plugins WHERE user = ? AND id = ?");
         let gone = gone.bind(user.as_str()).bind(id.as_str()).execute(&mut *tx).await.map_err(store_error)?;
         if let Some(package) = id.package() {
-            // One that comes back is a new one: all of its tools are on.
+            // A plugin that is installed again starts with all tools switched on.
             let sql =
                 "DELETE FROM tool_settings WHERE user = ?1 AND substr(tool, 1, length(?2) + 1) = ?2 || ':'";
             let forget = sqlx::query(sql).bind(user.as_str()).bind(package.as_str());
@@ -156,14 +156,14 @@ impl InstalledPluginStore for SqliteStore {
     }
 }
 
-/// The rows of a shelf, with three things to bind: see [`namespace_key`].
+/// The rows of a namespace, with three values to bind: see [`namespace_key`].
 macro_rules! on_shelf {
     ($before:literal, $after:literal) => {
         concat!($before, " FROM plugin_data WHERE user = ? AND id = ? AND signer = ?", $after)
     };
 }
 
-/// What names a shelf, in the order of the columns.
+/// The columns of a namespace, in order.
 fn namespace_key(shelf: &PluginNamespace) -> [&str; 3] {
     [shelf.user.as_str(), shelf.id.as_str(), shelf.signer.as_str()]
 }
@@ -189,10 +189,10 @@ impl PluginDataStore for SqliteStore {
         let there = sqlx::query("SELECT 1 FROM plugins WHERE user = ? AND id = ?");
         let there = there.bind(user).bind(id).fetch_optional(&mut *tx).await;
         if there.map_err(store_error)?.is_none() {
-            // Removed while it ran: what it keeps would stay for ever.
+            // Removed while it ran: its data would never be removed.
             return Ok(false);
         }
-        // A row that is replaced gets a new number: the highest one of a shelf says when something was put on it.
+        // A replaced row gets a new number, so the highest number of a namespace shows when it was last written.
         let sql = "INSERT OR REPLACE INTO plugin_data (user, id, signer, key, value) VALUES (?, ?, ?, ?, ?)";
         let query = sqlx::query(sql).bind(user).bind(id).bind(signer).bind(key).bind(value);
         query.execute(&mut *tx).await.map_err(store_error)?;
@@ -230,9 +230,9 @@ impl PluginDataStore for SqliteStore {
 mod tests {
     use sqlx::{Connection as _, SqliteConnection};
 
-    /// What was kept before the signer belonged to it is of whoever signed what the user has.
+    /// Data from before namespaces had a signer belongs to the signer of the installed plugin.
     #[tokio::test]
-    async fn what_was_kept_before_finds_its_signer() {
+    async fn older_plugin_data_gets_its_signer() {
         let mut db = SqliteConnection::connect("sqlite::memory:").await.unwrap();
         let run = async |db: &mut SqliteConnection, sql: &'static str| {
             sqlx::raw_sql(sql).execute(db).await.unwrap();

@@ -1,4 +1,4 @@
-//! Settings of users that belong to no app.
+//! User settings that do not belong to an app.
 
 use async_trait::async_trait;
 use toolyard_core::ports::{PreferenceStore, StoreError};
@@ -12,7 +12,8 @@ impl PreferenceStore for SqliteStore {
         let sql = "SELECT settings FROM user_preferences WHERE user = ?";
         let query = sqlx::query_scalar::<_, String>(sql).bind(user.as_str());
         let stored = query.fetch_optional(&self.read).await.map_err(store_error)?;
-        // What a later version wrote, and this one cannot read, is the default: a setting is no reason to fail.
+        // If a newer version wrote it and this one cannot parse it, use the default: a setting must not cause a
+        // failure.
         Ok(stored.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
     }
 

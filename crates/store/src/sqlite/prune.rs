@@ -1,4 +1,4 @@
-//! Forgetting what is old, a little at a time: whoever else writes gets the lock in between.
+//! Removes old rows in small steps, so that other writers get the lock in between.
 
 use tokio::time::{Duration, sleep};
 use tokio_util::sync::CancellationToken;
@@ -6,9 +6,9 @@ use toolyard_core::ports::{PruneBefore, StoreError};
 
 use super::{SqliteStore, changes::KEPT_CHANGES, store_error};
 
-/// Rows that one transaction removes: some milliseconds of the write lock.
+/// Rows that one transaction removes: a few milliseconds of the write lock.
 const ROWS_AT_ONCE: u32 = 500;
-/// How long the lock is left to others after that.
+/// Pause between two steps.
 const PAUSE: Duration = Duration::from_millis(20);
 
 const CALLS: &str = "DELETE FROM calls WHERE id IN (SELECT id FROM calls WHERE started_at < ?1 LIMIT ?2)";
@@ -48,7 +48,7 @@ impl SqliteStore {
         let query = sqlx::query(sql).bind(before).bind(ROWS_AT_ONCE);
         let removed = query.execute(&self.write).await.map_err(store_error)?.rows_affected();
         if removed > 0 {
-            tracing::debug!(removed, "old rows were removed");
+            tracing::debug!(removed, "old rows removed");
         }
         Ok(removed)
     }

@@ -1,4 +1,4 @@
-//! The catalogue of plugins that a curator of this server signed, and the documents about whom to believe.
+//! The catalogue of plugins that a curator of this server signed, and the lists of trusted keys and revocations.
 
 use async_trait::async_trait;
 use sqlx::FromRow;
@@ -50,7 +50,7 @@ impl PublishedPluginStore for SqliteStore {
             if hash != plugin.hash.as_str() {
                 return Ok(false);
             }
-            // The same content with another signature: keys are changed, and plugins are signed again.
+            // The same content with another signature: plugins are signed again after a key change.
             let sql = "UPDATE published_plugins SET manifest = ? WHERE id = ? AND version = ?";
             let again =
                 sqlx::query(sql).bind(&plugin.manifest).bind(plugin.id.as_str()).bind(&plugin.version);

@@ -1,4 +1,4 @@
-//! Times and JSON in rows.
+//! Conversions between columns and values.
 
 use jiff::Timestamp;
 use serde::{Serialize, de::DeserializeOwned};
@@ -25,7 +25,7 @@ pub(super) fn parse_column<T: std::str::FromStr<Err: std::fmt::Display>>(
     text.parse().map_err(|error| damaged_value(what, error))
 }
 
-/// SQLite counts in i64; ours never get near its end.
+/// SQLite integers are i64; our numbers never come near the limit.
 pub(super) fn to_i64(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -34,7 +34,7 @@ pub(super) fn to_u64(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
-/// Words as a pattern of LIKE, in which nothing of theirs is special.
+/// The words as a LIKE pattern, with special characters escaped.
 pub(super) fn like_pattern(words: &str) -> String {
     let mut pattern = "%".to_owned();
     for c in words.chars() {

@@ -1,4 +1,4 @@
-//! App sessions that were handed out and have not ended.
+//! App sessions that were started and have not ended.
 
 use async_trait::async_trait;
 use toolyard_core::ports::{AppRunStore, StoreError, StoredRun};
@@ -6,7 +6,7 @@ use toolyard_protocol::{AppSessionId, UserId};
 
 use super::{SqliteStore, rows::parse_column, store_error};
 
-/// Most runs that are taken up again after a start.
+/// Most runs that are restored after a start.
 const MAX_RUNS: i64 = 100_000;
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! What users have switched off.
+//! The tools that users switched off.
 
 use async_trait::async_trait;
 use toolyard_core::ports::{QuotaKind, StoreError, ToolSwitchStore};
@@ -9,7 +9,7 @@ use super::{SqliteStore, count_rows, rows::parse_column, store_error};
 #[async_trait]
 impl ToolSwitchStore for SqliteStore {
     async fn list_switched_off(&self, user: &UserId) -> Result<Vec<ToolName>, StoreError> {
-        // The quota of switched-off tools bounds the list.
+        // The list is bounded by the quota of switched-off tools.
         let sql = "SELECT tool FROM tool_settings WHERE user = ? ORDER BY tool";
         let query = sqlx::query_scalar::<_, String>(sql).bind(user.as_str());
         let names = query.fetch_all(&self.read).await.map_err(store_error)?;

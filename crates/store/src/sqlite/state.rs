@@ -1,4 +1,4 @@
-//! What the store knows of itself: whether it takes writes, and which root key belongs to it.
+//! The store's own state: whether it accepts writes, and which root key belongs to it.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use toolyard_core::ports::{KnownKey, StoreError};
 
 use super::{SqliteStore, store_error};
 
-/// How long the outcome of a probe is good: readiness is asked by anybody, and each probe is a write.
+/// How long the result of a probe is reused: readiness is checked by anyone, and each probe is a write.
 const PROBE_LIFETIME: Duration = Duration::from_secs(1);
 
-/// Writes now and then, to find out whether that works.
+/// Probes whether writes work.
 #[derive(Debug, Default)]
 pub(super) struct WriteProbe(Mutex<Option<(Instant, Result<(), StoreError>)>>);
 
@@ -47,7 +47,7 @@ impl SqliteStore {
     }
 }
 
-/// The root key of a store that another process may have open. Makes and changes no tables.
+/// What is known about the root key of a store that another process may have open. Does not create or change tables.
 pub async fn known_key_of(path: &Path) -> Result<KnownKey, StoreError> {
     if !path.exists() {
         return Ok(KnownKey::None);
@@ -69,7 +69,7 @@ async fn known_key(connection: &mut SqliteConnection) -> Result<KnownKey, sqlx::
         }
     }
     if tables.iter().any(|name| name == "apps") {
-        // Upstreams have none; whoever took over a foreign app may have an empty one.
+        // Upstreams have no signing secret, and an app that was taken over may have an empty one.
         let sql = "SELECT signing FROM apps WHERE length(signing) > 0 ORDER BY created_at DESC LIMIT 1";
         if let Some(sealed) = sqlx::query_scalar(sql).fetch_optional(&mut *connection).await? {
             return Ok(KnownKey::Sealed(sealed));

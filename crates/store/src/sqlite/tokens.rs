@@ -1,4 +1,4 @@
-//! Tokens that were made.
+//! Issued tokens.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -44,13 +44,13 @@ impl TokenRow {
     }
 }
 
-/// The roles that allow no more than that, as JSON.
+/// All roles up to this one, as JSON.
 fn roles_up_to(up_to: Role) -> String {
     let names: Vec<_> = Role::ALL.into_iter().filter(|role| *role <= up_to).map(Role::as_str).collect();
     serde_json::json!(names).to_string()
 }
 
-/// Adds a token in whatever transaction there is, if there is room.
+/// Adds a token in the caller's transaction, if the quota allows it.
 pub(super) async fn insert_token(
     to: &mut SqliteConnection,
     token: &IssuedToken,
@@ -64,7 +64,7 @@ pub(super) async fn insert_token(
     if all >= i64::from(room.of_all) || own >= i64::from(room.of_subject) {
         return Ok(AddTokenOutcome::QuotaReached);
     }
-    // It may have been called back since it was looked at.
+    // The token it is issued with may have been revoked meanwhile.
     let called_back = sqlx::query_as::<Sqlite, (i64,)>(
         "SELECT EXISTS (SELECT 1 FROM tokens WHERE id = ? AND revoked_at IS NOT NULL)",
     );
@@ -151,7 +151,7 @@ impl IssuedTokenStore for SqliteStore {
     }
 
     async fn remove_expired_tokens(&self, ended: Timestamp) -> Result<(), StoreError> {
-        // One that made others stays as long as they do: by it they are called back.
+        // A token that issued others stays as long as they do, so that they can be revoked through it.
         let forget = sqlx::query(
             "DELETE FROM tokens WHERE expires_at <= ?
              AND NOT EXISTS (SELECT 1 FROM tokens AS made WHERE made.made_with = tokens.id)",

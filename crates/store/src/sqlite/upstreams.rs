@@ -1,4 +1,4 @@
-//! MCP servers in the world: how they are reached, what they offered, and the tokens of users there.
+//! Upstream MCP servers: their records, offers and users' tokens.
 
 use async_trait::async_trait;
 use sqlx::FromRow;
@@ -17,7 +17,7 @@ use super::{
 /// Most upstreams in one list.
 const MAX_UPSTREAMS: i64 = 10_000;
 
-/// The row of an upstream, as it also stands beside an app's.
+/// The columns of an upstream, also as joined to an app's row.
 #[derive(FromRow)]
 pub(super) struct UpstreamRow {
     pub(super) up_details: Option<String>,
@@ -123,7 +123,7 @@ impl UpstreamStore for SqliteStore {
     }
 }
 
-/// An upstream has no key and no signing secret: empty ones fit nothing.
+/// An upstream has no key and no signing secret: empty values never match.
 fn write_sql(write: UpstreamWrite) -> &'static str {
     match write {
         UpstreamWrite::Add => {
@@ -141,7 +141,7 @@ fn write_sql(write: UpstreamWrite) -> &'static str {
     }
 }
 
-/// The user of an offer that is the same for all.
+/// The user column of an offer; empty if it is the same for all users.
 fn offer_user(user: Option<&UserId>) -> &str {
     user.map_or("", UserId::as_str)
 }
@@ -169,18 +169,18 @@ impl OfferStore for SqliteStore {
         user: Option<&UserId>,
         offer: StoredOffer,
     ) -> Result<bool, StoreError> {
-        let kept = sqlx::query(
+        let insert = sqlx::query(
             "INSERT INTO offers (package, user, hash, lists, fetched_at)
              SELECT package, ?2, ?3, ?4, ?5 FROM upstreams WHERE package = ?1
              ON CONFLICT (package, user) DO UPDATE SET hash = ?3, lists = ?4, fetched_at = ?5",
         );
-        let kept = kept
+        let insert = insert
             .bind(package.as_str())
             .bind(offer_user(user))
             .bind(&offer.hash)
             .bind(to_json("offer", &offer.offer)?)
             .bind(offer.at.as_millisecond());
-        Ok(kept.execute(&self.write).await.map_err(store_error)?.rows_affected() > 0)
+        Ok(insert.execute(&self.write).await.map_err(store_error)?.rows_affected() > 0)
     }
 }
 

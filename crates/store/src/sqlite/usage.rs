@@ -1,4 +1,4 @@
-//! Reading the ledger as a whole: one scan over an index, bounded by time or by count.
+//! Aggregates over the ledger: one index scan, bounded by time or by count.
 
 use async_trait::async_trait;
 use futures_util::TryStreamExt as _;
@@ -8,7 +8,7 @@ use toolyard_core::ports::{
 
 use super::{SqliteStore, call_log::read_steps, rows::to_u64, store_error};
 
-/// What is no tool has no key. Sorted by key, so that each series comes whole and one after the other.
+/// Unknown tools have no key. Sorted by key, so that all rows of a series arrive together.
 macro_rules! over_time_sql {
     ($key:literal, $of_user:literal) => {
         concat!(
@@ -25,7 +25,7 @@ macro_rules! over_time_sql {
     };
 }
 
-/// Ids sort by time, so each of the two orders is the newest first, and each is that of an index.
+/// Ids sort by time, so both orders are newest first, and each is the order of an index.
 macro_rules! timings_sql {
     ($of_user:literal, $order:literal) => {
         concat!(

@@ -1,4 +1,4 @@
-//! What the authorization server gives out, and what it checks before: clients, codes, tokens.
+//! What the authorization server issues, and its checks: clients, codes, tokens.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,7 +11,7 @@ use super::{
     web::{self, WebReply, WebRequest},
 };
 
-/// Everything given out so far.
+/// Everything issued so far.
 #[derive(Default)]
 pub(super) struct IssuedCredentials {
     number: u32,
@@ -27,7 +27,7 @@ struct PendingCode {
     given: IssuedGrant,
 }
 
-/// What a token is good for.
+/// What a token grants.
 #[derive(Clone)]
 pub(super) struct IssuedGrant {
     client: String,
@@ -59,7 +59,7 @@ pub(super) fn register_client(state: &mut AuthorizationState, request: &WebReque
     web::json_reply(201, &answer)
 }
 
-/// A code for what the query of `/authorize` asks for.
+/// Issues a code for the query of `/authorize`.
 pub(super) fn issue_code(state: &mut AuthorizationState, query: &FormFields) -> Result<String, String> {
     let client = required_field(query, "client_id")?;
     let known = state.issued.clients.contains_key(client)
@@ -92,7 +92,7 @@ pub(super) fn handle_token(state: &mut AuthorizationState, request: &WebRequest)
     let Some(client) = proven_client(state, request) else { return refuse(401, "invalid_client") };
     let given = match request.form.get("grant_type").map(String::as_str) {
         Some("authorization_code") => redeem_code(state, &request.form),
-        // Rotation: a refresh token is good once.
+        // Rotation: a refresh token can be used once.
         Some("refresh_token") => required_field(&request.form, "refresh_token")
             .ok()
             .and_then(|token| state.issued.refresh.remove(token)),
@@ -105,7 +105,7 @@ pub(super) fn handle_token(state: &mut AuthorizationState, request: &WebRequest)
     }
 }
 
-/// The client that the request is from, if it proves that in a way that the server takes.
+/// The authenticated client of a request, by a method that the server accepts.
 fn proven_client(state: &AuthorizationState, request: &WebRequest) -> Option<String> {
     let header = request.headers.get("authorization").and_then(|value| value.to_str().ok());
     let basic = header.and_then(|value| value.strip_prefix("Basic ")).map(|value| {

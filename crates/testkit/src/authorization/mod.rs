@@ -1,8 +1,8 @@
-//! An authorization server and a resource that trusts it, whose every fault can be ordered.
+//! An authorization server and a protected resource, with configurable faults.
 //!
-//! [`FakeAuthorization`] publishes metadata, registers clients, says yes to everybody at once (the link redirects
-//! straight back) and gives tokens for codes, with PKCE checked and refresh tokens rotated. Time does not pass in it:
-//! a test ends tokens by [`FakeAuthorization::end_tokens`]. [`FakeResource`] answers 401 until the right bearer comes.
+//! [`FakeAuthorization`] publishes metadata, registers clients, approves every user at once (the link redirects
+//! straight back) and issues tokens for codes, with PKCE checked and refresh tokens rotated. It has no clock:
+//! a test expires tokens with [`FakeAuthorization::end_tokens`]. [`FakeResource`] responds 401 until the right bearer is sent.
 
 mod issue;
 mod resource;
@@ -21,53 +21,53 @@ pub use {
     web::{WebFault, WebRequest},
 };
 
-/// Which name the authorization server gives itself when the browser goes back.
+/// The `iss` parameter in the redirect back to the client.
 #[derive(Debug, Clone)]
 pub enum IssParameter {
-    /// Its own.
+    /// Its own issuer.
     Right,
     /// None.
     Missing,
-    /// Another's.
+    /// Another issuer.
     Wrong(String),
 }
 
-/// How the authorization server behaves.
+/// The behavior of the authorization server.
 #[derive(Debug, Clone)]
 pub struct AuthorizationScript {
-    /// The issuer in its metadata, if that is not its URL.
+    /// The issuer in its metadata, if it differs from its URL.
     pub issuer: Option<String>,
-    /// Whether the metadata lie where OpenID Connect has them, and not where RFC 8414 has them.
+    /// Whether the metadata are at the path of OpenID Connect instead of RFC 8414.
     pub openid: bool,
-    /// What it says of PKCE.
+    /// The PKCE methods in its metadata.
     pub pkce: Option<Vec<String>>,
     /// Whether a URL may be a client id.
     pub cimd: bool,
     /// Whether clients can register.
     pub registers: bool,
-    /// Whether clients that register get a secret.
+    /// Whether registered clients get a secret.
     pub gives_secret: bool,
-    /// Clients that were registered by hand, with their secrets.
+    /// Pre-registered clients, with their secrets.
     pub clients: Vec<(String, Option<String>)>,
-    /// How clients prove themselves at the token endpoint.
+    /// How clients authenticate at the token endpoint.
     pub auth_methods: Vec<String>,
-    /// What it says of scopes.
+    /// The scopes in its metadata.
     pub scopes: Option<Vec<String>>,
-    /// Whether it promises to name itself when the browser goes back.
+    /// Whether its metadata promise an `iss` parameter.
     pub promises_iss: bool,
-    /// What it does about that.
+    /// The `iss` parameter that it sends.
     pub iss: IssParameter,
-    /// The error with which it says no.
+    /// The error to deny authorization with.
     pub denies: Option<String>,
-    /// What it gives whatever was asked for.
+    /// The scope to grant, whatever was requested.
     pub gives_scope: Option<String>,
-    /// Whether there are refresh tokens.
+    /// Whether it issues refresh tokens.
     pub refreshes: bool,
-    /// What it says of the life of tokens.
+    /// The lifetime of tokens that it reports.
     pub expires_in: Option<u64>,
-    /// The error with which the token endpoint says no.
+    /// The error of the token endpoint.
     pub refuses: Option<(u16, String)>,
-    /// Fields of the metadata in the place of the right ones.
+    /// Metadata fields to override.
     pub metadata: Value,
 }
 
@@ -95,20 +95,20 @@ impl Default for AuthorizationScript {
     }
 }
 
-/// What both sides of the server look at.
+/// The state shared by both fakes.
 pub(crate) struct AuthorizationState {
     script: AuthorizationScript,
     issued: IssuedCredentials,
 }
 
-/// An authorization server on this machine. Stops when dropped.
+/// A local authorization server. Stops when dropped.
 pub struct FakeAuthorization {
     web: WebServer,
     state: Arc<Mutex<AuthorizationState>>,
 }
 
 impl FakeAuthorization {
-    /// Starts one that does everything right.
+    /// Starts one without faults.
     pub async fn start() -> Self {
         let state = AuthorizationState {
             script: AuthorizationScript::default(),
@@ -123,12 +123,12 @@ impl FakeAuthorization {
         Self { web: web.await, state }
     }
 
-    /// Where it answers; its issuer.
+    /// Its URL, which is its issuer.
     pub fn url(&self) -> String {
         self.web.url()
     }
 
-    /// Changes how it behaves.
+    /// Changes its behavior.
     pub fn configure(&self, change: impl FnOnce(&mut AuthorizationScript)) {
         change(&mut self.state.lock().unwrap().script);
     }
@@ -138,17 +138,17 @@ impl FakeAuthorization {
         self.web.set_fault(path, fault);
     }
 
-    /// Lets one request through that came to [`WebFault::Wait`].
+    /// Releases one request that waits at [`WebFault::Wait`].
     pub fn let_through(&self) {
         self.web.let_through();
     }
 
-    /// Ends all access tokens that were given.
+    /// Invalidates all issued access tokens.
     pub fn end_tokens(&self) {
         self.state.lock().unwrap().issued.access.clear();
     }
 
-    /// Ends all refresh tokens that were given.
+    /// Invalidates all issued refresh tokens.
     pub fn end_refresh_tokens(&self) {
         self.state.lock().unwrap().issued.refresh.clear();
     }
@@ -158,14 +158,14 @@ impl FakeAuthorization {
         self.web.requests(path)
     }
 
-    /// Waits until a path was asked for so many times.
+    /// Waits for this many requests to a path.
     pub async fn wait_requests(&self, path: &str, times: usize) -> Vec<WebRequest> {
         self.web.wait_requests(path, times).await
     }
 }
 
 impl AuthorizationState {
-    /// The scopes of a token that is good for a resource.
+    /// The scopes of a token that is valid for a resource.
     fn scopes_of(&self, token: &str, resource: &str) -> Option<BTreeSet<String>> {
         let grant = self.issued.access.get(token).filter(|grant| grant.resource == resource)?;
         Some(grant.scope.split_whitespace().map(str::to_owned).collect())
@@ -214,7 +214,7 @@ fn metadata_of(url: &str, script: &AuthorizationScript) -> Value {
     metadata
 }
 
-/// Sends the browser back at once.
+/// Redirects the browser back at once.
 fn handle_authorize(url: &str, state: &mut AuthorizationState, request: &WebRequest) -> WebReply {
     let outcome = match &state.script.denies {
         Some(error) => ("error", error.clone()),

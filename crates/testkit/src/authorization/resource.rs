@@ -1,4 +1,4 @@
-//! A resource behind an authorization server: every path answers 401 until the right bearer comes.
+//! A protected resource: every path responds 401 until the right bearer is sent.
 
 use std::{
     collections::BTreeSet,
@@ -14,26 +14,26 @@ use super::{
 
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
-/// How the resource behaves.
+/// The behavior of the resource.
 #[derive(Debug, Clone)]
 pub struct ResourceScript {
-    /// Its name for itself, if that is not its URL.
+    /// Its resource identifier, if it differs from its URL.
     pub resource: Option<String>,
     /// The authorization servers that it trusts.
     pub servers: Vec<String>,
-    /// What its metadata say of scopes.
+    /// The scopes in its metadata.
     pub scopes: Vec<String>,
-    /// Where its metadata lie.
+    /// The paths of its metadata.
     pub metadata_paths: Vec<String>,
-    /// The metadata that its challenge names; `None` names none.
+    /// The metadata URL in its challenge.
     pub challenge_metadata: Option<String>,
-    /// The scope that its challenge names.
+    /// The scope in its challenge.
     pub challenge_scope: Option<String>,
-    /// The scope without which a token is not enough.
+    /// The scope that a token needs.
     pub needs: Option<String>,
 }
 
-/// A resource on this machine. Stops when dropped.
+/// A local resource. Stops when dropped.
 pub struct FakeResource {
     web: WebServer,
     script: Arc<Mutex<ResourceScript>>,
@@ -62,12 +62,12 @@ impl FakeResource {
         Self { web: web.await, script }
     }
 
-    /// Where it answers.
+    /// Its URL.
     pub fn url(&self) -> String {
         format!("{}/mcp", self.web.url())
     }
 
-    /// Changes how it behaves.
+    /// Changes its behavior.
     pub fn configure(&self, change: impl FnOnce(&mut ResourceScript)) {
         change(&mut self.script.lock().unwrap());
     }
@@ -77,7 +77,7 @@ impl FakeResource {
         self.web.set_fault(path, fault);
     }
 
-    /// Lets one request through that came to [`WebFault::Wait`].
+    /// Releases one request that waits at [`WebFault::Wait`].
     pub fn let_through(&self) {
         self.web.let_through();
     }
@@ -87,7 +87,7 @@ impl FakeResource {
         self.web.requests(path)
     }
 
-    /// Waits until a path was asked for so many times.
+    /// Waits for this many requests to a path.
     pub async fn wait_requests(&self, path: &str, times: usize) -> Vec<WebRequest> {
         self.web.wait_requests(path, times).await
     }

@@ -1,4 +1,4 @@
-//! HTTP underneath both fakes: what came in is written down, and paths can be made to fail.
+//! The HTTP server under both fakes: requests are recorded, and paths can be made to fail.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -23,31 +23,31 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// What a path does instead of its work.
+/// What a path does instead of its normal work.
 #[derive(Debug, Clone)]
 pub enum WebFault {
-    /// Answers with this status and place.
+    /// Responds with this status and location.
     Redirect(u16, String),
-    /// Answers with this status and nothing else.
+    /// Responds with this status only.
     Status(u16),
-    /// Answers with more than anybody takes.
+    /// Responds with a huge body.
     Huge,
-    /// Answers with events that never end.
+    /// Responds with an endless event stream.
     Stream,
-    /// Never answers.
+    /// Never responds.
     Hang,
-    /// Does its work when it is let through.
+    /// Responds normally once it is released.
     Wait,
 }
 
-/// One request that came in.
+/// One recorded request.
 #[derive(Debug, Clone)]
 pub struct WebRequest {
     /// GET, POST
     pub method: Method,
     /// `/token`
     pub path: String,
-    /// What stands behind the question mark.
+    /// The query parameters.
     pub query: BTreeMap<String, String>,
     /// A body of form fields.
     pub form: BTreeMap<String, String>,
@@ -60,7 +60,7 @@ pub struct WebRequest {
 pub(super) type WebReply = Response<UnsyncBoxBody<Bytes, Infallible>>;
 type RequestHandler = Arc<dyn Fn(&WebRequest) -> WebReply + Send + Sync>;
 
-/// A listener on this machine. Stops when dropped.
+/// A local listener. Stops when dropped.
 pub(super) struct WebServer {
     address: SocketAddr,
     inner: Arc<WebState>,
@@ -85,7 +85,7 @@ impl Default for RequestGate {
 }
 
 impl WebServer {
-    /// Listens; the work is made once the address is known.
+    /// Starts listening; the handler is created once the address is known.
     pub(super) async fn start(work: impl FnOnce(&str) -> RequestHandler) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

@@ -1,4 +1,4 @@
-//! The upstream of the tests as a process of its own: for the conformance suite, and for tests of stdio.
+//! The test upstream as a separate process: for the conformance suite, and for tests of stdio.
 
 use std::{future::pending, io::Write as _};
 
@@ -78,7 +78,7 @@ async fn main() {
         FixtureTransport::Stdio => {
             eprintln!("fixture-upstream is ready");
             FakeUpstream::serve_stdio(options, orders, tokio::io::stdin(), tokio::io::stdout()).await;
-            // Standard input is read by a thread that cannot be stopped, so the process ends here.
+            // Standard input is read by a thread that cannot be stopped, so the process exits here.
             std::process::exit(0);
         }
         FixtureTransport::Http(address) => {

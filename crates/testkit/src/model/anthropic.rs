@@ -1,4 +1,4 @@
-//! Anthropic's messages, streamed.
+//! Anthropic's streamed messages.
 
 use serde_json::{Value, json};
 
@@ -7,16 +7,16 @@ use super::{
     server::StreamStep,
 };
 
-/// The answer as a stream of content blocks.
-pub(super) fn anthropic_stream(model: &Value, answer: &ScriptedReply) -> Vec<StreamStep> {
-    let (input, output) = answer.usage.unwrap_or_default();
+/// The reply as a stream of content blocks.
+pub(super) fn anthropic_stream(model: &Value, reply: &ScriptedReply) -> Vec<StreamStep> {
+    let (input, output) = reply.usage.unwrap_or_default();
     let mut out = vec![anthropic_event(
         "message_start",
         json!({ "message": { "id": "msg_1", "type": "message", "role": "assistant", "model": model, "content": [],
             "stop_reason": null, "usage": { "input_tokens": input, "output_tokens": 1 } } }),
     )];
     let mut blocks = BlockWriter::default();
-    for piece in &answer.pieces {
+    for piece in &reply.pieces {
         match piece {
             ReplyPiece::Text(text) => {
                 blocks.open_block(&mut out, "text", json!({ "type": "text", "text": "" }));
@@ -57,15 +57,15 @@ pub(super) fn anthropic_stream(model: &Value, answer: &ScriptedReply) -> Vec<Str
             ReplyPiece::Raw(text) => out.push(StreamStep::Text(text.clone())),
         }
     }
-    // A block that was cut has no end.
-    if answer.stop.as_deref() != Some("max_tokens") {
+    // A truncated block has no end.
+    if reply.stop.as_deref() != Some("max_tokens") {
         blocks.close_block(&mut out);
     }
-    let usual = if answer.has_calls() { "tool_use" } else { "end_turn" };
-    let stop = answer.stop.as_deref().unwrap_or(usual);
+    let usual = if reply.has_calls() { "tool_use" } else { "end_turn" };
+    let stop = reply.stop.as_deref().unwrap_or(usual);
     let ends = json!({ "delta": { "stop_reason": stop, "stop_sequence": null }, "usage": { "output_tokens": output } });
     out.push(anthropic_event("message_delta", ends));
-    if !answer.has_quirk(VendorQuirk::NoDone) {
+    if !reply.has_quirk(VendorQuirk::NoDone) {
         out.push(anthropic_event("message_stop", json!({})));
     }
     out

@@ -1,4 +1,4 @@
-//! Gemini's streams. Its calls come whole and without ids.
+//! Gemini's streams. Calls come complete and without ids.
 
 use serde_json::{Value, json};
 
@@ -7,11 +7,11 @@ use super::{
     server::StreamStep,
 };
 
-/// The answer as a stream.
-pub(super) fn gemini_stream(answer: &ScriptedReply) -> Vec<StreamStep> {
+/// The reply as a stream.
+pub(super) fn gemini_stream(reply: &ScriptedReply) -> Vec<StreamStep> {
     let mut out = Vec::new();
     let mut signature = None;
-    for piece in &answer.pieces {
+    for piece in &reply.pieces {
         let part = match piece {
             ReplyPiece::Text(text) => json!({ "text": text }),
             ReplyPiece::Reasoning(text) => json!({ "text": text, "thought": true }),
@@ -50,9 +50,9 @@ pub(super) fn gemini_stream(answer: &ScriptedReply) -> Vec<StreamStep> {
             &json!({ "candidates": [{ "content": { "role": "model", "parts": [part] } }] }),
         ));
     }
-    if !answer.has_quirk(VendorQuirk::NoDone) {
-        let (input, output) = answer.usage.unwrap_or_default();
-        let stop = answer.stop.as_deref().unwrap_or("STOP");
+    if !reply.has_quirk(VendorQuirk::NoDone) {
+        let (input, output) = reply.usage.unwrap_or_default();
+        let stop = reply.stop.as_deref().unwrap_or("STOP");
         out.push(gemini_event(&json!({ "candidates": [{ "content": { "role": "model", "parts": [{ "text": "" }] }, "finishReason": stop }],
             "usageMetadata": { "promptTokenCount": input, "candidatesTokenCount": output, "totalTokenCount": input + output } })));
     }

@@ -1,14 +1,14 @@
-//! A model that says what a script tells it to, over real HTTP: chat completions as OpenAI and those like it write them,
-//! streamed or whole, and the streams of Anthropic and Gemini. It can be as odd as the servers out there.
+//! A scripted model over real HTTP: chat completions of OpenAI and compatible servers,
+//! streamed or not, and the streams of Anthropic and Gemini. It can imitate the quirks of real servers.
 //!
 //! ```no_run
-//! # use toolyard_testkit::model::{Answer, ScriptedModel};
+//! # use toolyard_testkit::model::{ScriptedReply, ScriptedModel};
 //! # use serde_json::json;
 //! # async fn test() {
 //! let model = ScriptedModel::start().await;
-//! model.answers(vec![Answer::call("todo__add", json!({ "text": "tea" })), Answer::text("Added.")]);
-//! // ... ask a model whose endpoint is `model.url()` ...
-//! assert_eq!(model.seen()[0].body["messages"][0]["content"], "add tea");
+//! model.queue_replies(vec![ScriptedReply::call("todo__add", json!({ "text": "tea" })), ScriptedReply::text("Added.")]);
+//! // ... send requests to `model.url()` ...
+//! assert_eq!(model.requests()[0].body["messages"][0]["content"], "add tea");
 //! # }
 //! ```
 
@@ -36,10 +36,10 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use reply::{ScriptedReply, VendorQuirk};
 
-/// How long a test waits for something to happen before it fails with a word on what.
+/// How long a test waits for an event before it fails.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A request that came in.
+/// One recorded request.
 #[derive(Debug, Clone)]
 pub struct RecordedModelRequest {
     /// Such as `/v1/chat/completions`.
@@ -54,7 +54,7 @@ pub struct RecordedModelRequest {
 
 #[derive(Default)]
 struct ModelScript {
-    answers: VecDeque<ScriptedReply>,
+    replies: VecDeque<ScriptedReply>,
     always: Option<ScriptedReply>,
     gets: HashMap<String, Value>,
     seen: Vec<RecordedModelRequest>,
@@ -70,14 +70,14 @@ struct ModelState {
     stop: CancellationToken,
 }
 
-/// A model on this machine. Stops when dropped.
+/// A local model server. Stops when dropped.
 pub struct ScriptedModel {
     inner: Arc<ModelState>,
     address: SocketAddr,
 }
 
 impl ScriptedModel {
-    /// Starts one that has nothing to say yet: a question that no answer is left for gets a 500 that says so.
+    /// Starts one without replies: a request without a queued reply gets a 500 that says so.
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -92,27 +92,27 @@ impl ScriptedModel {
         Self { inner, address }
     }
 
-    /// Where it answers: scheme, host and port. `/v1` and `/v1beta` are below.
+    /// Its base URL: scheme, host and port. `/v1` and `/v1beta` are below.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// What it says to the next questions, one after the other.
-    pub fn queue_replies(&self, answers: impl IntoIterator<Item = ScriptedReply>) {
-        self.inner.script.lock().unwrap().answers.extend(answers);
+    /// Queues the replies to the next requests.
+    pub fn queue_replies(&self, replies: impl IntoIterator<Item = ScriptedReply>) {
+        self.inner.script.lock().unwrap().replies.extend(replies);
     }
 
-    /// What it says whenever no other answer is left.
-    pub fn set_default_reply(&self, answer: ScriptedReply) {
-        self.inner.script.lock().unwrap().always = Some(answer);
+    /// Sets the reply for when the queue is empty.
+    pub fn set_default_reply(&self, reply: ScriptedReply) {
+        self.inner.script.lock().unwrap().always = Some(reply);
     }
 
-    /// What a path answers that is no question to the model, such as `/v1/models` or `/api/tags`. Without it: 404.
+    /// Sets the response for a path that is not a request to the model, such as `/v1/models` or `/api/tags`. The default is 404.
     pub fn serve_path(&self, path: &str, body: Value) {
         self.inner.script.lock().unwrap().gets.insert(path.to_owned(), body);
     }
 
-    /// The questions to the model so far.
+    /// The requests to the model so far.
     pub fn requests(&self) -> Vec<RecordedModelRequest> {
         self.inner.script.lock().unwrap().seen.clone()
     }
@@ -122,7 +122,7 @@ impl ScriptedModel {
         self.inner.script.lock().unwrap().other_requests.clone()
     }
 
-    /// Waits until there were so many questions.
+    /// Waits for this many requests.
     pub async fn wait_requests(&self, times: usize) -> Vec<RecordedModelRequest> {
         self.wait_until(&format!("{times} questions"), || {
             Some(self.requests()).filter(|seen| seen.len() >= times)
@@ -130,18 +130,18 @@ impl ScriptedModel {
         .await
     }
 
-    /// How many answers were not heard to the end: whoever asked went away.
+    /// How many replies the client did not read to the end.
     pub fn abandoned(&self) -> usize {
         self.inner.script.lock().unwrap().abandoned
     }
 
-    /// Waits until so many answers were left.
+    /// Waits until this many replies were abandoned.
     pub async fn wait_abandoned(&self, times: usize) {
-        self.wait_until(&format!("{times} answers to be left"), || (self.abandoned() >= times).then_some(()))
+        self.wait_until(&format!("{times} abandoned replies"), || (self.abandoned() >= times).then_some(()))
             .await;
     }
 
-    /// Lets so many answers go on that wait at [`ScriptedReply::hold`] or [`ScriptedReply::hold_first`].
+    /// Releases this many replies that wait at [`ScriptedReply::and_hold`] or [`ScriptedReply::hold_first`].
     pub fn release(&self, count: usize) {
         self.inner.gate.add_permits(count);
     }
@@ -157,7 +157,9 @@ impl ScriptedModel {
                 changed.await;
             }
         };
-        tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("waited in vain for {what}"))
+        tokio::time::timeout(PATIENCE, waiting)
+            .await
+            .unwrap_or_else(|_| panic!("timed out waiting for {what}"))
     }
 }
 

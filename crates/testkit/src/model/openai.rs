@@ -1,4 +1,4 @@
-//! Chat completions, streamed and whole.
+//! Chat completions, streamed or not.
 
 use serde_json::{Value, json};
 
@@ -7,29 +7,29 @@ use super::{
     server::StreamStep,
 };
 
-/// The answer as a stream.
-pub(super) fn openai_stream(model: &Value, answer: &ScriptedReply) -> Vec<StreamStep> {
+/// The reply as a stream.
+pub(super) fn openai_stream(model: &Value, reply: &ScriptedReply) -> Vec<StreamStep> {
     let mut out = Vec::new();
     let say = |out: &mut Vec<StreamStep>, delta: Value, stop: Option<&str>| {
         let choice = json!({ "index": 0, "delta": delta, "finish_reason": stop, "logprobs": null });
-        out.push(openai_event(answer, &completion_chunk(model, json!([choice]))));
+        out.push(openai_event(reply, &completion_chunk(model, json!([choice]))));
     };
     say(&mut out, json!({ "role": "assistant", "content": "" }), None);
     let mut calls = 0;
-    for piece in &answer.pieces {
+    for piece in &reply.pieces {
         match piece {
             ReplyPiece::Text(text) => say(&mut out, json!({ "content": text }), None),
             ReplyPiece::Reasoning(text) => say(&mut out, json!({ "reasoning_content": text }), None),
             ReplyPiece::Signature(_) => {}
             ReplyPiece::Call { name, arguments } => {
-                for delta in call_deltas(answer, calls, name, arguments) {
+                for delta in call_deltas(reply, calls, name, arguments) {
                     say(&mut out, json!({ "tool_calls": [delta] }), None);
                 }
                 calls += 1;
             }
             ReplyPiece::Hold => out.push(StreamStep::Hold),
             ReplyPiece::Error(error) => {
-                out.push(openai_event(answer, &json!({ "error": error })));
+                out.push(openai_event(reply, &json!({ "error": error })));
                 return out;
             }
             ReplyPiece::Cut => {
@@ -39,26 +39,26 @@ pub(super) fn openai_stream(model: &Value, answer: &ScriptedReply) -> Vec<Stream
             ReplyPiece::Raw(text) => out.push(StreamStep::Text(text.clone())),
         }
     }
-    say(&mut out, json!({}), Some(&finish_reason(answer)));
-    if let Some(usage) = usage_json(answer) {
+    say(&mut out, json!({}), Some(&finish_reason(reply)));
+    if let Some(usage) = usage_json(reply) {
         let mut last = completion_chunk(model, json!([]));
         last["usage"] = usage;
-        out.push(openai_event(answer, &last));
+        out.push(openai_event(reply, &last));
     }
-    if !answer.has_quirk(VendorQuirk::NoDone) {
+    if !reply.has_quirk(VendorQuirk::NoDone) {
         out.push(StreamStep::Text("data: [DONE]\n\n".to_owned()));
     }
-    if answer.has_quirk(VendorQuirk::StaysOpen) {
+    if reply.has_quirk(VendorQuirk::StaysOpen) {
         out.push(StreamStep::Hold);
     }
     out
 }
 
-/// The answer in one piece.
-pub(super) fn openai_completion(model: &Value, answer: &ScriptedReply) -> Value {
+/// The reply as one response.
+pub(super) fn openai_completion(model: &Value, reply: &ScriptedReply) -> Value {
     let mut message = json!({ "role": "assistant", "content": null });
     let mut calls = Vec::new();
-    for piece in &answer.pieces {
+    for piece in &reply.pieces {
         let add = |message: &mut Value, key: &str, text: &str| {
             let grown = format!("{}{text}", message[key].as_str().unwrap_or_default());
             message[key] = grown.into();
@@ -79,16 +79,16 @@ pub(super) fn openai_completion(model: &Value, answer: &ScriptedReply) -> Value 
     if !calls.is_empty() {
         message["tool_calls"] = calls.into();
     }
-    json!({ "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": model, "usage": usage_json(answer),
-        "choices": [{ "index": 0, "message": message, "finish_reason": finish_reason(answer) }] })
+    json!({ "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": model, "usage": usage_json(reply),
+        "choices": [{ "index": 0, "message": message, "finish_reason": finish_reason(reply) }] })
 }
 
 fn completion_chunk(model: &Value, choices: Value) -> Value {
     json!({ "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": model, "choices": choices })
 }
 
-fn openai_event(answer: &ScriptedReply, chunk: &Value) -> StreamStep {
-    StreamStep::Text(match answer.has_quirk(VendorQuirk::CrLf) {
+fn openai_event(reply: &ScriptedReply, chunk: &Value) -> StreamStep {
+    StreamStep::Text(match reply.has_quirk(VendorQuirk::CrLf) {
         true => format!(": a comment\r\ndata: {chunk}\r\n\r\n"),
         false => format!("data: {chunk}\n\n"),
     })
@@ -98,44 +98,44 @@ fn call_id(call: usize) -> String {
     format!("functions.call:{call}")
 }
 
-/// The pieces of a call, as odd as ordered.
-fn call_deltas(answer: &ScriptedReply, call: usize, name: &str, arguments: &[String]) -> Vec<Value> {
+/// The chunks of a call, with the configured quirks.
+fn call_deltas(reply: &ScriptedReply, call: usize, name: &str, arguments: &[String]) -> Vec<Value> {
     let mut first = json!({ "index": call, "id": call_id(call), "type": "function", "function": { "name": name, "arguments": "" } });
     let more = |text: &str| json!({ "index": call, "function": { "arguments": text } });
-    let mut deltas = if answer.has_quirk(VendorQuirk::ArgumentsAsJson) {
+    let mut deltas = if reply.has_quirk(VendorQuirk::ArgumentsAsJson) {
         first["function"]["arguments"] = serde_json::from_str(&arguments.concat()).unwrap();
         vec![first]
-    } else if answer.has_quirk(VendorQuirk::WholeCalls) {
+    } else if reply.has_quirk(VendorQuirk::WholeCalls) {
         first["function"]["arguments"] = arguments.concat().into();
         vec![first]
     } else {
         [first].into_iter().chain(arguments.iter().map(|text| more(text))).collect()
     };
     for delta in deltas.iter_mut().filter_map(Value::as_object_mut) {
-        if answer.has_quirk(VendorQuirk::NoIndex) {
+        if reply.has_quirk(VendorQuirk::NoIndex) {
             delta.remove("index");
         }
-        if answer.has_quirk(VendorQuirk::IndexZero) {
+        if reply.has_quirk(VendorQuirk::IndexZero) {
             delta.insert("index".to_owned(), 0.into());
         }
-        if answer.has_quirk(VendorQuirk::NoIds) {
+        if reply.has_quirk(VendorQuirk::NoIds) {
             delta.remove("id");
         }
     }
     deltas
 }
 
-fn finish_reason(answer: &ScriptedReply) -> String {
-    let usual = if answer.has_calls() && !answer.has_quirk(VendorQuirk::StopDespiteCalls) {
+fn finish_reason(reply: &ScriptedReply) -> String {
+    let usual = if reply.has_calls() && !reply.has_quirk(VendorQuirk::StopDespiteCalls) {
         "tool_calls"
     } else {
         "stop"
     };
-    answer.stop.clone().unwrap_or_else(|| usual.to_owned())
+    reply.stop.clone().unwrap_or_else(|| usual.to_owned())
 }
 
-fn usage_json(answer: &ScriptedReply) -> Option<Value> {
-    let (input, output) = answer.usage?;
+fn usage_json(reply: &ScriptedReply) -> Option<Value> {
+    let (input, output) = reply.usage?;
     Some(json!({ "prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output }))
 }
 
@@ -145,11 +145,11 @@ mod tests {
 
     #[test]
     fn a_whole_answer_has_all_of_its_pieces() {
-        let answer = ScriptedReply::pieces(["Hel", "lo"])
+        let reply = ScriptedReply::pieces(["Hel", "lo"])
             .and_reasoning("hm")
             .and_call("add", json!({ "a": 1 }))
             .with_usage(1, 2);
-        let whole = openai_completion(&json!("m"), &answer);
+        let whole = openai_completion(&json!("m"), &reply);
         assert_eq!(
             whole["choices"][0],
             json!({ "index": 0, "finish_reason": "tool_calls", "message": {

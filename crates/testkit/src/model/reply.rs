@@ -1,19 +1,19 @@
-//! What a scripted model says to one question.
+//! One reply of a scripted model.
 
 use serde_json::Value;
 
-/// A way in which servers deviate from what OpenAI does.
+/// How servers deviate from OpenAI's behavior.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VendorQuirk {
-    /// A call comes whole, in one chunk.
+    /// A call comes in one chunk.
     WholeCalls,
-    /// Pieces of calls have no `index`.
+    /// Chunks of calls have no `index`.
     NoIndex,
     /// All calls have the index 0; their ids differ.
     IndexZero,
     /// Calls have no `id`.
     NoIds,
-    /// The arguments are JSON, not text with JSON in it.
+    /// The arguments are JSON, not a JSON string.
     ArgumentsAsJson,
     /// `finish_reason` is `stop` although there are calls.
     StopDespiteCalls,
@@ -25,7 +25,7 @@ pub enum VendorQuirk {
     CrLf,
 }
 
-/// What the model says, piece by piece.
+/// The parts of a reply.
 #[derive(Debug, Clone)]
 pub(super) enum ReplyPiece {
     Text(String),
@@ -34,19 +34,19 @@ pub(super) enum ReplyPiece {
         name: String,
         arguments: Vec<String>,
     },
-    /// A signature of a thought, where the vendor has such.
+    /// A signature of reasoning, for vendors that have it.
     Signature(String),
     /// Wait for [`super::ScriptedModel::release`].
     Hold,
-    /// An error in the middle of a good answer.
+    /// An error in the middle of a response.
     Error(Value),
-    /// Break the connection.
+    /// Breaks the connection.
     Cut,
-    /// This, as it is.
+    /// Raw text.
     Raw(String),
 }
 
-/// A status and a body instead of an answer.
+/// A status and a body instead of a reply.
 #[derive(Debug, Clone)]
 pub(super) struct ScriptedRefusal {
     pub(super) status: u16,
@@ -54,7 +54,7 @@ pub(super) struct ScriptedRefusal {
     pub(super) headers: Vec<(String, String)>,
 }
 
-/// What the model does with one question.
+/// The reply to one request.
 #[derive(Debug, Clone)]
 pub struct ScriptedReply {
     pub(super) pieces: Vec<ReplyPiece>,
@@ -66,7 +66,7 @@ pub struct ScriptedReply {
 }
 
 impl ScriptedReply {
-    /// Nothing yet.
+    /// An empty reply.
     pub fn new() -> Self {
         Self {
             pieces: Vec::new(),
@@ -83,7 +83,7 @@ impl ScriptedReply {
         Self::new().and_text(text)
     }
 
-    /// A text in these pieces.
+    /// A text in these chunks.
     pub fn pieces<'a>(pieces: impl IntoIterator<Item = &'a str>) -> Self {
         pieces.into_iter().fold(Self::new(), Self::and_text)
     }
@@ -93,7 +93,7 @@ impl ScriptedReply {
         Self::new().and_call(name, arguments)
     }
 
-    /// This status and body instead of an answer; with 200, an answer that is not streamed.
+    /// This status and body instead of a reply; with 200, a response that is not streamed.
     pub fn error(status: u16, body: impl ToString) -> Self {
         let refusal = ScriptedRefusal { status, body: body.to_string(), headers: Vec::new() };
         Self { refusal: Some(refusal), ..Self::new() }
@@ -104,24 +104,24 @@ impl ScriptedReply {
         self.push_piece(ReplyPiece::Text(text.to_owned()))
     }
 
-    /// Then a thought.
+    /// Then reasoning.
     pub fn and_reasoning(self, text: &str) -> Self {
         self.push_piece(ReplyPiece::Reasoning(text.to_owned()))
     }
 
-    /// Then the signature of the thought before (Anthropic), or of the call after (Gemini).
+    /// Then the signature of the preceding reasoning (Anthropic), or of the next call (Gemini).
     pub fn and_signature(self, signature: &str) -> Self {
         self.push_piece(ReplyPiece::Signature(signature.to_owned()))
     }
 
-    /// Then a call, its arguments in two pieces.
+    /// Then a call, with its arguments in two chunks.
     pub fn and_call(self, name: &str, arguments: Value) -> Self {
         let text = arguments.to_string();
         let (one, two) = text.split_at(text.floor_char_boundary(text.len() / 2));
         self.and_call_in_pieces(name, [one, two])
     }
 
-    /// Then a call, its arguments in these pieces; none for a call without any.
+    /// Then a call, with its arguments in these chunks; none for a call without arguments.
     pub fn and_call_in_pieces<'a>(self, name: &str, pieces: impl IntoIterator<Item = &'a str>) -> Self {
         let arguments = pieces.into_iter().map(str::to_owned).collect();
         self.push_piece(ReplyPiece::Call { name: name.to_owned(), arguments })
@@ -132,13 +132,13 @@ impl ScriptedReply {
         self.push_piece(ReplyPiece::Hold)
     }
 
-    /// Before anything, even the status, it waits for [`super::ScriptedModel::release`].
+    /// Waits for [`super::ScriptedModel::release`] before anything is sent, even the status.
     pub fn hold_first(mut self) -> Self {
         self.hold_first = true;
         self
     }
 
-    /// Then an error in the middle of the answer, and no end.
+    /// Then an error in the middle of the response, and no end.
     pub fn and_error(self, error: Value) -> Self {
         self.push_piece(ReplyPiece::Error(error))
     }
@@ -148,26 +148,26 @@ impl ScriptedReply {
         self.push_piece(ReplyPiece::Cut)
     }
 
-    /// Then this text as it is, in a stream.
+    /// Then raw text, in a stream.
     pub fn and_raw(self, text: &str) -> Self {
         self.push_piece(ReplyPiece::Raw(text.to_owned()))
     }
 
-    /// The vendor's word for why it ended; else the usual one.
+    /// The vendor's stop reason, instead of the usual one.
     pub fn with_stop_reason(mut self, word: &str) -> Self {
         self.stop = Some(word.to_owned());
         self
     }
 
-    /// How many tokens were read and written.
+    /// Input and output tokens.
     pub fn with_usage(mut self, input: u64, output: u64) -> Self {
         self.usage = Some((input, output));
         self
     }
 
-    /// Deviates in this way as well.
-    pub fn with_quirk(mut self, odd: VendorQuirk) -> Self {
-        self.quirks.push(odd);
+    /// Adds a quirk.
+    pub fn with_quirk(mut self, quirk: VendorQuirk) -> Self {
+        self.quirks.push(quirk);
         self
     }
 
@@ -183,8 +183,8 @@ impl ScriptedReply {
         self
     }
 
-    pub(super) fn has_quirk(&self, odd: VendorQuirk) -> bool {
-        self.quirks.contains(&odd)
+    pub(super) fn has_quirk(&self, quirk: VendorQuirk) -> bool {
+        self.quirks.contains(&quirk)
     }
 
     pub(super) fn has_calls(&self) -> bool {

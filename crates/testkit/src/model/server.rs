@@ -1,4 +1,4 @@
-//! The server behind a scripted model.
+//! The HTTP server of a scripted model.
 
 use std::{convert::Infallible, io, sync::Arc};
 
@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 
 use super::{ModelState, RecordedModelRequest, anthropic, gemini, openai, reply::ScriptedReply};
 
-/// What goes out next.
+/// One step of a stream.
 #[derive(Debug, Clone)]
 pub(super) enum StreamStep {
     Text(String),
@@ -33,7 +33,7 @@ pub(super) async fn accept_loop(listener: TcpListener, inner: Arc<ModelState>) {
             accepted = listener.accept() => accepted.unwrap().0,
             () = inner.stop.cancelled() => return,
         };
-        // Pieces are small, and tests look at when each of them comes.
+        // Chunks are small, and tests check when each of them arrives.
         stream.set_nodelay(true).unwrap();
         let (serving, stop) = (inner.clone(), inner.stop.clone());
         inner.tasks.spawn(async move {
@@ -56,7 +56,7 @@ async fn handle_model_request(
     let path = head.uri.path().to_owned();
     let body: Value = serde_json::from_slice(&raw).unwrap_or_default();
     let seen = RecordedModelRequest { path, headers: head.headers, raw, body: body.clone() };
-    let Some(speaks) = VendorApi::from_path(&seen.path) else {
+    let Some(vendor) = VendorApi::from_path(&seen.path) else {
         let mut script = inner.script.lock().unwrap();
         let offered = script.gets.get(&seen.path).cloned();
         script.other_requests.push(seen);
@@ -68,17 +68,17 @@ async fn handle_model_request(
     let next = {
         let mut script = inner.script.lock().unwrap();
         script.seen.push(seen);
-        script.answers.pop_front().or_else(|| script.always.clone())
+        script.replies.pop_front().or_else(|| script.always.clone())
     };
     inner.changed.notify_waiters();
     let over = || ScriptedReply::error(500, json!({ "error": { "message": "the script is over" } }));
     let next = next.unwrap_or_else(over);
-    let mut unheard = AbandonCounter { inner: inner.clone(), finished: false };
+    let mut counter = AbandonCounter { inner: inner.clone(), finished: false };
     if next.hold_first {
         inner.gate.acquire().await.unwrap().forget();
     }
     if let Some(refusal) = &next.refusal {
-        unheard.finished = true;
+        counter.finished = true;
         let mut response = json_response(refusal.status, refusal.body.clone());
         for (name, value) in &refusal.headers {
             response
@@ -87,16 +87,16 @@ async fn handle_model_request(
         }
         return Ok(response);
     }
-    let out = match speaks {
+    let out = match vendor {
         VendorApi::OpenAi if body["stream"] != true => {
-            unheard.finished = true;
+            counter.finished = true;
             return Ok(json_response(200, openai::openai_completion(&body["model"], &next).to_string()));
         }
         VendorApi::OpenAi => openai::openai_stream(&body["model"], &next),
         VendorApi::Anthropic => anthropic::anthropic_stream(&body["model"], &next),
         VendorApi::Gemini => gemini::gemini_stream(&next),
     };
-    Ok(stream_response(unheard, out))
+    Ok(stream_response(counter, out))
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -123,7 +123,7 @@ fn json_response(status: u16, body: String) -> Response<ModelBody> {
     Response::builder().status(status).header(header::CONTENT_TYPE, "application/json").body(body).unwrap()
 }
 
-/// Counts an answer that was not heard to its end.
+/// Counts a reply that was not read to its end.
 struct AbandonCounter {
     inner: Arc<ModelState>,
     finished: bool,
@@ -138,25 +138,25 @@ impl Drop for AbandonCounter {
     }
 }
 
-fn stream_response(mut unheard: AbandonCounter, out: Vec<StreamStep>) -> Response<ModelBody> {
-    unheard.finished = out.is_empty();
-    let frames = stream::unfold((unheard, out.into_iter()), |(mut unheard, mut out)| async move {
+fn stream_response(mut counter: AbandonCounter, out: Vec<StreamStep>) -> Response<ModelBody> {
+    counter.finished = out.is_empty();
+    let frames = stream::unfold((counter, out.into_iter()), |(mut counter, mut out)| async move {
         loop {
-            let said = match out.next() {
+            let frame = match out.next() {
                 Some(StreamStep::Text(text)) => Ok(Frame::data(Bytes::from(text))),
                 Some(StreamStep::Cut) => {
-                    unheard.finished = true;
+                    counter.finished = true;
                     Err(io::Error::other("cut"))
                 }
                 Some(StreamStep::Hold) => {
-                    unheard.inner.gate.acquire().await.unwrap().forget();
+                    counter.inner.gate.acquire().await.unwrap().forget();
                     continue;
                 }
                 None => return None,
             };
-            // The last word is out; who goes now has heard all.
-            unheard.finished |= out.as_slice().is_empty();
-            return Some((said, (unheard, out)));
+            // The last chunk is out; a client that disconnects now has read everything.
+            counter.finished |= out.as_slice().is_empty();
+            return Some((frame, (counter, out)));
         }
     });
     Response::builder()

@@ -45,7 +45,7 @@ pub async fn apps_are_created_whole_or_not_at_all(store: &impl FullStore) {
     assert!(store.find_tool_set(&package_name("com.a"), 1).await.unwrap().is_none());
 }
 
-/// Publishing, the same set again, going back.
+/// Publishing, publishing the same set again, rolling back.
 pub async fn definitions_are_versions_and_a_pointer(store: &impl FullStore) {
     let app = package_name("com.a");
     store.create_app(app_record("com.a", "ada", None)).await.unwrap();
@@ -70,7 +70,7 @@ pub async fn definitions_are_versions_and_a_pointer(store: &impl FullStore) {
     assert_eq!(store.find_tool_set(&app, 2).await.unwrap().unwrap().hash, "h2");
 }
 
-/// The first tool with a hashed alias keeps it, until its app is gone.
+/// The first tool with a hashed alias keeps it until its app is removed.
 pub async fn hashed_aliases_belong_to_who_had_them_first(store: &impl FullStore) {
     let tool: ToolName = "com.a-b:pay".parse().unwrap();
     let plain: ToolName = "com.a:pay".parse().unwrap();
@@ -79,14 +79,14 @@ pub async fn hashed_aliases_belong_to_who_had_them_first(store: &impl FullStore)
     store.create_app(app_record("com.a", "ada", Some(tool_set(&["pay"], "h1")))).await.unwrap();
     let owners = store.alias_owners(&aliases).await.unwrap();
     assert_eq!(owners.into_iter().collect::<Vec<_>>(), [(tool.alias(), tool.clone())]);
-    // A later set without it does not free it: it may come back.
+    // A later set without the tool does not free the alias: the tool may come back.
     store.publish_tools(&package_name("com.a-b"), tool_set(&["other"], "h2"), at_second(2)).await.unwrap();
     assert_eq!(store.alias_owners(&aliases).await.unwrap().len(), 1);
     store.remove_app(&package_name("com.a-b")).await.unwrap();
     assert!(store.alias_owners(&aliases).await.unwrap().is_empty());
 }
 
-/// Prompts, resources and templates come back byte by byte, each version with its own.
+/// Prompts, resources and templates are returned byte for byte, each version with its own.
 pub async fn prompts_and_resources_are_part_of_a_version(store: &impl FullStore) {
     let items = |text: &str| serde_json::from_str::<AppItems>(text).unwrap();
     let texts = |items: &AppItems| {
@@ -108,7 +108,7 @@ pub async fn prompts_and_resources_are_part_of_a_version(store: &impl FullStore)
     }
 }
 
-/// Registers an app and publishes a set, for tests of what goes on beside it.
+/// Registers an app and publishes a set, for tests of concurrent work.
 pub async fn publish_one(store: &impl FullStore, round: usize) {
     let name = format!("com.round{round}");
     assert!(store.create_app(app_record(&name, "ada", Some(tool_set(&["x"], "h1")))).await.unwrap());

@@ -1,4 +1,4 @@
-//! The change log: every write that a cache or a live part depends on is found there, announced or not.
+//! The change log: it contains every write that a cache or a live part depends on, announced or not.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use toolyard_protocol::{PlatformSettings, UserId, api::Role, upstream::UpstreamD
 
 use super::{app_record, at_second, package_name, plugins, tokens, tool_set};
 
-/// Hears what is announced.
+/// Records announcements.
 #[derive(Default)]
 struct ChangeRecorder(Mutex<Vec<Change>>);
 
@@ -23,7 +23,7 @@ impl ChangeSubscriber for ChangeRecorder {
     }
 }
 
-/// What the log has since it was asked last, without repetitions.
+/// Reads the changes since the last read, without duplicates.
 struct ChangeReader {
     stores: Stores,
     recorder: Arc<ChangeRecorder>,
@@ -104,14 +104,14 @@ pub async fn writes_of_apps_and_installs_are_in_the_change_log(stores: &Stores) 
     stores.installs.uninstall_app(&ada, &app).await.unwrap();
     let uninstalled = Change::AppUninstalled { user: ada.clone(), package: app.clone() };
     assert_eq!(log.read_changes().await, [uninstalled]);
-    // What goes with the app is part of that change.
+    // What is removed together with the app is part of that change.
     stores.installs.install_app(&ada, &app, at_second(5)).await.unwrap();
     log.read_changes().await;
     stores.apps.remove_app(&app).await.unwrap();
     assert_eq!(log.read_changes().await, [Change::AppRemoved(app)]);
 }
 
-/// Upstreams, what they offer, and their authorizations.
+/// Upstreams, their offers and authorizations.
 pub async fn writes_of_upstreams_are_in_the_change_log(stores: &Stores) {
     let (log, ada, one) =
         (ChangeReader::new(stores), "ada".parse::<UserId>().unwrap(), package_name("mcp.one"));

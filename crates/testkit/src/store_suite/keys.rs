@@ -1,4 +1,4 @@
-//! Keys under which a call is made once.
+//! Idempotency keys.
 
 use toolyard_core::{
     CallOwner, Caller,
@@ -28,7 +28,7 @@ fn with_key(claim: KeyClaim, key: &str) -> KeyClaim {
     KeyClaim { key: key.into(), ..claim }
 }
 
-/// Fresh, running, conflict, done, released; each user's keys are their own.
+/// Fresh, running, conflict, done, released; each user has separate keys.
 pub async fn keys_bind_one_call(store: &impl FullStore) {
     let first = key_claim("ada", 1, 1, 0);
     assert_eq!(store.claim_key(&first).await.unwrap(), ClaimOutcome::Fresh);
@@ -58,14 +58,14 @@ pub async fn keys_bind_one_call(store: &impl FullStore) {
     assert_eq!(store.claim_key(&key_claim("bob", 7, 6, 2)).await.unwrap(), ClaimOutcome::Done(None));
 }
 
-/// A key is free again when its time is over.
+/// An expired key can be used again.
 pub async fn keys_expire(store: &impl FullStore) {
     assert_eq!(store.claim_key(&key_claim("ada", 1, 1, 0)).await.unwrap(), ClaimOutcome::Fresh);
     assert_eq!(store.claim_key(&key_claim("ada", 1, 2, 100)).await.unwrap(), ClaimOutcome::Running);
     assert_eq!(store.claim_key(&key_claim("ada", 2, 3, 101)).await.unwrap(), ClaimOutcome::Fresh);
 }
 
-/// What one caller did for a user is no other caller's, even where they choose the same key.
+/// Outcomes are separate for each caller, even with the same key.
 pub async fn keys_belong_to_callers(store: &impl FullStore) {
     let first = key_claim("ada", 1, 1, 0);
     assert_eq!(store.claim_key(&first).await.unwrap(), ClaimOutcome::Fresh);
@@ -77,7 +77,7 @@ pub async fn keys_belong_to_callers(store: &impl FullStore) {
     assert_eq!(store.claim_key(&first).await.unwrap(), ClaimOutcome::Done(Some("the user's".to_owned())));
 }
 
-/// So many keys of a user, so many bytes of outcomes; no key is given up before its time.
+/// Limits on the number of keys and the bytes of outcomes of a user; no key is dropped before it expires.
 pub async fn keys_have_bounds(store: &impl FullStore) {
     let small = |key: &str, call_id, seconds| KeyClaim {
         quota: KeyQuota { keys: 3, bytes: 10 },
@@ -108,7 +108,7 @@ pub async fn keys_have_bounds(store: &impl FullStore) {
         store.claim_key(&with_key(key_claim("bob", 1, 9, 3), "d")).await.unwrap(),
         ClaimOutcome::Fresh
     );
-    // The first two are over.
+    // The first two have expired.
     let later = small("d", 10, 102);
     assert_eq!(store.claim_key(&later).await.unwrap(), ClaimOutcome::Fresh);
     let long = KeyEnd::Keep(Some("longer than all the room".to_owned()));

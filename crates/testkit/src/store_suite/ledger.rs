@@ -1,4 +1,4 @@
-//! Records of calls.
+//! Call records.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub(super) fn call_record(id: u8, user: &str, tool: &str, error: Option<ErrorCod
     })
 }
 
-/// Every field comes back; filters and pages hold.
+/// Every field is returned; filters and pages work.
 pub async fn calls_are_recorded_and_found(store: &impl FullStore) {
     store.create_app(app_record("com.a", "ada", None)).await.unwrap();
     for id in 1..=100 {

@@ -1,4 +1,4 @@
-//! What every store has to do, whatever it is made of. A backend passes when each function here passes on a fresh store.
+//! The suite that every store must pass. A backend passes when each function here passes on a fresh store.
 
 mod apps;
 mod changes;
@@ -25,8 +25,8 @@ pub use plugins::{
     plugins_are_each_users_own, the_catalogue_of_plugins_keeps_versions,
 };
 pub use tokens::{
-    a_token_is_called_back_with_those_that_it_made, tokens_are_listed_and_called_back,
-    tokens_are_listed_page_by_page, what_a_token_made_is_called_back_also_where_that_one_is_gone,
+    a_token_is_revoked_with_those_issued_by_it, tokens_are_listed_and_revoked,
+    tokens_are_listed_page_by_page, tokens_are_revoked_even_if_the_issuing_token_is_gone,
 };
 pub use upstreams::upstreams_are_packages_and_keep_their_last_offer;
 pub use usage::{calls_are_counted_over_time, the_newest_timings_are_read};

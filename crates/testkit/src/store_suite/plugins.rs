@@ -1,4 +1,4 @@
-//! Plugins of users, what they keep, and the catalogue.
+//! Plugins of users, their stored data, and the catalogue.
 
 use toolyard_core::ports::{
     InstalledPlugin, MAX_PLUGIN_NAMESPACES, PluginDataQuota, PluginNamespace, PluginSwitch, PublishedPlugin,
@@ -31,7 +31,7 @@ pub(super) fn installed_plugin(name: &str, number: u8) -> InstalledPlugin {
     }
 }
 
-/// Stored as they came, bounded, switched, replaced and removed; each user's are their own.
+/// Stored as received, limited, switched, replaced and removed; each user has separate plugins.
 pub async fn plugins_are_each_users_own(store: &impl FullStore) {
     let (ada, bob): (UserId, UserId) = ("ada".parse().unwrap(), "bob".parse().unwrap());
     assert!(store.put_plugin(&ada, &installed_plugin("two", 2), 2).await.unwrap());
@@ -75,7 +75,7 @@ fn test_signer(number: u8) -> PluginSigner {
     PluginSigner::Key(format!("{number:016x}").parse().unwrap())
 }
 
-/// Bounded, apart for each user, plugin and signer, gone with the plugin.
+/// Limited; separate for each user, plugin and signer; removed with the plugin.
 pub async fn plugin_data_is_bounded_and_goes_with_the_plugin(store: &impl FullStore) {
     let (ada, bob): (UserId, UserId) = ("ada".parse().unwrap(), "bob".parse().unwrap());
     let (one, two, bobs) = (test_shelf(&ada, "one"), test_shelf(&ada, "two"), test_shelf(&bob, "one"));
@@ -106,7 +106,7 @@ pub async fn plugin_data_is_bounded_and_goes_with_the_plugin(store: &impl FullSt
     assert!(store.list_value_keys(&one).await.unwrap().is_empty());
 }
 
-/// A plugin of the same id that somebody else signed, or nobody, has a shelf of its own; so many of them stay.
+/// A plugin with the same id but another signer, or none, has a separate shelf; the number of shelves is limited.
 pub async fn plugin_data_belongs_to_the_signer(store: &impl FullStore) {
     let ada: UserId = "ada".parse().unwrap();
     store.put_plugin(&ada, &installed_plugin("one", 1), 9).await.unwrap();
@@ -120,7 +120,7 @@ pub async fn plugin_data_belongs_to_the_signer(store: &impl FullStore) {
     assert!(store.set_value(&nobodys, "k", "0", room).await.unwrap(), "each has its room");
     assert_eq!(store.read_value(&first, "k").await.unwrap().as_deref(), Some("1"));
     for number in 2..=u8::try_from(MAX_PLUGIN_NAMESPACES).unwrap() {
-        // What is put on it again is new.
+        // Writing to a shelf makes it the newest.
         assert!(store.set_value(&first, "k", "1", room).await.unwrap());
         assert!(store.set_value(&of(test_signer(number)), "k", "2", room).await.unwrap());
     }
@@ -151,7 +151,7 @@ fn published_plugin(name: &str, version: &str, number: u8) -> PublishedPlugin {
     }
 }
 
-/// A version never changes its content; the newest of each plugin is found by words, page by page.
+/// A version never changes its content; the newest version of each plugin is found by search, page by page.
 pub async fn the_catalogue_of_plugins_keeps_versions(store: &impl FullStore) {
     let (first, second) = (published_plugin("a.one", "1.0.0", 1), published_plugin("a.one", "2.0.0", 2));
     for one in [&first, &second, &published_plugin("b.two", "1.0.0", 7)] {

@@ -1,4 +1,4 @@
-//! The list of tokens.
+//! Issued tokens.
 
 use toolyard_core::ports::{AddTokenOutcome, IssuedToken, TokenCursor, TokenQuota, TokenScope};
 use toolyard_protocol::{TokenId, api::Role};
@@ -27,8 +27,8 @@ fn subject_scope(subject: &str) -> TokenScope<'_> {
     TokenScope { subject: Some(subject), ..ALL }
 }
 
-/// Added while there is room, listed, called back once, forgotten when they have ended.
-pub async fn tokens_are_listed_and_called_back(store: &impl FullStore) {
+/// Added within the limits, listed, revoked once, deleted after they expire.
+pub async fn tokens_are_listed_and_revoked(store: &impl FullStore) {
     use AddTokenOutcome::{Listed, QuotaReached};
     let add = async |token: &IssuedToken| store.add_token(token, ROOM).await;
     let (one, two) = (issued_token(1, "ada"), issued_token(2, "ada"));
@@ -59,7 +59,7 @@ pub async fn tokens_are_listed_and_called_back(store: &impl FullStore) {
     assert_eq!(store.revoked_tokens(at_second(100)).await.unwrap(), [(one.id.clone(), at_second(101))]);
     assert!(store.revoked_tokens(at_second(101)).await.unwrap().is_empty(), "it has ended by itself");
 
-    // What was called back takes its place until it ends.
+    // A revoked token counts toward the limits until it expires.
     assert_eq!(add(&issued_token(6, "ada")).await.unwrap(), QuotaReached);
     let later =
         IssuedToken { created_at: at_second(101), expires_at: at_second(200), ..issued_token(7, "ada") };
@@ -69,7 +69,7 @@ pub async fn tokens_are_listed_and_called_back(store: &impl FullStore) {
     assert_eq!(left.into_iter().map(|token| token.name).collect::<Vec<_>>(), ["token 7", "token 4"]);
 }
 
-/// Page by page, each token once, also where some were made at the same time.
+/// Page by page, each token once, even if some were issued at the same time.
 pub async fn tokens_are_listed_page_by_page(store: &impl FullStore) {
     let room = TokenQuota { of_subject: 9, of_all: 9 };
     for number in 1..=5 {
@@ -89,8 +89,8 @@ pub async fn tokens_are_listed_page_by_page(store: &impl FullStore) {
     assert_eq!(seen, ["token 5", "token 4", "token 3", "token 2", "token 1"]);
 }
 
-/// With a token goes what was made with it, whosever it is, and nothing is made with it any more.
-pub async fn a_token_is_called_back_with_those_that_it_made(store: &impl FullStore) {
+/// Revoking a token revokes all tokens that were issued with it, of any user; no more can be issued with it.
+pub async fn a_token_is_revoked_with_those_issued_by_it(store: &impl FullStore) {
     let room = TokenQuota { of_subject: 9, of_all: 9 };
     let made = |number: u8, subject: &str, with: u8| IssuedToken {
         made_with: Some(TokenId::from_bytes([with; 16])),
@@ -115,8 +115,8 @@ pub async fn a_token_is_called_back_with_those_that_it_made(store: &impl FullSto
     assert_eq!(store.add_token(&made(7, "ada", 4), room).await.unwrap(), AddTokenOutcome::Listed);
 }
 
-/// A token between has ended, or one was never listed: what was made with it is reached all the same.
-pub async fn what_a_token_made_is_called_back_also_where_that_one_is_gone(store: &impl FullStore) {
+/// This also works if a token in between has expired, or was never listed.
+pub async fn tokens_are_revoked_even_if_the_issuing_token_is_gone(store: &impl FullStore) {
     let room = TokenQuota { of_subject: 9, of_all: 9 };
     let made = |number: u8, with: u8, ends| IssuedToken {
         made_with: Some(TokenId::from_bytes([with; 16])),

@@ -1,4 +1,4 @@
-//! MCP servers in the world.
+//! Upstreams.
 
 use toolyard_core::ports::{NewUpstreamRecord, StoredOffer, UpstreamOffer, UpstreamRecord, UpstreamWrite};
 use toolyard_protocol::{UserId, upstream::UpstreamDetails};
@@ -22,7 +22,7 @@ fn upstream_to_add(name: &str, for_all: bool) -> NewUpstreamRecord {
     }
 }
 
-/// Stored, changed, installed, removed with all that hangs on them; last offers and tokens.
+/// Stored, changed, installed, removed with everything that belongs to them; last offers and tokens.
 pub async fn upstreams_are_packages_and_keep_their_last_offer(store: &impl FullStore) {
     let (one, ada): (_, UserId) = (package_name("mcp.one"), "ada".parse().unwrap());
     store.create_app(app_record("com.a", "ada", None)).await.unwrap();

@@ -1,4 +1,4 @@
-//! The ledger as a whole.
+//! Reports over the ledger.
 
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ pub async fn calls_are_counted_over_time(store: &impl FullStore) {
     assert_eq!(only(nobody, SeriesBy::App).await, CallTimeline::default());
 }
 
-/// The newest first, and no more than asked.
+/// Newest first, up to the limit.
 pub async fn the_newest_timings_are_read(store: &impl FullStore) {
     store.create_app(app_record("com.a", "ada", None)).await.unwrap();
     for second in 1..=9 {

@@ -1,4 +1,4 @@
-//! Installs, settings, devices, what apps keep, what runs.
+//! Installs, settings, devices, app data, running apps.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ fn ada() -> UserId {
     "ada".parse().unwrap()
 }
 
-/// Installing twice, grants, uninstalling, an app that goes.
+/// Installing twice, grants, uninstalling, removing an app.
 pub async fn installs_and_grants(store: &impl FullStore) {
     for name in ["com.a", "com.b"] {
         store.create_app(app_record(name, "dev", None)).await.unwrap();
@@ -36,7 +36,7 @@ pub async fn installs_and_grants(store: &impl FullStore) {
     assert!(store.list_installs(&"nobody".parse().unwrap()).await.unwrap().is_empty());
 }
 
-/// Storage with its bound, settings, and the end of both.
+/// App storage with its limit, settings, and the removal of both.
 pub async fn app_data_is_bounded_and_goes_with_the_install(store: &impl FullStore) {
     let app = package_name("com.a");
     store.create_app(app_record("com.a", "dev", None)).await.unwrap();
@@ -107,7 +107,7 @@ pub async fn runs_devices_and_switches(store: &impl FullStore) {
     store.switch_tool(&ada(), &tool, true).await.unwrap();
     assert!(store.list_switched_off(&ada()).await.unwrap().is_empty());
 
-    // What is switched off goes with the install, and with the app; another app's stays.
+    // Disabled tools are removed with the install and with the app; those of other apps stay.
     let other = "com.a.b:x".parse().unwrap();
     for remove_app in [false, true] {
         store.install_app(&ada(), &package_name("com.a"), at_second(1)).await.unwrap();
@@ -122,7 +122,7 @@ pub async fn runs_devices_and_switches(store: &impl FullStore) {
     }
 }
 
-/// Who installed how much, and what can be installed: by words, in order, bounded.
+/// How many apps each user has, and what can be installed: by search, in order, limited.
 pub async fn users_and_what_they_can_install_are_found(store: &impl FullStore) {
     for name in ["com.a", "com.b_c", "com.bxc"] {
         store.create_app(app_record(name, "dev", None)).await.unwrap();

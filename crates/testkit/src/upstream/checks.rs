@@ -1,11 +1,11 @@
-//! What the modern era wants of a request over HTTP before anyone looks at its method: `_meta`, version, headers.
+//! Checks of the modern era on a request over HTTP, before its method is handled: `_meta`, version, headers.
 
 use http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::message::{META_PREFIX, MODERN, RpcFailure};
 
-/// Methods that the modern era knows. Anything else is refused before its parameters are looked at.
+/// Methods of the modern era. Others are rejected before their parameters are checked.
 const METHODS: [&str; 13] = [
     "completion/complete",
     "prompts/get",
@@ -22,7 +22,7 @@ const METHODS: [&str; 13] = [
     "tools/list",
 ];
 
-/// The fields of `_meta`. They go for every transport.
+/// Checks the fields of `_meta`, for every transport.
 pub(super) fn check_meta(message: &Value, versions: &[&str]) -> Result<(), RpcFailure> {
     let meta = &message["params"]["_meta"];
     let Some(version) = meta[format!("{META_PREFIX}protocolVersion")].as_str() else {
@@ -38,7 +38,7 @@ pub(super) fn check_meta(message: &Value, versions: &[&str]) -> Result<(), RpcFa
     Ok(())
 }
 
-/// The headers that mirror the body. They go for HTTP only.
+/// Checks the headers that mirror the body, for HTTP only.
 pub(super) fn check_headers(headers: &HeaderMap, message: &Value) -> Result<(), RpcFailure> {
     let params = &message["params"];
     let method = message["method"].as_str().unwrap_or_default();
@@ -52,7 +52,7 @@ pub(super) fn check_headers(headers: &HeaderMap, message: &Value) -> Result<(), 
     name.map_or(Ok(()), |name| check_mirrored(headers, "mcp-name", name))
 }
 
-/// The version in the header is that of the body.
+/// Checks that the version in the header matches the body.
 pub(super) fn check_version(headers: &HeaderMap, message: &Value) -> Result<(), RpcFailure> {
     match message["params"]["_meta"][format!("{META_PREFIX}protocolVersion")].as_str() {
         Some(version) => check_mirrored(headers, "mcp-protocol-version", version),
@@ -60,13 +60,13 @@ pub(super) fn check_version(headers: &HeaderMap, message: &Value) -> Result<(), 
     }
 }
 
-/// The method is one of the modern era.
+/// Checks that the method exists in the modern era.
 pub(super) fn check_method(message: &Value) -> Result<(), RpcFailure> {
     let method = message["method"].as_str().unwrap_or_default();
     if METHODS.contains(&method) { Ok(()) } else { Err(RpcFailure::method_not_found(method)) }
 }
 
-/// The arguments that the tool wants mirrored are in the headers, and nothing else is.
+/// Checks that the mirrored arguments, and only those, are in the headers.
 pub(super) fn check_arguments(
     headers: &HeaderMap,
     schema: &Value,
@@ -109,7 +109,7 @@ fn check_mirrored(headers: &HeaderMap, name: &str, body: &str) -> Result<(), Rpc
     }
 }
 
-/// A header's value, out of `=?base64?…?=` where it is wrapped so.
+/// Decodes a header value, from `=?base64?…?=` if it is encoded.
 fn decode_header(value: &str) -> Option<String> {
     let Some(inner) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
         return Some(value.to_owned());
@@ -117,7 +117,7 @@ fn decode_header(value: &str) -> Option<String> {
     String::from_utf8(decode_base64(inner)?).ok()
 }
 
-/// Strict: the padding has to be right.
+/// Strict: requires correct padding.
 fn decode_base64(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(4) {
         return None;

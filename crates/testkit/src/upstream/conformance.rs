@@ -1,5 +1,5 @@
-//! The tools that the official conformance suite calls by name, and what it wants them to answer.
-//! Those that ask the client something are in `asks`, those that become tasks in `jobs`.
+//! The tools that the official conformance suite calls by name, and the results that it expects.
+//! Tools that ask the client are in `questions`, tools that become tasks in `jobs`.
 
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ fn tool_with(name: &str, description: &str, argument: &str, about: &str) -> Valu
     })
 }
 
-/// The tools of the suite. The first one has to run without arguments: the suite calls whichever is first.
+/// The tools of the suite. The first one must run without arguments: the suite calls whichever is first.
 pub(super) fn conformance_tools() -> Vec<Value> {
     let mut tools: Vec<_> = [
         ("test_simple_text", "Answers a text."),
@@ -111,7 +111,7 @@ fn resource_block(uri: &str, mime: &str, text: &str) -> Value {
     json!({ "type": "resource", "resource": { "uri": uri, "mimeType": mime, "text": text } })
 }
 
-/// Answers a tool of the suite. None where it is not one of them.
+/// Runs a tool of the suite. `None` if it is not one of them.
 pub(super) async fn call_conformance_tool(
     inner: &UpstreamShared,
     call: &UpstreamCall,
@@ -182,7 +182,7 @@ pub(super) async fn call_conformance_tool(
 }
 
 impl UpstreamShared {
-    /// Changes a list for real, so that whoever reads it again sees a difference, and says so.
+    /// Really changes a list, so that clients that read it again see a difference, and announces the change.
     fn toggle_and_announce(&self, list: OfferListKind, item: Value) {
         self.script.lock().unwrap().lists.toggle_item(list, item);
         self.announce_list(list);

@@ -1,4 +1,4 @@
-//! Faults to order: which requests, and what happens to them instead of an answer.
+//! Injected faults: for which requests, and what happens instead of the normal response.
 
 use std::str::FromStr;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::message::{AnswerStep, UpstreamCall};
 
-/// Which requests a fault is for.
+/// The requests that a fault applies to.
 #[derive(Debug, Clone)]
 pub struct RequestMatch {
     method: String,
@@ -21,7 +21,7 @@ impl RequestMatch {
         Self { method: method.to_owned(), name: None, page: None, times: None }
     }
 
-    /// Every call of a tool.
+    /// Every call to a tool.
     pub fn for_tool(name: &str) -> Self {
         Self::for_method("tools/call").with_name(name)
     }
@@ -38,7 +38,7 @@ impl RequestMatch {
         self
     }
 
-    /// Only so many times; then it is over.
+    /// Only this many times.
     pub fn times(mut self, times: usize) -> Self {
         self.times = Some(times);
         self
@@ -55,38 +55,38 @@ impl RequestMatch {
 /// What happens to a request.
 #[derive(Debug, Clone)]
 pub enum InjectedFault {
-    /// Never answers.
+    /// Never responds.
     Hang,
-    /// Waits for [`super::FakeUpstream::let_through`], then answers as always.
+    /// Waits for [`super::FakeUpstream::let_through`], then responds normally.
     Hold,
-    /// Ends the connection without a word.
+    /// Closes the connection without a response.
     Die,
-    /// Begins an answer and ends the connection.
+    /// Starts a response and closes the connection.
     DieMidway,
-    /// Answers this result, untouched.
+    /// Responds with this result, unchanged.
     Result(Value),
-    /// Answers this result in a message that is indented, with these line breaks.
+    /// Responds with this result in an indented message, with these line breaks.
     Indented(Value, &'static str),
-    /// Answers this error.
+    /// Responds with this error.
     Error(i64, String, Option<Value>),
-    /// Answers this JSON as the whole message, untouched.
+    /// Responds with this JSON as the whole message, unchanged.
     Message(Value),
-    /// Answers these bytes with this status and content type; over stdio they are a line.
+    /// Responds with these bytes, this status and content type; over stdio they are a line.
     Raw(u16, String, Vec<u8>),
 }
 
 impl InjectedFault {
-    /// Text where JSON was promised.
+    /// Text instead of JSON.
     pub fn not_json() -> Self {
         Self::Raw(200, "application/json".to_owned(), b"this is not JSON {".to_vec())
     }
 
-    /// A page for people, as proxies send it.
+    /// An HTML page, as proxies send it.
     pub fn html(status: u16) -> Self {
         Self::Raw(status, "text/html".to_owned(), b"<h1>not here</h1>".to_vec())
     }
 
-    /// A status and nothing else.
+    /// A status without a body.
     pub fn status(status: u16) -> Self {
         Self::Raw(status, "text/plain".to_owned(), Vec::new())
     }
@@ -96,12 +96,12 @@ impl InjectedFault {
         Self::Result(json!("a string is not a result"))
     }
 
-    /// An error of this code.
+    /// An error with this code.
     pub fn error(code: i64, message: &str) -> Self {
         Self::Error(code, message.to_owned(), None)
     }
 
-    /// The fault as a step of the answer. None where the request has to wait.
+    /// The fault as a step of the response. `None` if the request must wait.
     pub(super) fn into_step(self, call: &UpstreamCall) -> Option<AnswerStep> {
         let result = |result: Value| json!({ "jsonrpc": "2.0", "id": call.id, "result": result });
         Some(match self {
@@ -129,7 +129,7 @@ impl InjectedFault {
 impl FromStr for InjectedFault {
     type Err = String;
 
-    /// The faults that a command line can order.
+    /// The faults that can be given on a command line.
     fn from_str(word: &str) -> Result<Self, String> {
         Ok(match word {
             "hang" => Self::Hang,
@@ -142,7 +142,7 @@ impl FromStr for InjectedFault {
     }
 }
 
-/// The faults that were ordered, the latest first.
+/// The injected faults, latest first.
 #[derive(Default)]
 pub(super) struct FaultQueue(Vec<(RequestMatch, InjectedFault)>);
 

@@ -1,4 +1,4 @@
-//! Streamable HTTP, both eras on one path: POST answers JSON or a stream, GET and DELETE are the legacy era's.
+//! Streamable HTTP, both eras on one path: POST responds with JSON or a stream; GET and DELETE are for the legacy era.
 
 use std::{io, sync::Arc};
 
@@ -18,10 +18,10 @@ use super::{
     state::{CancelSignal, OfferListKind, RecordedMessage, UpstreamShared},
 };
 
-/// Where it answers.
+/// The endpoint.
 pub(super) const PATH: &str = "/mcp";
 
-/// Largest request that it reads.
+/// Largest accepted request.
 const MAX_BODY: usize = 16 * 1024 * 1024;
 
 const SESSION: &str = "mcp-session-id";
@@ -29,7 +29,7 @@ const VERSION: &str = "mcp-protocol-version";
 
 type HttpResult = Result<Response<SseBody>, io::Error>;
 
-/// Takes connections until it is told to stop.
+/// Accepts connections until it is stopped.
 pub(super) async fn accept_loop(listener: TcpListener, inner: Arc<UpstreamShared>, up: CancellationToken) {
     loop {
         let stream = tokio::select! {
@@ -80,7 +80,7 @@ async fn handle_http_request(inner: Arc<UpstreamShared>, request: Request<Incomi
     }
 }
 
-/// A page on another host must not reach a server on this machine by a name that it controls.
+/// Protects against DNS rebinding: a page on another host must not reach a local server by a name that it controls.
 fn is_local(headers: &HeaderMap) -> bool {
     let local = |authority: &str| {
         let host = authority.rsplit_once(':').map_or(authority, |(host, port)| {
@@ -138,7 +138,7 @@ async fn handle_post(
     }
 }
 
-/// The era of a request is told by how it looks, not by its method.
+/// The era of a request depends on its form, not on its method.
 fn is_modern(inner: &UpstreamShared, headers: &HeaderMap, message: &Value) -> bool {
     let era = inner.options().era;
     let in_body = message["params"]["_meta"].get(format!("{META_PREFIX}protocolVersion")).is_some();
@@ -178,7 +178,7 @@ fn build_call(message: &Value, id: &Value, side: RequestEra, out: mpsc::Sender<A
     UpstreamCall { id: id.clone(), method, params: message["params"].clone(), side, out }
 }
 
-/// The session of a request, or how it is refused.
+/// The session of a request, or the error response.
 fn find_session(
     inner: &UpstreamShared,
     headers: &HeaderMap,
@@ -202,7 +202,7 @@ fn find_session(
     }
 }
 
-/// The refusal of a session that it does not know.
+/// The response to an unknown session.
 fn stale_response(inner: &UpstreamShared, message: Option<&Value>) -> HttpResult {
     let StaleSession { status, error } = inner.options().stale_session;
     let Some((code, text)) = error else { return Ok(sse::status_response(status)) };
@@ -237,7 +237,7 @@ async fn handle_legacy(inner: Arc<UpstreamShared>, headers: &HeaderMap, message:
         running.run_call(call, cancel, CancelSignal::Notified).await;
         keeping.running.end(&id);
     });
-    // A closed response is no cancellation in this era: the call goes on.
+    // A closed response is not a cancellation in this era: the call continues.
     let mut response = sse::respond(queue, None, inner.options().always_sse).await?;
     if method == "initialize" && !session.id.is_empty() {
         response.headers_mut().insert(SESSION, session.id.parse().unwrap());

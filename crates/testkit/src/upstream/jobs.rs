@@ -1,6 +1,6 @@
-//! The tasks extension: tools whose answer is a task, and the methods that ask for it later. Modern era only.
+//! The tasks extension: tools that return a task, and the methods to query it later. Modern era only.
 //!
-//! Nothing runs in the background: a job knows when it is done, and says so when it is asked.
+//! Nothing runs in the background: a job knows when it is done, and reports it when it is queried.
 
 use std::{collections::HashMap, sync::Mutex, time::Duration};
 
@@ -16,16 +16,16 @@ use super::{
 /// The name of the extension.
 pub(super) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
-/// Jobs that are kept; more are refused.
+/// Maximum number of jobs; more are rejected.
 const MAX_JOBS: usize = 1_000;
 
-/// Longest that `slow_compute` takes.
+/// Longest duration of `slow_compute`.
 const MAX_SECONDS: u64 = 60;
 
-/// When every job of a fixture began: no test asks the clock.
+/// Start time of every job: fixtures do not read the clock.
 const BEGAN: &str = "2026-01-02T03:04:05Z";
 
-/// The tools, and whether they can do without a task.
+/// The tools, and whether they require a task.
 const TOOLS: [(&str, &str, &str); 6] = [
     ("slow_compute", "Takes its time.", "optional"),
     ("failing_job", "Fails as a task.", "required"),
@@ -58,7 +58,7 @@ pub(super) fn job_tools() -> Vec<Value> {
     [greet].into_iter().chain(jobs).collect()
 }
 
-/// What a job comes to.
+/// The outcome of a job.
 #[derive(Clone)]
 enum JobOutcome {
     Result(Value),
@@ -68,7 +68,7 @@ enum JobOutcome {
 struct UpstreamJob {
     done_at: Instant,
     outcome: JobOutcome,
-    /// What it still asks for.
+    /// The input that it still requires.
     open: Map<String, Value>,
     cancelled: bool,
 }
@@ -112,7 +112,7 @@ fn missing_tasks_failure() -> RpcFailure {
     RpcFailure::missing_capability(json!({ "extensions": { EXTENSION: {} } }))
 }
 
-/// Answers a tool of the extension. None where it is not one.
+/// Runs a tool of the extension. `None` if it is not one of them.
 pub(super) async fn call_job_tool(
     inner: &UpstreamShared,
     call: &UpstreamCall,
@@ -190,14 +190,14 @@ impl UpstreamShared {
                 Ok(json!({}))
             }
             _ => {
-                let mut told = job.describe(id);
+                let mut task = job.describe(id);
                 match (job.status(), &job.outcome) {
-                    ("input_required", _) => told["inputRequests"] = Value::Object(job.open.clone()),
-                    ("completed", JobOutcome::Result(result)) => told["result"] = result.clone(),
-                    ("failed", JobOutcome::Error(error)) => told["error"] = error.clone(),
+                    ("input_required", _) => task["inputRequests"] = Value::Object(job.open.clone()),
+                    ("completed", JobOutcome::Result(result)) => task["result"] = result.clone(),
+                    ("failed", JobOutcome::Error(error)) => task["error"] = error.clone(),
                     _ => {}
                 }
-                Ok(told)
+                Ok(task)
             }
         }
     }

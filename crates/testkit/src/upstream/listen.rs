@@ -1,4 +1,4 @@
-//! Who wants to hear of changes: `subscriptions/listen` of the modern era, and the streams of legacy sessions.
+//! Subscriptions to changes: `subscriptions/listen` of the modern era, and the streams of legacy sessions.
 
 use std::sync::Mutex;
 
@@ -30,7 +30,7 @@ impl ListenRequest {
 #[derive(Default)]
 pub(super) struct ListenerTable(Mutex<Vec<ListenRequest>>);
 
-/// Takes a listener off the list when its request is over, however that came.
+/// Removes a listener when its request ends, for whatever reason.
 struct ListenerGuard<'a>(&'a UpstreamShared, u64);
 
 impl Drop for ListenerGuard<'_> {
@@ -41,7 +41,7 @@ impl Drop for ListenerGuard<'_> {
 }
 
 impl UpstreamShared {
-    /// Answers only when the upstream ends the subscription.
+    /// Responds only when the upstream ends the subscription.
     pub(super) async fn handle_listen(&self, call: &UpstreamCall) -> Result<Value, RpcFailure> {
         let wanted = &call.params["notifications"];
         if !wanted.is_object() {
@@ -52,7 +52,7 @@ impl UpstreamShared {
         let listener =
             ListenRequest { number, id: call.id.clone(), granted, out: call.out.clone(), end: end.clone() };
         {
-            // The acknowledgement goes out before anyone else can see the listener: it has to be first.
+            // The acknowledgement is sent before the listener is visible to others: it must come first.
             let mut listeners = self.listeners.0.lock().unwrap();
             let params = json!({ "notifications": listener.granted });
             let acknowledged = listener.tag_message("notifications/subscriptions/acknowledged", params);
@@ -83,7 +83,7 @@ impl UpstreamShared {
         Value::Object(granted)
     }
 
-    /// Tells everyone who wants to know that a list changed.
+    /// Notifies all subscribers that a list changed.
     pub(super) fn announce_list(&self, list: OfferListKind) {
         let (key, method) = match list {
             OfferListKind::Tools => ("toolsListChanged", "notifications/tools/list_changed"),
@@ -100,7 +100,7 @@ impl UpstreamShared {
         }
     }
 
-    /// Tells everyone who subscribed to a resource that it changed.
+    /// Notifies all subscribers of a resource that it changed.
     pub(super) fn announce_resource(&self, uri: &str) {
         let method = "notifications/resources/updated";
         let params = json!({ "uri": uri });
@@ -120,7 +120,7 @@ impl UpstreamShared {
         }
     }
 
-    /// How many streams are open that would hear of a change.
+    /// Number of open streams that receive change notifications.
     pub(super) fn listening_count(&self) -> usize {
         let sessions = self.script.lock().unwrap();
         let legacy = sessions.sessions.values().filter(|session| session.is_open()).count();
@@ -128,7 +128,7 @@ impl UpstreamShared {
         self.listeners.0.lock().unwrap().len() + legacy
     }
 
-    /// Ends every listen request with its answer, and every legacy stream.
+    /// Ends every listen request with a response, and closes every legacy stream.
     pub(super) fn end_listening(&self) {
         for listener in self.listeners.0.lock().unwrap().iter() {
             listener.end.cancel();
@@ -138,7 +138,7 @@ impl UpstreamShared {
         }
     }
 
-    /// Breaks every stream off without a word.
+    /// Breaks every stream without a proper end.
     pub(super) fn cut_listening(&self) {
         for listener in self.listeners.0.lock().unwrap().iter() {
             drop(listener.out.try_send(AnswerStep::Cut));

@@ -1,4 +1,4 @@
-//! JSON-RPC as both eras write it: versions, what a request is, and how it is refused. No transport, no tools.
+//! JSON-RPC in both eras: versions, requests and errors. No transport, no tools.
 
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
@@ -11,44 +11,44 @@ pub const MODERN: &str = "2026-07-28";
 /// The revisions opened by `initialize`, newest first.
 pub const LEGACY: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
 
-/// Prefix of the keys that the specification owns in `_meta`.
+/// Prefix of the keys in `_meta` that the specification owns.
 pub(super) const META_PREFIX: &str = "io.modelcontextprotocol/";
 
-/// Messages that one stream may hold before its reader takes them.
+/// Messages that one stream may buffer.
 pub(super) const QUEUE: usize = 1_024;
 
 /// Log levels, from the least to the most urgent.
 const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
-/// How urgent a log level is; an unknown one counts as the lowest.
+/// The rank of a log level; an unknown one counts as the lowest.
 pub(super) fn level_rank(level: &str) -> usize {
     LEVELS.iter().position(|known| *known == level).unwrap_or(0)
 }
 
-/// One step of an answer, on its way to whatever transport asked.
+/// One step of a response, independent of the transport.
 #[derive(Debug)]
 pub(super) enum AnswerStep {
-    /// A message before the answer: a notification, or a request of the server's own.
+    /// A message before the response: a notification, or a request of the server.
     Message(Value),
-    /// The answer, and the status that HTTP gives it when nothing was said before.
+    /// The response, and its HTTP status if no message was sent before.
     Answer(u16, Value),
-    /// Bytes instead of an answer.
+    /// Raw bytes instead of a response.
     Raw { status: u16, kind: String, body: Vec<u8> },
-    /// The connection ends without an answer.
+    /// The connection closes without a response.
     Cut,
-    /// The answer begins, and the connection ends.
+    /// The response starts, and the connection closes.
     CutMidway,
-    /// The stream ends; the answer waits for whoever comes back with this event id. Without streams it is just said.
+    /// The stream ends; the response waits for a client that reconnects with this event id. Without streams it is sent at once.
     Park { event: String, message: Value },
 }
 
-/// An error answer.
+/// An error response.
 #[derive(Debug, Clone)]
 pub(super) struct RpcFailure {
     pub(super) code: i64,
     pub(super) message: String,
     pub(super) data: Option<Value>,
-    /// What the modern era says over HTTP; the legacy era says 200.
+    /// The HTTP status in the modern era; the legacy era uses 200.
     pub(super) status: u16,
 }
 
@@ -57,12 +57,12 @@ impl RpcFailure {
         Self { code, message: message.into(), data: None, status }
     }
 
-    /// The parameters are wrong; raised by a handler.
+    /// The parameters are invalid; raised by a handler.
     pub(super) fn invalid_params(message: impl Into<String>) -> Self {
         Self::new(-32602, 200, message)
     }
 
-    /// The request as a whole is not one of the modern era.
+    /// The request is not valid in the modern era.
     pub(super) fn bad_meta(message: impl Into<String>) -> Self {
         Self::new(-32602, 400, message)
     }
@@ -85,7 +85,7 @@ impl RpcFailure {
         self
     }
 
-    /// The message; without an id where none is known.
+    /// The error message; without an id if it is not known.
     pub(super) fn to_message(&self, id: Option<&Value>) -> Value {
         let mut error = json!({ "code": self.code, "message": self.message });
         if let Some(data) = &self.data {
@@ -99,21 +99,21 @@ impl RpcFailure {
     }
 }
 
-/// Which wire a request came on.
+/// The era of a request.
 #[derive(Clone)]
 pub(super) enum RequestEra {
     Modern,
     Legacy(std::sync::Arc<LegacySession>),
 }
 
-/// One request to answer.
+/// One request to respond to.
 #[derive(Clone)]
 pub(super) struct UpstreamCall {
     pub(super) id: Value,
     pub(super) method: String,
     pub(super) params: Value,
     pub(super) side: RequestEra,
-    /// Where its answer and whatever precedes it goes.
+    /// The channel for its response and the messages before it.
     pub(super) out: mpsc::Sender<AnswerStep>,
 }
 
@@ -136,7 +136,7 @@ impl UpstreamCall {
         &self.params["_meta"][format!("{META_PREFIX}{key}")]
     }
 
-    /// What the client says it can do.
+    /// Whether the client declares a capability.
     pub(super) fn client_can(&self, capability: &str) -> bool {
         match &self.side {
             RequestEra::Modern => self.own_meta("clientCapabilities")[capability].is_object(),
@@ -144,13 +144,13 @@ impl UpstreamCall {
         }
     }
 
-    /// Says something before the answer. Whether anybody still listens is not this call's concern.
+    /// Sends a notification before the response. It is lost if the client has disconnected.
     pub(super) async fn notify(&self, method: &str, params: Value) {
         let message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
         drop(self.out.send(AnswerStep::Message(message)).await);
     }
 
-    /// Reports progress if the client asked for it.
+    /// Reports progress if the client requested it.
     pub(super) async fn report_progress(&self, progress: u64, total: u64) {
         let token = &self.params["_meta"]["progressToken"];
         if !token.is_null() {
@@ -159,7 +159,7 @@ impl UpstreamCall {
         }
     }
 
-    /// Logs if the client wants this level: in the modern era only when the request names one.
+    /// Sends a log message if the client wants this level: in the modern era only if the request sets one.
     pub(super) async fn send_log(&self, level: &str, data: &str) {
         let wanted = match &self.side {
             RequestEra::Modern => self.own_meta("logLevel").as_str().map(level_rank),
@@ -171,7 +171,7 @@ impl UpstreamCall {
         }
     }
 
-    /// The last word.
+    /// Sends the response.
     pub(super) async fn send_answer(&self, answer: Result<Value, RpcFailure>, server: &Value) {
         let (status, message) = match answer {
             Ok(result) => (200, self.build_result(result, server)),
@@ -193,12 +193,12 @@ impl UpstreamCall {
     }
 }
 
-/// A result of one text.
+/// A result with one text.
 pub(super) fn text_result(text: impl Into<String>) -> Value {
     json!({ "content": [{ "type": "text", "text": text.into() }] })
 }
 
-/// A result that says that the tool failed.
+/// A result that reports a tool error.
 pub(super) fn tool_error(message: impl Into<String>) -> Value {
     json!({ "content": [{ "type": "text", "text": message.into() }], "isError": true })
 }

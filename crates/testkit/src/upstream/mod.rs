@@ -1,6 +1,6 @@
-//! An MCP server whose every fault can be ordered, in both eras, over HTTP and over pipes.
+//! An MCP server with configurable faults, in both eras, over HTTP and pipes.
 //!
-//! It is the upstream in tests of our client and gateway, and, with [`FixtureSet::Conformance`], the server behind the
+//! It is the upstream in tests of our client and gateway and, with [`FixtureSet::Conformance`], the server behind the
 //! gateway when the official conformance suite runs. It is hand-written, so that it can also be wrong on purpose.
 //! The binary `fixture-upstream` is the same server as a process.
 
@@ -43,10 +43,10 @@ pub use state::{CancelSignal, CancelledRequest, OfferListKind, RecordedMessage};
 
 use state::{OfferedLists, UpstreamShared};
 
-/// Bytes that a pipe holds.
+/// Buffer size of a pipe in bytes.
 const PIPE: usize = 64 * 1024;
 
-/// Which revisions the upstream speaks.
+/// The revisions that the upstream supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UpstreamEra {
     /// All of them.
@@ -74,7 +74,7 @@ impl UpstreamEra {
     }
 }
 
-/// What the upstream offers when it starts.
+/// What the upstream offers at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FixtureSet {
     /// A few plain tools: `echo`, `add`, `fail`, `steps`. No prompts, no resources.
@@ -102,22 +102,22 @@ impl FixtureSet {
     }
 }
 
-/// How a session is refused that the upstream does not know, as it is after a restart.
+/// The response to an unknown session, such as after a restart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StaleSession {
-    /// The HTTP status; 200 is an ordinary answer with an error in it.
+    /// The HTTP status; 200 is an ordinary response with an error in it.
     pub status: u16,
-    /// The JSON-RPC error; none is an empty body.
+    /// The JSON-RPC error; `None` is an empty body.
     pub error: Option<(i64, &'static str)>,
 }
 
 impl StaleSession {
-    /// As the specification has it.
+    /// As in the specification.
     pub const NOT_FOUND: Self = Self { status: 404, error: Some((-32001, "Session not found")) };
-    /// As the examples of the TypeScript SDK have it, and servers that were made from them.
+    /// As in the examples of the TypeScript SDK, and in servers derived from them.
     pub const NO_VALID_ID: Self =
         Self { status: 400, error: Some((-32000, "Bad Request: No valid session ID provided")) };
-    /// Every way that was seen, those above included.
+    /// Every variant seen in practice, including those above.
     pub const ALL: [Self; 10] = [
         Self::NOT_FOUND,
         Self::NO_VALID_ID,
@@ -130,32 +130,32 @@ impl StaleSession {
         Self { status: 200, error: Some((-32001, "Session not found")) },
         Self { status: 200, error: Some((-32002, "Server not initialized")) },
     ];
-    /// What servers say that do not expect it: something may have run.
+    /// The response of servers that do not expect it: something may have run.
     pub const CRASH: Self = Self { status: 500, error: Some((-32603, "Internal server error")) };
 }
 
-/// How the upstream is set up.
+/// The configuration of the upstream.
 #[derive(Debug, Clone)]
 pub struct UpstreamOptions {
     /// Its name in `serverInfo`.
     pub name: String,
-    /// Which revisions it speaks.
+    /// The revisions it supports.
     pub era: UpstreamEra,
     /// What it offers.
     pub fixtures: FixtureSet,
-    /// What it tells models about itself.
+    /// Its instructions for models.
     pub instructions: String,
-    /// Items on a page of a list; None for all on one.
+    /// Items per page of a list; `None` for all on one page.
     pub page_size: Option<usize>,
-    /// Answers with a stream even where one message is all there is, as the common SDK does.
+    /// Responds with a stream even for a single message, as the common SDK does.
     pub always_sse: bool,
-    /// Gives out session ids in the legacy era.
+    /// Issues session ids in the legacy era.
     pub session_ids: bool,
-    /// What it says to a session that it does not know.
+    /// The response to an unknown session.
     pub stale_session: StaleSession,
-    /// Wants this bearer token on every request.
+    /// Requires this bearer token on every request.
     pub bearer: Option<String>,
-    /// Wants this header on every request.
+    /// Requires this header on every request.
     pub header: Option<(String, String)>,
     /// How long its lists may be cached.
     pub ttl_ms: u64,
@@ -182,13 +182,13 @@ impl Default for UpstreamOptions {
     }
 }
 
-/// The listener, while it is up.
+/// The HTTP listener, while it is up.
 struct HttpFront {
     up: CancellationToken,
     accepting: JoinHandle<()>,
 }
 
-/// An upstream on this machine. Stops when dropped.
+/// A local upstream. Stops when dropped.
 pub struct FakeUpstream {
     inner: Arc<UpstreamShared>,
     address: SocketAddr,
@@ -201,7 +201,7 @@ impl FakeUpstream {
         Self::start_with(UpstreamOptions::default()).await
     }
 
-    /// Starts one as told.
+    /// Starts one with these options.
     pub async fn start_with(options: UpstreamOptions) -> Self {
         Self::start_at("127.0.0.1:0", options).await
     }
@@ -221,12 +221,12 @@ impl FakeUpstream {
         *self.front.lock().unwrap() = Some(HttpFront { up, accepting });
     }
 
-    /// Where it answers over HTTP.
+    /// Its HTTP URL.
     pub fn url(&self) -> String {
         format!("http://{}{}", self.address, http::PATH)
     }
 
-    /// A pipe to it that speaks as stdio does; any number can be open.
+    /// A pipe that works like stdio; any number can be open.
     pub fn pipe(&self) -> DuplexStream {
         let (near, far) = tokio::io::duplex(PIPE);
         let (input, output) = tokio::io::split(far);
@@ -234,7 +234,7 @@ impl FakeUpstream {
         near
     }
 
-    /// Speaks as stdio does until the input ends. No listener is needed for it.
+    /// Serves stdio until the input ends. No listener is needed.
     pub async fn serve_stdio(
         options: UpstreamOptions,
         orders: Vec<(RequestMatch, InjectedFault)>,
@@ -248,8 +248,8 @@ impl FakeUpstream {
         stdio::serve_pipe(inner, input, output).await;
     }
 
-    /// Where the binary `fixture-upstream` is, for tests that start a process. It lies beside the test binaries'
-    /// folder once the workspace was built with all targets.
+    /// The path of the binary `fixture-upstream`, for tests that start a process. It is next to the folder of the test
+    /// binaries once the workspace is built with all targets.
     pub fn binary_path() -> PathBuf {
         let test = std::env::current_exe().expect("the test knows where it is");
         let target = test.parent().and_then(|deps| deps.parent()).expect("tests run in target/*/deps");
@@ -258,42 +258,42 @@ impl FakeUpstream {
         binary
     }
 
-    /// Changes how it is set up. Lists stay as they are.
+    /// Changes its options. Lists stay unchanged.
     pub fn change_options(&self, change: impl FnOnce(&mut UpstreamOptions)) {
         change(&mut self.inner.script.lock().unwrap().options);
     }
 
-    /// Puts other items on a list, as they are: they may be wrong. Tells nobody. A list that was not offered is now.
+    /// Replaces the items of a list, without checks and without a notification. A list that was not offered is offered now.
     pub fn set_list(&self, list: OfferListKind, items: Vec<Value>) {
         self.inner.script.lock().unwrap().lists.set(list, items);
     }
 
-    /// Tells everyone who listens that a list changed.
+    /// Notifies all subscribers that a list changed.
     pub fn announce_list(&self, list: OfferListKind) {
         self.inner.announce_list(list);
     }
 
-    /// Tells everyone who subscribed to a resource that it changed.
+    /// Notifies all subscribers of a resource that it changed.
     pub fn announce_resource(&self, uri: &str) {
         self.inner.announce_resource(uri);
     }
 
-    /// What a list holds now.
+    /// The current items of a list.
     pub fn list_items(&self, list: OfferListKind) -> Vec<Value> {
         self.inner.script.lock().unwrap().lists.items(list).clone().unwrap_or_default()
     }
 
-    /// Orders a fault. The latest order that fits a request is taken.
+    /// Injects a fault. The latest one that matches a request applies.
     pub fn inject_fault(&self, on: RequestMatch, behave: InjectedFault) {
         self.inner.script.lock().unwrap().orders.add(on, behave);
     }
 
-    /// Takes all orders back.
+    /// Removes all faults.
     pub fn clear_faults(&self) {
         self.inner.script.lock().unwrap().orders.clear();
     }
 
-    /// Lets so many held requests, or steps of the tool `steps`, go on.
+    /// Releases this many held requests, or steps of the tool `steps`.
     pub fn let_through(&self, count: usize) {
         self.inner.gate.add_permits(count);
     }
@@ -309,50 +309,50 @@ impl FakeUpstream {
         self.inner.script.lock().unwrap().seen.iter().map(|seen| seen.method.clone()).collect()
     }
 
-    /// Waits until a method came so many times.
+    /// Waits for this many messages of a method.
     pub async fn wait_messages(&self, method: &str, times: usize) -> Vec<RecordedMessage> {
         let ready = || Some(self.messages(method)).filter(|seen| seen.len() >= times);
         self.inner.wait_until(&format!("{method} {times} times"), ready).await
     }
 
-    /// The requests that were given up by the client so far.
+    /// The requests that the client has cancelled so far.
     pub fn cancelled(&self) -> Vec<CancelledRequest> {
         self.inner.script.lock().unwrap().cancelled.clone()
     }
 
-    /// Waits until so many requests were given up by the client.
+    /// Waits until the client has cancelled this many requests.
     pub async fn wait_cancelled(&self, times: usize) -> Vec<CancelledRequest> {
         let ready = || Some(self.cancelled()).filter(|cancelled| cancelled.len() >= times);
         self.inner.wait_until(&format!("{times} cancelled"), ready).await
     }
 
-    /// How many streams are open that would hear of a change.
+    /// Number of open streams that receive change notifications.
     pub fn listening_count(&self) -> usize {
         self.inner.listening_count()
     }
 
-    /// Waits until at least so many streams are open that would hear of a change.
+    /// Waits until at least this many streams receive change notifications.
     pub async fn wait_listening(&self, streams: usize) {
         let ready = || (self.listening_count() >= streams).then_some(());
-        self.inner.wait_until(&format!("{streams} streams to listen"), ready).await;
+        self.inner.wait_until(&format!("{streams} listening streams"), ready).await;
     }
 
-    /// Ends the streams that hear of changes, each with its proper end.
+    /// Ends the notification streams properly.
     pub fn end_listening(&self) {
         self.inner.end_listening();
     }
 
-    /// Breaks the streams that hear of changes off.
+    /// Breaks the notification streams.
     pub fn cut_listening(&self) {
         self.inner.cut_listening();
     }
 
-    /// Legacy sessions that are open.
+    /// Number of open legacy sessions.
     pub fn session_count(&self) -> usize {
         self.inner.script.lock().unwrap().sessions.len()
     }
 
-    /// Forgets all legacy sessions, as a restart does: their ids are unknown from now on.
+    /// Forgets all legacy sessions, as a restart does: their ids become unknown.
     pub fn forget_sessions(&self) {
         let ids: Vec<_> = self.inner.script.lock().unwrap().sessions.keys().cloned().collect();
         for id in ids {
@@ -360,7 +360,7 @@ impl FakeUpstream {
         }
     }
 
-    /// Goes away: connections break, new ones are refused.
+    /// Stops listening: connections break, new ones are refused.
     pub async fn take_down(&self) {
         let front = self.front.lock().unwrap().take();
         if let Some(front) = front {
@@ -369,7 +369,7 @@ impl FakeUpstream {
         }
     }
 
-    /// Comes back at the same address.
+    /// Listens again at the same address.
     pub async fn bring_up(&self) {
         let listener = TcpListener::bind(self.address).await.unwrap();
         self.listen_on(listener);

@@ -9,7 +9,7 @@ use super::{
     state::{OfferListKind, UpstreamShared},
 };
 
-/// What completion can offer.
+/// The candidates for completion.
 const WORDS: [&str; 4] = ["paris", "park", "party", "test"];
 
 pub(super) fn prompt_definitions() -> Vec<Value> {

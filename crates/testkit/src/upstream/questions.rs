@@ -1,7 +1,7 @@
-//! Tools and prompts that ask the client something: the user, its model, its roots.
+//! Tools and prompts that ask the client: the user, its model, its roots.
 //!
-//! The same question takes both roads. In the modern era the answer is `input_required` and the client calls again
-//! with what was asked for; in the legacy era the server sends a request on the stream of the call and waits.
+//! The same question works in both eras. In the modern era the response is `input_required`, and the client calls again
+//! with the input; in the legacy era the server sends a request on the stream of the call and waits.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use super::{
     state::UpstreamShared,
 };
 
-/// The tools that ask and take no arguments.
+/// The tools that ask, and have no arguments.
 pub(super) const TOOLS: [(&str, &str); 11] = [
     ("test_elicitation_sep1034_defaults", "Asks the user, with defaults."),
     ("test_elicitation_sep1330_enums", "Asks the user to choose."),
@@ -26,7 +26,7 @@ pub(super) const TOOLS: [(&str, &str); 11] = [
     ("test_input_required_result_capabilities", "Asks only for what the client can do."),
 ];
 
-/// One thing to ask for.
+/// One question to the client.
 pub(super) struct ClientQuestion {
     key: &'static str,
     method: &'static str,
@@ -34,17 +34,17 @@ pub(super) struct ClientQuestion {
 }
 
 impl ClientQuestion {
-    /// The question as the modern era writes it, by its key.
+    /// The question in the form of the modern era, by its key.
     pub(super) fn to_entry(&self) -> (String, Value) {
         (self.key.to_owned(), json!({ "method": self.method, "params": self.params }))
     }
 
-    /// The capability without which the client cannot be asked.
+    /// The capability that the client needs.
     fn required_capability(&self) -> &'static str {
         self.method.split('/').next().unwrap_or_default()
     }
 
-    /// The shape that the answer has to have.
+    /// Whether the answer has the right shape.
     fn accepts_answer(&self, answer: &Value) -> bool {
         match self.required_capability() {
             "elicitation" => match answer["action"].as_str() {
@@ -114,7 +114,7 @@ fn default_properties() -> Value {
     })
 }
 
-/// What a tool asks, round by round. None where it asks nothing.
+/// The questions of a tool, round by round. `None` if it has none.
 fn question_rounds(call: &UpstreamCall, name: &str) -> Option<Vec<Vec<ClientQuestion>>> {
     let word = |argument: &str| call.argument(argument).as_str().unwrap_or_default().to_owned();
     let name_form = |key, message| form_question(key, message, json!({ "name": { "type": "string" } }));
@@ -166,7 +166,7 @@ fn question_rounds(call: &UpstreamCall, name: &str) -> Option<Vec<Vec<ClientQues
     })
 }
 
-/// Whether the tool keeps a state with the client between the rounds.
+/// Whether the tool keeps a state at the client between the rounds.
 fn keeps_state(name: &str) -> bool {
     ["_request_state", "_multiple_inputs", "_multi_round", "_tampered_state"]
         .iter()
@@ -190,7 +190,7 @@ fn final_result(name: &str, answers: &Map<String, Value>) -> Value {
     })
 }
 
-/// Answers a tool that asks. None where it is not one.
+/// Runs a tool that asks. `None` if it is not one of them.
 pub(super) async fn call_asking_tool(
     inner: &UpstreamShared,
     call: &UpstreamCall,
@@ -204,7 +204,7 @@ pub(super) async fn call_asking_tool(
     })
 }
 
-/// The name of the user, for a tool that needs it before it begins.
+/// Asks for the user's name, for a tool that needs it before it starts.
 pub(super) async fn ask_user_name(
     inner: &UpstreamShared,
     call: &UpstreamCall,
@@ -230,11 +230,11 @@ pub(super) async fn ask_prompt_context(
     })
 }
 
-/// What came of asking.
+/// The outcome of asking.
 pub(super) enum GatherOutcome {
     /// Every answer, by key.
     All(Map<String, Value>),
-    /// What to answer instead.
+    /// The result to respond with instead.
     Respond(Value),
 }
 

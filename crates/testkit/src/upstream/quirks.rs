@@ -1,8 +1,8 @@
-//! Things that servers in the field send and that a client has to survive.
+//! Messages of real servers that a client must survive.
 
 use serde_json::{Value, json};
 
-/// Definitions that break a rule each; none may take the good ones down with it.
+/// Invalid definitions; none may affect the valid ones.
 pub fn bad_tools() -> Vec<Value> {
     vec![
         json!({ "name": "no_schema", "description": "Has no inputSchema." }),
@@ -17,7 +17,7 @@ pub fn bad_tools() -> Vec<Value> {
     ]
 }
 
-/// A good definition with fields that no revision knows.
+/// A valid definition with fields that no revision defines.
 pub fn tool_with_unknown_fields() -> Value {
     json!({
         "name": "unknown_fields",
@@ -32,7 +32,7 @@ pub fn tool_with_unknown_fields() -> Value {
     })
 }
 
-/// A result with a block of a type that no revision knows, and unknown fields beside known ones.
+/// A result with a block of an undefined type, and undefined fields next to known ones.
 pub fn unknown_content() -> Value {
     json!({
         "content": [
@@ -44,7 +44,7 @@ pub fn unknown_content() -> Value {
     })
 }
 
-/// A result of one text of so many bytes.
+/// A result with one text of this many bytes.
 pub fn huge_result(bytes: usize) -> Value {
     json!({ "content": [{ "type": "text", "text": "x".repeat(bytes) }] })
 }

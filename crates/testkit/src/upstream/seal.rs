@@ -1,5 +1,5 @@
-//! Seals the state of a question that is asked over several requests, so that a forged one is noticed.
-//! A keyed hash of the standard library is enough here: this server only ever meets tests.
+//! Seals the state of a question that spans several requests, so that a forged one is detected.
+//! A keyed hash of the standard library is enough here: this server is for tests only.
 
 use std::hash::{BuildHasher as _, RandomState};
 
@@ -14,14 +14,14 @@ impl StateSeal {
         self.0.hash_one(parts)
     }
 
-    /// The state as an opaque string, good only for the request that it came from.
+    /// The state as an opaque string, valid only for this request.
     pub(super) fn seal_state(&self, request: &str, state: &Value) -> String {
         let state = state.to_string();
         let body: String = state.bytes().map(|byte| format!("{byte:02x}")).collect();
         format!("{body}.{:016x}", self.keyed_hash(&[request, &state]))
     }
 
-    /// The state again. None where it was touched, or belongs to another request.
+    /// The original state. `None` if it was modified, or belongs to another request.
     pub(super) fn open_state(&self, request: &str, sealed: &str) -> Option<Value> {
         let (body, seal) = sealed.split_once('.')?;
         let digits = body.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());

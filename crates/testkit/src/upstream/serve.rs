@@ -1,4 +1,4 @@
-//! The life of a request, whatever transport brought it: a fault if one was ordered, else the method's answer.
+//! The life of a request on any transport: an injected fault, or the response of the method.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::{
 };
 
 impl UpstreamShared {
-    /// Runs a request to its end, or until the client gives it up.
+    /// Runs a request until it ends or the client cancels it.
     pub(super) async fn run_call(
         self: Arc<Self>,
         call: UpstreamCall,

@@ -1,4 +1,4 @@
-//! What the legacy era remembers between requests: sessions, requests of the server's own, and what still runs.
+//! The state of the legacy era between requests: sessions, requests of the server, and running calls.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -12,10 +12,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::message::{AnswerStep, RequestEra, RpcFailure, UpstreamCall, level_rank};
 
-/// How long the server waits for the answer to a request of its own.
+/// How long the server waits for the response to its own request.
 const ASK_WAIT: Duration = Duration::from_secs(30);
 
-/// Requests under way, so that `notifications/cancelled` finds them.
+/// Running requests, so that `notifications/cancelled` finds them.
 #[derive(Default)]
 pub(super) struct RunningCalls(Mutex<HashMap<String, CancellationToken>>);
 
@@ -28,7 +28,7 @@ impl RunningCalls {
         self.0.lock().unwrap().remove(&id.to_string());
     }
 
-    /// Cancels a request; one that is unknown or finished is passed over, as the specification asks.
+    /// Cancels a request; an unknown or finished one is ignored, as the specification requires.
     pub(super) fn cancel(&self, id: &Value) {
         if let Some(cancel) = self.0.lock().unwrap().get(&id.to_string()) {
             cancel.cancel();
@@ -86,7 +86,7 @@ impl LegacySession {
         self.memory.lock().unwrap().subscribed.contains(uri)
     }
 
-    /// The stream for what belongs to no request; an earlier one ends.
+    /// Opens the stream for messages that belong to no request; an earlier one ends.
     pub(super) fn open_stream(&self, stream: mpsc::Sender<AnswerStep>) {
         self.memory.lock().unwrap().stream = Some(stream);
     }
@@ -99,14 +99,14 @@ impl LegacySession {
         self.memory.lock().unwrap().stream.as_ref().is_some_and(|stream| !stream.is_closed())
     }
 
-    /// Says something that belongs to no request; lost where nobody opened a stream.
+    /// Sends a message that belongs to no request; dropped if no stream is open.
     pub(super) fn push_message(&self, out: AnswerStep) {
         if let Some(stream) = &self.memory.lock().unwrap().stream {
             drop(stream.try_send(out));
         }
     }
 
-    /// Keeps an answer for whoever comes back for it.
+    /// Keeps a response for a client that reconnects.
     pub(super) fn park_answer(&self, event: &str, message: Value) {
         self.memory.lock().unwrap().parked.insert(event.to_owned(), message);
     }
@@ -115,7 +115,7 @@ impl LegacySession {
         self.memory.lock().unwrap().parked.remove(event)
     }
 
-    /// Takes the client's answer to a request of the server's own.
+    /// Receives the client's response to a request of the server.
     pub(super) fn receive_answer(&self, message: &Value) {
         let waiting = message["id"].as_u64().and_then(|id| self.memory.lock().unwrap().asked.remove(&id));
         if let Some(waiting) = waiting {
@@ -123,7 +123,7 @@ impl LegacySession {
         }
     }
 
-    /// Ids begin at 0 and are numbers, as those of the common SDK: they clash with the client's own.
+    /// Ids are numbers from 0, as in the common SDK: they clash with the client's own ids.
     fn register_ask(&self) -> (u64, oneshot::Receiver<Value>) {
         let mut memory = self.memory.lock().unwrap();
         let id = memory.next_ask;
@@ -134,7 +134,7 @@ impl LegacySession {
     }
 }
 
-/// Asks the client on the stream of the call, and waits for its answer.
+/// Asks the client on the stream of the call, and waits for its response.
 pub(super) async fn ask_client(
     call: &UpstreamCall,
     method: &str,

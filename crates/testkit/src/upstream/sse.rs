@@ -1,4 +1,4 @@
-//! From the steps of an answer to an HTTP response: JSON where the answer comes first, a stream where it does not.
+//! Turns the steps of a response into an HTTP response: JSON if the response comes first, else a stream.
 
 use std::io;
 
@@ -15,7 +15,7 @@ use super::message::AnswerStep;
 
 pub(super) type SseBody = UnsyncBoxBody<Bytes, io::Error>;
 
-/// How long a client is asked to wait before it comes back for a parked answer.
+/// How long a client should wait before it reconnects for a parked response.
 const RETRY_MS: u32 = 100;
 
 fn full_response(status: u16, kind: &str, body: impl Into<Bytes>) -> Response<SseBody> {
@@ -36,12 +36,12 @@ pub(super) fn header_response(code: u16, name: &'static str, value: &'static str
     response
 }
 
-/// One message.
+/// A JSON message.
 pub(super) fn json_response(status: u16, message: &Value) -> Response<SseBody> {
     full_response(status, "application/json", message.to_string())
 }
 
-/// Answers as the steps come. The guard cancels the request when the client closes the response.
+/// Responds as the steps arrive. The guard cancels the request when the client closes the response.
 pub(super) async fn respond(
     mut queue: mpsc::Receiver<AnswerStep>,
     guard: Option<DropGuard>,
@@ -63,7 +63,7 @@ pub(super) async fn respond(
     })
 }
 
-/// A stream of messages; without a first one it opens with a comment, so that the client sees it open.
+/// A stream of messages. Without a first one it starts with a comment, so that the client sees it open.
 pub(super) fn sse_response(
     first: Option<AnswerStep>,
     queue: mpsc::Receiver<AnswerStep>,

@@ -1,4 +1,4 @@
-//! What the upstream offers, what it saw, and who listens. Everything that the transports and the handle share.
+//! The shared state of the transports and the handle: offered lists, recorded messages, listeners.
 
 use std::{
     collections::HashMap,
@@ -25,16 +25,16 @@ use super::{
     sessions::LegacySession,
 };
 
-/// Requests that are remembered; later ones are answered and forgotten.
+/// Maximum number of recorded messages; later ones are not recorded.
 const MAX_SEEN: usize = 10_000;
 
-/// How long a test waits for something to happen before it is told that it did not.
+/// How long a test waits for an event before it fails.
 const WAIT: Duration = Duration::from_secs(30);
 
-/// One message that came in.
+/// One recorded message.
 #[derive(Debug, Clone)]
 pub struct RecordedMessage {
-    /// The JSON-RPC method; `GET` and `DELETE` for those verbs, `answer` for the answer to a request of the upstream's.
+    /// The JSON-RPC method; `GET` and `DELETE` for those verbs, `answer` for the response to a request of the upstream.
     pub method: String,
     /// Its id; null in a notification.
     pub id: Value,
@@ -42,12 +42,12 @@ pub struct RecordedMessage {
     pub params: Value,
     /// Its headers; none over stdio.
     pub headers: HeaderMap,
-    /// The whole message, as it came.
+    /// The whole message, as received.
     pub raw: Bytes,
 }
 
 impl RecordedMessage {
-    /// Reads what can be read of a message.
+    /// Records a message, as far as it can be parsed.
     pub(super) fn from_message(headers: &HeaderMap, raw: &Bytes, message: &Value) -> Self {
         let method = message["method"].as_str().unwrap_or("answer").to_owned();
         let (id, params) = (message["id"].clone(), message["params"].clone());
@@ -59,22 +59,22 @@ impl RecordedMessage {
         &self.params["_meta"]
     }
 
-    /// A header, where it is there and text.
+    /// A header, if it exists and is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 }
 
-/// How the upstream learned that nobody waits for an answer any more.
+/// How the upstream learned of a cancellation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CancelSignal {
-    /// The response was closed: the modern era's way over HTTP.
+    /// The response was closed: the way of the modern era over HTTP.
     Closed,
     /// `notifications/cancelled`.
     Notified,
 }
 
-/// A request that was given up by the client before its answer.
+/// A request that the client cancelled before its response.
 #[derive(Debug, Clone)]
 pub struct CancelledRequest {
     /// Its method.
@@ -83,11 +83,11 @@ pub struct CancelledRequest {
     pub name: String,
     /// Its id.
     pub id: Value,
-    /// How it was given up.
+    /// How it was cancelled.
     pub how: CancelSignal,
 }
 
-/// A list that clients read.
+/// A list that clients can read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OfferListKind {
     /// `tools/list`
@@ -100,7 +100,7 @@ pub enum OfferListKind {
     Templates,
 }
 
-/// The lists as they are now. What is None is not offered at all.
+/// The current lists. `None` is not offered at all.
 pub(super) struct OfferedLists {
     pub(super) tools: Option<Vec<Value>>,
     pub(super) prompts: Option<Vec<Value>>,
@@ -133,7 +133,7 @@ impl OfferedLists {
         self.items(list).iter().flatten().find(|item| item[key] == name).cloned()
     }
 
-    /// Adds the item, or removes it where it is there.
+    /// Adds the item, or removes it if it exists.
     pub(super) fn toggle_item(&mut self, list: OfferListKind, item: Value) {
         let mut items = self.items(list).clone().unwrap_or_default();
         let before = items.len();
@@ -145,7 +145,7 @@ impl OfferedLists {
     }
 }
 
-/// What can change while it runs.
+/// The mutable state.
 pub(super) struct UpstreamScript {
     pub(super) options: UpstreamOptions,
     pub(super) lists: OfferedLists,
@@ -190,7 +190,7 @@ impl UpstreamShared {
         })
     }
 
-    /// A number that nobody had before.
+    /// A new unique number.
     pub(super) fn next_number(&self) -> u64 {
         self.numbers.fetch_add(1, Ordering::Relaxed)
     }
@@ -203,7 +203,7 @@ impl UpstreamShared {
         json!({ "name": self.script.lock().unwrap().options.name, "version": "1.0.0" })
     }
 
-    /// What the upstream can do, told by its lists.
+    /// The capabilities of the upstream, derived from its lists.
     pub(super) fn capabilities(&self) -> Value {
         let script = self.script.lock().unwrap();
         let mut can = json!({ "logging": {} });
@@ -240,7 +240,7 @@ impl UpstreamShared {
         self.changed.notify_waiters();
     }
 
-    /// An id for a session that comes over HTTP; empty where none are given out.
+    /// The id of a new HTTP session; empty if session ids are disabled.
     pub(super) fn session_id(&self) -> String {
         let number = self.next_number();
         if self.options().session_ids {
@@ -250,7 +250,7 @@ impl UpstreamShared {
         }
     }
 
-    /// Opens a legacy session for an `initialize`.
+    /// Opens a legacy session for an `initialize` request.
     pub(super) fn open_session(&self, id: String, params: &Value) -> Arc<LegacySession> {
         let mut script = self.script.lock().unwrap();
         let versions = script.options.era.versions();
@@ -275,7 +275,7 @@ impl UpstreamShared {
         ended.is_some()
     }
 
-    /// Waits until there is something to return; fails the test where it never comes.
+    /// Waits until there is something to return; fails the test after a timeout.
     pub(super) async fn wait_until<T>(&self, what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
         let waiting = async {
             loop {
@@ -288,7 +288,7 @@ impl UpstreamShared {
         };
         tokio::time::timeout(WAIT, waiting)
             .await
-            .unwrap_or_else(|_| panic!("the upstream waited in vain: {what}"))
+            .unwrap_or_else(|_| panic!("the upstream timed out waiting for {what}"))
     }
 }
 

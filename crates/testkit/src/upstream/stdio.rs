@@ -1,4 +1,4 @@
-//! Newline-delimited messages over a pair of pipes: both eras, mixed as they come.
+//! Newline-delimited messages over a pair of pipes: both eras, mixed in any order.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,7 +18,7 @@ use super::{
     state::{CancelSignal, RecordedMessage, UpstreamShared},
 };
 
-/// Longest line that it reads.
+/// Longest accepted line.
 const MAX_LINE: u64 = 16 * 1024 * 1024;
 
 struct StdioConnection {
@@ -132,7 +132,7 @@ impl StdioConnection {
         });
     }
 
-    /// The era of a request; `initialize` opens the legacy one.
+    /// The era of a request; `initialize` opens a legacy session.
     fn request_era(
         &self,
         message: &Value,

@@ -1,4 +1,4 @@
-//! The tools: a handful of plain ones for tests, and the way into those of the conformance suite.
+//! The tools: a few plain ones for tests, and the dispatch to those of the conformance suite.
 
 use serde_json::{Value, json};
 
@@ -8,10 +8,10 @@ use super::{
     state::{OfferListKind, UpstreamShared},
 };
 
-/// Most steps that the tool `steps` takes.
+/// Maximum number of steps that the tool `steps` takes.
 const MAX_STEPS: u64 = 1_000;
 
-/// Tools that answer what they are told.
+/// Plain tools.
 pub(super) fn echo_tools() -> Vec<Value> {
     vec![
         json!({
@@ -75,7 +75,7 @@ impl UpstreamShared {
             "steps" => Ok(self.run_steps(call).await),
             _ => match conformance::call_conformance_tool(self, call).await {
                 Some(answer) => answer,
-                // A tool that a test put on the list: it says what it was given.
+                // A tool that a test added to the list: it returns its arguments.
                 None => Ok(text_result(call.params["arguments"].to_string())),
             },
         }

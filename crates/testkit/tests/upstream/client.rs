@@ -1,4 +1,4 @@
-//! A client that says what it is told, and nothing on its own.
+//! A minimal client that sends exactly what a test gives it.
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
@@ -8,7 +8,7 @@ use hyper_util::{client::legacy::Client as Http, rt::TokioExecutor};
 use serde_json::{Value, json};
 use toolyard_testkit::upstream::MODERN;
 
-/// An answer, read to its end.
+/// A response, read to its end.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -27,13 +27,13 @@ impl Answer {
         self.message()["result"].clone()
     }
 
-    /// The code of its error.
+    /// The error code.
     pub(crate) fn code(&self) -> i64 {
         self.message()["error"]["code"].as_i64().expect("the answer is an error")
     }
 }
 
-/// Sends a request and gives its answer as it begins.
+/// Sends a request and returns the response once it starts.
 pub(crate) async fn open(
     verb: &str,
     url: &str,
@@ -48,7 +48,7 @@ pub(crate) async fn open(
     Http::builder(TokioExecutor::new()).build_http().request(request).await
 }
 
-/// Sends a request and reads its answer to the end; None where the connection breaks.
+/// Sends a request and reads the response to its end; `None` if the connection breaks.
 pub(crate) async fn send(verb: &str, url: &str, headers: &[(&str, &str)], body: &str) -> Option<Answer> {
     let response = open(verb, url, headers, body).await.ok()?;
     let (head, body) = response.into_parts();
@@ -57,7 +57,7 @@ pub(crate) async fn send(verb: &str, url: &str, headers: &[(&str, &str)], body: 
     Some(Answer { status: head.status.as_u16(), headers: head.headers, text })
 }
 
-/// The next piece of a stream.
+/// The next chunk of a stream.
 pub(crate) async fn piece(response: &mut Response<Incoming>) -> Option<String> {
     let frame = response.body_mut().frame().await?.ok()?;
     Some(String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap())
@@ -90,7 +90,7 @@ pub(crate) fn post_headers() -> Vec<(&'static str, &'static str)> {
     vec![("content-type", "application/json"), ("accept", "application/json, text/event-stream")]
 }
 
-/// Calls a method in the modern era; None where the connection breaks.
+/// Calls a method in the modern era; `None` if the connection breaks.
 pub(crate) async fn ask(url: &str, method: &str, params: Value) -> Option<Answer> {
     let message = modern(1, method, params);
     send("POST", url, &modern_headers(&message), &message.to_string()).await
@@ -103,7 +103,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Shakes hands.
+    /// Performs the handshake.
     pub(crate) async fn open(url: &str) -> Self {
         let params = json!({
             "protocolVersion": "2025-11-25",

@@ -1,4 +1,4 @@
-//! Which requests are answered in which era, and how the others are refused.
+//! Which requests are served in which era, and how the others are rejected.
 
 use serde_json::{Value, json};
 use toolyard_testkit::upstream::{FakeUpstream, FixtureSet, OfferListKind, UpstreamEra, UpstreamOptions};

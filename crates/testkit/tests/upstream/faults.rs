@@ -1,4 +1,4 @@
-//! Faults: ordered, they happen; taken back, they are over.
+//! Faults: they happen when injected, and stop when cleared.
 
 use serde_json::{Value, json};
 use toolyard_testkit::upstream::{
@@ -122,7 +122,7 @@ async fn a_notification_cancels_in_the_legacy_era() {
 }
 
 #[tokio::test]
-async fn a_held_request_goes_on_when_it_is_let() {
+async fn a_held_request_continues_when_it_is_released() {
     let upstream = FakeUpstream::start().await;
     upstream.inject_fault(RequestMatch::for_method("tools/list"), InjectedFault::Hold);
     let url = upstream.url();
@@ -169,7 +169,7 @@ async fn it_goes_away_and_comes_back() {
 async fn a_body_that_is_too_large_is_refused() {
     let upstream = FakeUpstream::start().await;
     let params = json!({ "name": "echo", "arguments": { "text": "x".repeat(16 * 1024 * 1024) } });
-    // The connection may break before the refusal is read: the rest of the body is never taken.
+    // The connection may break before the error is read: the rest of the body is never read.
     let answer = ask(&upstream.url(), "tools/call", params).await;
     assert!(answer.is_none_or(|answer| answer.status == 413));
     assert!(upstream.messages("tools/call").is_empty());

@@ -1,4 +1,4 @@
-//! Changes reach those who listen, and nobody else.
+//! Change notifications reach subscribers, and no one else.
 
 use serde_json::{Value, json};
 use toolyard_testkit::upstream::{FakeUpstream, FixtureSet, OfferListKind, UpstreamOptions};

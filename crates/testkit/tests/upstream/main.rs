@@ -1,4 +1,4 @@
-//! The fake upstream keeps its word: both eras, every transport, every fault that a test can order.
+//! Tests of the fake upstream: both eras, every transport, every fault that a test can inject.
 
 mod client;
 mod eras;

@@ -1,4 +1,4 @@
-//! The same over pipes, in this process and in one of its own.
+//! The same over pipes, in this process and in a separate one.
 
 use std::process::Stdio;
 
@@ -105,7 +105,7 @@ async fn the_binary_speaks_over_stdio_until_its_input_ends() {
 }
 
 #[tokio::test]
-async fn the_binary_dies_when_it_is_told_to() {
+async fn the_binary_exits_on_an_injected_fault() {
     let mut child = binary(&["--stdio", "--fixtures", "echo", "--fault", "tools/call=die"]).spawn().unwrap();
     let mut pipe = Pipe::new(child.stdout.take().unwrap(), child.stdin.take().unwrap());
     pipe.say(&modern(1, "tools/call", json!({ "name": "echo", "arguments": {} }))).await;

@@ -1,4 +1,4 @@
-//! The official conformance suite against the upstream itself, and the proxy that later stands before the gateway.
+//! The official conformance suite against the upstream itself, and the proxy in front of the gateway.
 
 use serde_json::{Value, json};
 use toolyard_testkit::{
@@ -14,7 +14,7 @@ async fn the_upstream_passes_the_conformance_suite() {
     let upstream = FakeUpstream::start_with(options).await;
     let said = run_suite(&upstream.url(), &[]).await.unwrap_or_else(|said| panic!("{said}"));
     assert!(said.contains("2025-11-25: 30 of 30 required, 3 of 3 others"), "{said}");
-    // The suite has no checks yet for the status notifications of tasks, and so they are not passed.
+    // The suite has no checks yet for the status notifications of tasks, so they are not passed.
     assert!(said.contains("2026-07-28: 37 of 37 required, 12 of 13 others"), "{said}");
 }
 

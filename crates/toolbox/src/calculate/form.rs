@@ -1,13 +1,13 @@
-//! Brings an expression into a form that fend can be trusted with.
+//! Brings an expression into a form that fend can evaluate safely.
 //!
-//! fend asks whether it shall stop while it evaluates, not while it parses, and its parser reads the contents of a
-//! parenthesis again for each way in which the text before it may be meant: `1+(1+(1+(...)))` takes twice as long with
-//! each level. So groups are taken out and calculated first, each as a step of its own, from the inside to the outside;
-//! no step has groups within groups.
+//! fend can be interrupted while it evaluates, not while it parses, and its parser reads the contents of a parenthesis
+//! again for each possible meaning of the text before it: `1+(1+(1+(...)))` takes twice as long with each level. So
+//! groups are extracted and evaluated first, each as its own step, from the inside to the outside; no step has nested
+//! groups.
 //!
-//! Texts and functions in variables could be joined with themselves again and again, until memory or stack is used up.
-//! So only numbers can be kept: see `run`. A few operators run or allocate without end and without asking; they are refused,
-//! as is what has no place in a calculator.
+//! Strings and functions in variables could be concatenated with themselves repeatedly, until memory or stack is used
+//! up. So only numbers can be kept: see `evaluate_steps`. A few operators run or allocate without end and cannot be
+//! interrupted; they are refused, as is everything that does not belong in a calculator.
 
 use super::{CalculateError, SHOWN_CHARS};
 use crate::text::truncate_text;
@@ -21,23 +21,23 @@ pub const MAX_DEPTH: usize = 64;
 /// Most pairs of parentheses.
 pub const MAX_GROUPS: usize = 100;
 
-/// Groups up to this length stay where they are if they hold no other group. `sin^(-1)` and `0.(3)` mean something
-/// that a variable in the parentheses would not mean.
+/// Groups up to this length stay in place if they contain no other group. `sin^(-1)` and `0.(3)` mean something that a
+/// variable in the parentheses would not mean.
 const INLINE_CHARS: usize = 12;
 
-/// Variables that stand for groups. No key for the letter: nobody's own variable has this name.
+/// Prefix of the variables for groups. The letter cannot be typed, so no user variable has this name.
 const GROUP_NAME: &str = "ˑgroup";
 
 const NO_FUNCTIONS: &str = "functions cannot be defined; use variables: `a = 3; 2 * a`";
 const NO_TEXT: &str = "there are no texts; write units as words, such as `feet` and `inches`";
 
-/// What is refused wherever it stands, and what to do instead. Longer ones first.
+/// Refused anywhere in an expression, and what to write instead. Longer ones first.
 const NOT_OFFERED: &[(&str, &str)] = &[
     ("=>", NO_FUNCTIONS),
     (":", NO_FUNCTIONS),
     ("\\", NO_FUNCTIONS),
     ("\u{3bb}", NO_FUNCTIONS),
-    // Written as a loop that does not ask whether it shall stop.
+    // Implemented as a loop that cannot be interrupted.
     ("<<", "write `a * 2^n`"),
     (">>", "write `floor(a / 2^n)`"),
     ("\"", NO_TEXT),
@@ -47,17 +47,17 @@ const NOT_OFFERED: &[(&str, &str)] = &[
     (GROUP_NAME, "choose another name"),
 ];
 
-const ONE_ASSIGNMENT: &str = "write each assignment as a statement of its own: `a = 3; b = 4; a * b`";
+const ONE_ASSIGNMENT: &str = "write each assignment as a separate statement: `a = 3; b = 4; a * b`";
 
-/// A part of an expression that is calculated by itself.
+/// A part of an expression that is evaluated on its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CalculationStep {
     pub(super) code: String,
-    /// A statement as it was written; otherwise a group that was taken out of one.
+    /// A statement as it was written; otherwise a group that was extracted from one.
     pub(super) is_statement: bool,
 }
 
-/// The steps that calculate an expression; the last one has the result.
+/// The steps of an expression; the last one yields the result.
 pub(super) fn split_steps(expression: &str) -> Result<Vec<CalculationStep>, CalculateError> {
     if expression.trim().is_empty() {
         return Err(CalculateError::Empty);
@@ -82,7 +82,7 @@ fn refuse_unsupported(expression: &str) -> Result<(), CalculateError> {
     Ok(())
 }
 
-/// Only a statement as a whole can be an assignment, so that what it assigns can be looked at before it is used.
+/// Only a whole statement can be an assignment, so that its value can be checked before it is used.
 fn refuse_hidden_assignments(expression: &str) -> Result<(), CalculateError> {
     let letters: Vec<char> = expression.chars().collect();
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | ' ' | '\t');
@@ -106,7 +106,7 @@ fn refuse_hidden_assignments(expression: &str) -> Result<(), CalculateError> {
     Ok(())
 }
 
-/// `2d6` is a distribution in fend, made face by face: `1d4000000000` needs hundreds of gigabytes.
+/// `2d6` is a distribution in fend, built face by face: `1d4000000000` needs hundreds of gigabytes.
 fn refuse_dice(expression: &str) -> Result<(), CalculateError> {
     let letters: Vec<char> = expression.chars().collect();
     for at in 0..letters.len() {
@@ -129,12 +129,12 @@ fn refuse_dice(expression: &str) -> Result<(), CalculateError> {
     Ok(())
 }
 
-/// Operators that need something on both sides. `%` and `!` stand behind a number, `+` and `-` before one.
+/// Operators that need an operand on both sides. `%` and `!` follow a number, `+` and `-` may precede one.
 const BETWEEN: [&str; 8] = ["**", "*", "/", "^", "×", "÷", "·", "="];
-/// The same as words.
+/// The same, as words.
 const WORDS_BETWEEN: [&str; 4] = ["of", "to", "mod", "per"];
 
-/// fend says of such an expression only that it expected something.
+/// fend reports such an expression only with "expected something".
 fn check_complete(text: &str) -> Result<(), CalculateError> {
     let text = text.trim();
     let is_word = |word: &str, around: Option<&str>| {
@@ -156,10 +156,10 @@ fn check_complete(text: &str) -> Result<(), CalculateError> {
     }
 }
 
-/// A statement or a group that has begun.
+/// A statement or a group that is still open.
 struct OpenGroup {
     text: String,
-    /// Where its parenthesis stands, counted from 1.
+    /// Position of its parenthesis, counted from 1.
     at: usize,
     has_groups: bool,
 }
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_incomplete_is_told_with_its_operator() {
+    fn incomplete_expressions_name_the_operator() {
         for (expression, operator, side) in [
             ("2 +", "+", "after"),
             ("2 + 3 *  ", "*", "after"),

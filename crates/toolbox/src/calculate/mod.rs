@@ -1,7 +1,7 @@
 //! `calculate`: arithmetic of any precision, with units and percentages, by `fend-core`.
 //!
-//! What fend cannot stop by itself is kept from it: see `form`. What it can stop, it is asked to stop when the time is
-//! over. No variable lives longer than one call, and there is no chance, no date and no exchange rate in it.
+//! What fend cannot interrupt is refused: see `form`. The rest is interrupted when the time is over. No variable
+//! outlives a call, and there is no randomness, no date and no exchange rate.
 
 mod form;
 
@@ -19,16 +19,16 @@ use crate::blocking::{self, UnfinishedWork};
 use crate::spec::{ToolboxHints, ToolboxOutput, ToolboxSpec, schema_of};
 use crate::text::truncate_text;
 
-/// How long a calculation may take, unless the caller says otherwise.
+/// Default time limit of a calculation.
 pub const DEFAULT_LIMIT: Duration = Duration::from_millis(500);
 
 /// Longest result, in characters. More digits than this are of no use to a model.
 pub const MAX_RESULT_CHARS: usize = 4_000;
 
-/// fend descends once for each operator in a row; the longest expression fits several times.
+/// fend recurses once for each operator in a row; the longest expression fits several times.
 const STACK_BYTES: usize = 32 * 1024 * 1024;
 
-/// Longest part of an expression that an error repeats, in characters.
+/// Longest part of an expression in an error, in characters.
 const SHOWN_CHARS: usize = 80;
 
 /// The arguments of `calculate`.
@@ -41,7 +41,7 @@ pub struct CalculateArguments {
     pub expression: String,
 }
 
-/// Why there is no result.
+/// Why a calculation failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CalculateError {
     /// Nothing to calculate.
@@ -64,7 +64,7 @@ pub enum CalculateError {
         /// Counted from 1.
         at: usize,
     },
-    /// An operator without what it works on.
+    /// An operator without an operand.
     #[error(
         "the expression is incomplete: nothing stands {side} the `{operator}` in `{part}`; add a number there, as in `2 + 3`"
     )]
@@ -73,20 +73,20 @@ pub enum CalculateError {
         operator: String,
         /// `before` or `after`.
         side: &'static str,
-        /// The part of the expression, perhaps cut.
+        /// The part of the expression, possibly truncated.
         part: String,
     },
-    /// Something that this calculator does not offer.
+    /// Something that this calculator does not support.
     #[error("`{what}` at character {at} cannot be used here; {instead}")]
     NotOffered {
         /// What was written.
         what: String,
         /// Counted from 1.
         at: usize,
-        /// What to write.
+        /// What to write instead.
         instead: &'static str,
     },
-    /// A statement that is kept for the next ones, and is not a number.
+    /// A statement whose value is not a number, but is used by the next ones.
     #[error("`{0}` is not a number; only numbers, with or without a unit, can be used by the next statement")]
     NotANumber(String),
     /// The calculator refused it.
@@ -95,20 +95,20 @@ pub enum CalculateError {
          `sqrt(2) to 20 dp`, `2^100`"
     )]
     Refused {
-        /// As it was given, perhaps cut.
+        /// As it was given, possibly truncated.
         expression: String,
-        /// In the calculator's words.
+        /// The calculator's message.
         reason: String,
     },
-    /// The time was over.
+    /// The time limit is over.
     #[error("this takes too long to calculate, so it was stopped; use smaller numbers or an approximation")]
     TooSlow,
-    /// A fault of the calculator.
+    /// The calculator failed.
     #[error("the calculator failed on this expression; write it in another way")]
     Failed,
 }
 
-/// `calculate`, for models.
+/// The specification of `calculate`.
 pub fn calculate_spec() -> ToolboxSpec {
     ToolboxSpec {
         name: "calculate",
@@ -121,8 +121,8 @@ pub fn calculate_spec() -> ToolboxSpec {
     }
 }
 
-/// Calculates off the caller's thread. When the future is dropped, the calculation ends as well, mostly: some functions of
-/// fend do not ask. `place` is dropped when it has really ended.
+/// Calculates off the caller's thread. Dropping the future usually ends the calculation as well: some functions of fend
+/// cannot be interrupted. `place` is dropped when it has really ended.
 pub async fn calculate<T: Send + 'static>(
     arguments: CalculateArguments,
     limit: Duration,
@@ -140,8 +140,8 @@ pub async fn calculate<T: Send + 'static>(
     }
 }
 
-/// Calculates on a thread with a stack of its own, and waits for it. Ends soon after `is_over` says so, mostly: some
-/// functions of fend do not ask. Whoever calculates for others does so where it can be killed.
+/// Calculates on a thread with its own stack, and waits for it. Usually ends soon after `is_over` returns `true`: some
+/// functions of fend cannot be interrupted. Servers should calculate in a process that can be killed.
 pub fn calculate_blocking(
     arguments: &CalculateArguments,
     is_over: &(dyn Fn() -> bool + Sync),
@@ -171,14 +171,14 @@ pub fn calculate_here(
     }
 }
 
-/// One step after the other; the last one's result counts. All share one context, which ends here.
+/// Evaluates the steps in order and returns the last result. All share one context, which is dropped here.
 fn evaluate_steps(
     steps: &[CalculationStep],
     is_over: &(dyn Fn() -> bool + Sync),
 ) -> Result<String, CalculateError> {
     let mut context = Context::new();
     let mut evaluate = |code: &str, shows: bool| {
-        // Printing a large number takes longer than making it, and only the last is shown.
+        // Printing a large number takes longer than calculating it, and only the last one is shown.
         context.set_echo_result(shows);
         match fend_core::evaluate_with_interrupt(code, &mut context, &InterruptCheck(is_over)) {
             Ok(done) => Ok(done.get_main_result().trim().to_owned()),
@@ -189,7 +189,7 @@ fn evaluate_steps(
     let Some((last, before)) = steps.split_last() else { return Err(CalculateError::Empty) };
     for step in before {
         evaluate(&step.code, false)?;
-        // Only what is a number can be true or false. `ans` is fend's name for what was calculated last.
+        // Only numbers can be converted to a bool. `ans` is fend's name for the last result.
         if step.is_statement && matches!(evaluate("ans to bool", false), Err(CalculateError::Refused { .. }))
         {
             return Err(CalculateError::NotANumber(truncate_text(&step.code, SHOWN_CHARS)));

@@ -46,7 +46,7 @@ fn units_are_converted() {
 }
 
 #[test]
-fn roots_have_as_many_digits_as_asked_for() {
+fn roots_have_the_requested_digits() {
     assert_eq!(result("sqrt(2) to 5 dp"), "approx. 1.41421");
     assert_eq!(result("sin^(-1)(1) to 4 dp"), result("asin(1) to 4 dp"));
 }
@@ -136,7 +136,7 @@ async fn the_time_limit_holds_for_real() {
     assert_eq!(calculate(arguments, DEFAULT_LIMIT, ()).await.unwrap().text, "42");
 }
 
-/// Each of these takes fend's parser an age, or overflows a stack of 2 MiB, if it is handed over as it is.
+/// Without the extraction of groups, each of these takes fend's parser an age, or overflows a stack of 2 MiB.
 #[test]
 fn hostile_shapes_end_soon() {
     let nested = |open: &str, inner: &str| {

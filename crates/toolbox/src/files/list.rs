@@ -1,4 +1,4 @@
-//! `list_files`: what is in a folder.
+//! `list_files`: lists a folder.
 
 use cap_std::fs::DirEntry;
 use schemars::JsonSchema;
@@ -33,7 +33,7 @@ pub(super) fn list_files_spec() -> ToolboxSpec {
     }
 }
 
-/// What is in a folder, by name.
+/// Lists a folder, sorted by name.
 pub async fn list_files(
     arguments: ListFilesArguments,
     roots: &FileRoots,
@@ -62,7 +62,7 @@ fn list_roots(roots: &FileRoots) -> ToolboxOutput {
     ToolboxOutput { text, structured: Some(json!({ "folders": list.collect::<Vec<_>>() })) }
 }
 
-/// One thing in a folder.
+/// An entry of a folder.
 struct ListedEntry {
     name: String,
     kind: EntryKind,
@@ -89,7 +89,7 @@ fn list_folder(path: &str, roots: &FileRoots) -> Result<ToolboxOutput, FileToolE
             is_cut = true;
             break;
         }
-        // What vanishes while we look is left out.
+        // Entries that vanish meanwhile are left out.
         let entry = entry.ok().map(|entry| read_entry(&entry));
         entries.extend(entry.filter(|entry| place.root.policy.shows_hidden || !is_hidden(&entry.name)));
     }
@@ -110,7 +110,7 @@ fn list_folder(path: &str, roots: &FileRoots) -> Result<ToolboxOutput, FileToolE
 }
 
 fn read_entry(entry: &DirEntry) -> ListedEntry {
-    // Of the entry itself, not of what a link leads to.
+    // Of the entry itself, not of a link's target.
     let kind = match entry.metadata() {
         Ok(data) if data.is_dir() => EntryKind::Folder,
         Ok(data) if data.is_symlink() => EntryKind::Link,
@@ -121,7 +121,7 @@ fn read_entry(entry: &DirEntry) -> ListedEntry {
 }
 
 fn entry_line(entry: &ListedEntry) -> String {
-    // A name may hold anything but `/` and 0; on several lines it could pass for several entries.
+    // A name may contain anything but `/` and 0; on several lines it could look like several entries.
     let name = one_line(&entry.name);
     match entry.kind {
         EntryKind::File { size } => format!("{name} ({size} bytes)"),
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_listed_is_said() {
+    async fn paths_that_cannot_be_listed_are_reported() {
         let sandbox = Sandbox::new();
         sandbox.put("notes/a.md", "");
         sandbox.link("..", "notes/up");

@@ -1,7 +1,7 @@
 //! How much one user may write: files and folders, and bytes.
 //!
-//! In a folder of their own, what is there counts. In one that users share it cannot be told whose a file is, so there
-//! counts what a user has written since the program started.
+//! In a user's own folder, its contents count. In a shared folder the owner of a file is unknown, so what a user has
+//! written since the program started counts.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,24 +20,24 @@ pub struct WriteQuota {
     pub bytes: u64,
 }
 
-/// What files take.
+/// Disk usage of files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct DiskUsage {
     pub(super) files: usize,
     pub(super) bytes: u64,
 }
 
-/// What may be written.
+/// What may still be written.
 #[derive(Debug, Clone)]
 pub(super) enum WriteAllowance {
     Unlimited,
-    /// The folder is one user's own.
+    /// The folder belongs to one user.
     Folder(WriteQuota),
     /// The folder is shared.
     Budget(Arc<Mutex<DiskUsage>>, WriteQuota),
 }
 
-/// What users have written to a root that they share.
+/// What each user has written to a shared root.
 #[derive(Debug, Default)]
 pub(super) struct SharedBudgets {
     spent: Mutex<HashMap<String, Arc<Mutex<DiskUsage>>>>,
@@ -60,7 +60,7 @@ impl SharedBudgets {
 }
 
 impl WriteAllowance {
-    /// Whether this much more fits. What a replaced file frees is in `freed`.
+    /// Checks that this much more fits. `freed` is what a replaced file frees.
     pub(super) fn check_fits(&self, dir: &Dir, more: DiskUsage, freed: u64) -> Result<(), FileToolError> {
         let (used, quota) = match self {
             Self::Unlimited => return Ok(()),
@@ -77,7 +77,7 @@ impl WriteAllowance {
         Ok(())
     }
 
-    /// This much was written.
+    /// Records what was written.
     pub(super) fn record_written(&self, more: DiskUsage) {
         if let Self::Budget(spent, _) = self {
             let mut spent = lock_unpoisoned(spent);
@@ -87,7 +87,7 @@ impl WriteAllowance {
     }
 }
 
-/// What a folder holds, counted until it is too much.
+/// Measures a folder, until the quota is exceeded.
 fn measure_usage(dir: &Dir, quota: WriteQuota) -> std::io::Result<DiskUsage> {
     let mut usage = DiskUsage::default();
     let mut folders = vec![".".to_owned()];
@@ -95,7 +95,7 @@ fn measure_usage(dir: &Dir, quota: WriteQuota) -> std::io::Result<DiskUsage> {
         for entry in dir.read_dir(&folder)? {
             let entry = entry?;
             usage.files += 1;
-            // Of the entry itself, not of what a link leads to.
+            // Of the entry itself, not of a link's target.
             let data = entry.metadata()?;
             if data.is_dir() {
                 folders.push(format!("{folder}/{}", entry.file_name().to_string_lossy()));

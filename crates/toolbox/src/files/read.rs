@@ -12,10 +12,10 @@ use super::roots::FileRoots;
 use crate::blocking;
 use crate::spec::{ToolboxHints, ToolboxOutput, ToolboxSpec, schema_of};
 
-/// Most bytes of one answer, and how many there are unless fewer are asked for.
+/// Most bytes per page, and the default.
 pub const DEFAULT_PAGE_BYTES: u64 = 256 * 1024;
 
-/// How far a line is looked for, in bytes.
+/// How far to search for a line, in bytes.
 pub const MAX_SCAN_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The arguments of `read_file`.
@@ -26,7 +26,7 @@ pub struct ReadFileArguments {
     pub path: String,
     /// First line to read, counted from 1. Leave it out to begin at the beginning.
     pub start_line: Option<u64>,
-    /// First byte to read. To go on after a cut, take the number that the answer named.
+    /// First byte to read. To continue after a cut, use the number in the previous output.
     pub start: Option<u64>,
     /// Most bytes to read, for example 4000. 262144 if left out, which is also the maximum.
     pub max_bytes: Option<u64>,
@@ -37,13 +37,13 @@ pub(super) fn read_file_spec() -> ToolboxSpec {
         name: "read_file",
         title: "Read a file",
         description: "Reads a text file. Long files come in pages; each answer says whether there is more and where to \
-                      go on.",
+                      continue.",
         input_schema: schema_of::<ReadFileArguments>(),
         hints: ToolboxHints::READ_ONLY,
     }
 }
 
-/// The text of a file.
+/// Reads a file, or a page of it.
 pub async fn read_file(
     arguments: ReadFileArguments,
     roots: &FileRoots,
@@ -75,7 +75,7 @@ fn read_file_page(arguments: &ReadFileArguments, roots: &FileRoots) -> Result<To
     let limit = arguments.max_bytes.unwrap_or(DEFAULT_PAGE_BYTES).clamp(1, DEFAULT_PAGE_BYTES);
     file.seek(SeekFrom::Start(start)).map_err(failed)?;
     let mut bytes = Vec::new();
-    // Four more than asked for, so that one character always fits.
+    // Four more than requested, so that one character always fits.
     file.take(limit + 4).read_to_end(&mut bytes).map_err(failed)?;
     let page = cut_page(&bytes, usize::try_from(limit).unwrap_or(usize::MAX), start > 0)
         .ok_or_else(|| FileToolError::Binary(shown.clone()))?;
@@ -86,14 +86,14 @@ fn read_file_page(arguments: &ReadFileArguments, roots: &FileRoots) -> Result<To
     let next = (end < size).then_some(end);
     if let Some(next) = next {
         text.push_str(&format!(
-            "\n(cut: these are bytes {from} to {end} of {size}; go on with start={next})"
+            "\n(cut: these are bytes {from} to {end} of {size}; continue with start={next})"
         ));
     }
     let structured = json!({ "path": shown, "start": from, "end": end, "size": size, "next_start": next });
     Ok(ToolboxOutput { text, structured: Some(structured) })
 }
 
-/// Opens what is a file, and not a pipe or a device, on which opening or reading may wait for ever.
+/// Opens a regular file only: opening or reading a pipe or a device may block forever.
 pub(super) fn open_regular_file(dir: &Dir, relative: &str, shown: &str) -> Result<File, FileToolError> {
     let failed = |error| FileToolError::from_io(&error, shown);
     if !dir.metadata(relative).map_err(failed)?.is_file() {
@@ -126,7 +126,7 @@ struct FilePage<'a> {
     text: &'a str,
 }
 
-/// The part of the bytes that is one page: whole characters, whole lines if there is a line end. `None` if it is not text.
+/// The bytes of one page: whole characters, whole lines if there is a line end. `None` if it is not text.
 fn cut_page(bytes: &[u8], limit: usize, is_inside: bool) -> Option<FilePage<'_>> {
     let is_rest = |byte: &u8| byte & 0b1100_0000 == 0b1000_0000;
     let skipped = if is_inside { bytes.iter().take(3).take_while(|byte| is_rest(byte)).count() } else { 0 };
@@ -137,7 +137,7 @@ fn cut_page(bytes: &[u8], limit: usize, is_inside: bool) -> Option<FilePage<'_>>
     let is_last = bytes.len() + skipped < limit + 4;
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
-        // A character that is cut off at the end.
+        // A character that is cut at the end.
         Err(error) if error.error_len().is_none() && !is_last => {
             std::str::from_utf8(&bytes[..error.valid_up_to()]).ok()?
         }
@@ -210,12 +210,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_cut_says_where_to_go_on() {
+    async fn a_cut_page_says_where_to_continue() {
         let sandbox = Sandbox::new();
         sandbox.put("notes/a.md", "one\ntwo\nthree\n");
         let arguments = ReadFileArguments { max_bytes: Some(9), ..Default::default() };
         let output = read_from(&sandbox, arguments).await.unwrap();
-        assert_eq!(output.text, "one\ntwo\n\n(cut: these are bytes 0 to 8 of 14; go on with start=8)");
+        assert_eq!(output.text, "one\ntwo\n\n(cut: these are bytes 0 to 8 of 14; continue with start=8)");
         let default_page = usize::try_from(DEFAULT_PAGE_BYTES).unwrap();
         sandbox.put("notes/a.md", "x".repeat(default_page + 1));
         for max_bytes in [None, Some(u64::MAX)] {
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_can_be_asked_for() {
+    async fn a_start_line_can_be_requested() {
         let sandbox = Sandbox::new();
         sandbox.put("notes/a.md", "one\ntwo\nthree");
         for (line, text) in [(1, "one\ntwo\nthree"), (2, "two\nthree"), (3, "three")] {

@@ -1,4 +1,4 @@
-//! The folders that can be used, and paths in them.
+//! The configured folders, and paths in them.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -18,62 +18,62 @@ pub const MAX_PATH_BYTES: usize = 1_000;
 /// Longest name of a root, in bytes.
 const MAX_NAME_BYTES: usize = 32;
 
-/// What may be done in a root.
+/// What is allowed in a root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RootAccess {
-    /// Look.
+    /// Read only.
     Read,
-    /// Look and change.
+    /// Read and write.
     Write,
 }
 
-/// A folder that can be used.
+/// Configuration of a root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RootSettings {
     /// The first part of every path in it: lower case letters, digits, `-` and `_`.
     pub name: String,
-    /// Where it is on this machine. Never told to a caller.
+    /// Where it is on this machine. Never shown to a caller.
     pub folder: PathBuf,
-    /// What may be done there.
+    /// What is allowed there.
     pub access: RootAccess,
 }
 
-/// How a root is shared, and what is kept from its users.
+/// How a root is shared, and what is hidden from its users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RootPolicy {
-    /// Whether names that begin with a dot can be seen and used.
+    /// Whether names that begin with a dot are visible.
     pub shows_hidden: bool,
-    /// Whether each user has a folder of their own in it. A folder with `{user}` in its path always is each user's own.
+    /// Whether each user has their own folder in it. A folder with `{user}` in its path always is per user.
     pub per_user: bool,
-    /// How much a user may write. Without it there is no bound.
+    /// How much a user may write. Without it there is no limit.
     pub quota: Option<WriteQuota>,
 }
 
-/// Stands for the user in the path of a folder.
+/// Placeholder for the user in the path of a folder.
 const USER: &str = "{user}";
 
 /// A root that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RootError {
-    /// Not a name.
+    /// Not a valid name.
     #[error("`{0}` cannot name a folder; use up to {MAX_NAME_BYTES} lower case letters, digits, `-` and `_`")]
     Name(String),
-    /// Named twice.
+    /// The name is used twice.
     #[error("two folders are named `{0}`")]
     Twice(String),
-    /// Not a folder, or not ours.
+    /// Not a folder, or not accessible.
     #[error("the folder `{name}` at {} cannot be opened: {reason}", folder.display())]
     Open {
         /// Its name.
         name: String,
         /// Where it is.
         folder: PathBuf,
-        /// In the system's words.
+        /// The system's message.
         reason: String,
     },
 }
 
-/// The folders that can be used. Cheap to clone.
+/// The configured folders. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct FileRoots(Arc<Vec<FileRoot>>);
 
@@ -85,13 +85,13 @@ pub(super) struct FileRoot {
     pub(super) policy: RootPolicy,
     /// What may still be written.
     pub(super) allowance: WriteAllowance,
-    /// The way from `dir` to a user's own folder, where each has one. Nothing can be reached before a user is named.
+    /// The path from `dir` to a user's own folder, if the root is per user. Nothing can be reached without a user.
     user_path: Option<String>,
-    /// What each user has written where they share it.
+    /// What each user has written, if the root is shared.
     budgets: Arc<SharedBudgets>,
 }
 
-/// A path that was read: a root and a way down from it.
+/// A resolved path: a root and a relative path.
 pub(super) struct RootedPath<'a> {
     pub(super) root: &'a FileRoot,
     /// `.` for the root itself.
@@ -99,7 +99,7 @@ pub(super) struct RootedPath<'a> {
 }
 
 impl FileRoots {
-    /// Opens the folders. They stay the same ones even if they are moved later.
+    /// Opens the folders. They stay open even if they are moved later.
     pub fn open(settings: impl IntoIterator<Item = RootSettings>) -> Result<Self, RootError> {
         Self::open_with(settings.into_iter().map(|root| (root, RootPolicy::default())))
     }
@@ -134,14 +134,14 @@ impl FileRoots {
         Ok(Self(Arc::new(roots)))
     }
 
-    /// The folders as one user sees them. `user` becomes the name of a folder where each user has one, which is made if it
-    /// is not there; so it must be a plain name that no other user has.
+    /// The folders of one user. If a root is per user, `user` is the name of the user's folder, which is created on
+    /// demand; so it must be a plain name that no other user has.
     pub async fn for_user(&self, user: &str) -> Result<Self, FileToolError> {
         let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'@' | b'~');
         if user.is_empty() || user.starts_with('.') || !user.bytes().all(plain) {
             return Err(FileToolError::BadPath {
                 path: truncate_text(user, 100),
-                why: "it cannot name the folder of a user",
+                why: "it cannot be the name of a user's folder",
             });
         }
         let (all, user) = (self.clone(), user.to_owned());
@@ -156,14 +156,14 @@ impl FileRoots {
         &self.0
     }
 
-    /// Reads a path such as `notes/2026/march.md`. Nothing is looked up yet.
+    /// Resolves a path such as `notes/2026/march.md`, without any lookup.
     pub(super) fn resolve_path(&self, path: &str) -> Result<RootedPath<'_>, FileToolError> {
         let bad = |why| FileToolError::BadPath { path: truncate_text(path, 100), why };
         if path.len() > MAX_PATH_BYTES {
             return Err(bad("it is too long"));
         }
         if path.contains('\0') {
-            return Err(bad("it has a character with the code 0 in it"));
+            return Err(bad("it contains a zero byte"));
         }
         if path.starts_with('/') {
             return Err(bad("it begins with `/`; begin with the name of a folder, such as `notes/march.md`"));
@@ -177,13 +177,15 @@ impl FileRoots {
         };
         let parts: Vec<_> = rest.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
         if parts.contains(&"..") {
-            return Err(bad("`..` is not used; write the whole path from the name of its folder on"));
+            return Err(bad(
+                "`..` is not allowed; write the whole path, starting with the name of its folder",
+            ));
         }
         if !root.policy.shows_hidden && parts.iter().any(|part| is_hidden(part)) {
             return Err(bad("names that begin with a dot are hidden here; choose another one"));
         }
         if root.user_path.is_some() {
-            return Err(bad("the folder belongs to one user each, and no user is known"));
+            return Err(bad("each user has their own folder here, and no user is known"));
         }
         let relative = if parts.is_empty() { ".".to_owned() } else { parts.join("/") };
         Ok(RootedPath { root, relative })
@@ -195,7 +197,7 @@ impl FileRoots {
     }
 }
 
-/// The folder to open, and the way from it to that of a user.
+/// Splits a folder into the part to open and the path to a user's folder.
 fn split_user_path(folder: PathBuf, per_user: bool) -> (PathBuf, Option<String>) {
     let parts: Vec<_> = folder.components().collect();
     let at = parts.iter().position(|part| part.as_os_str().to_str().is_some_and(|text| text.contains(USER)));
@@ -211,7 +213,7 @@ fn split_user_path(folder: PathBuf, per_user: bool) -> (PathBuf, Option<String>)
     }
 }
 
-/// Whether a name is one that listings leave out.
+/// Whether listings hide this name.
 pub(super) fn is_hidden(name: &str) -> bool {
     name.starts_with('.')
 }
@@ -233,14 +235,14 @@ impl FileRoot {
         Ok(Self { dir, allowance: room, user_path: None, ..self.clone() })
     }
 
-    /// Whether writes to it wait for each other: what is left is looked up before and used after.
+    /// Serializes writes: the allowance is checked before a write and updated after it.
     pub(super) fn lock_writes(&self) -> parking_lot::MutexGuard<'_, ()> {
         self.budgets.lock_writes()
     }
 }
 
 impl RootedPath<'_> {
-    /// A link with a plain name may lead to something hidden; what is not there yet is judged by where it would be.
+    /// A link with a plain name may lead to something hidden. A path that does not exist yet is judged by its parent.
     pub(super) fn check_visible(&self) -> Result<(), FileToolError> {
         if self.root.policy.shows_hidden {
             return Ok(());
@@ -263,7 +265,7 @@ impl RootedPath<'_> {
         self.relative == "."
     }
 
-    /// As models write it.
+    /// The path as models write it.
     pub(super) fn display_path(&self) -> String {
         if self.is_root() { self.root.name.clone() } else { format!("{}/{}", self.root.name, self.relative) }
     }
@@ -271,7 +273,7 @@ impl RootedPath<'_> {
 
 impl fmt::Debug for FileRoots {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Roots").field(&self.root_names()).finish()
+        f.debug_tuple("FileRoots").field(&self.root_names()).finish()
     }
 }
 
@@ -279,7 +281,7 @@ impl fmt::Debug for FileRoots {
 pub(super) mod tests {
     use super::*;
 
-    /// `notes` can be written, `library` only read; beside them lies a file that nobody may reach.
+    /// `notes` can be written, `library` only read; beside them is a file that must not be reachable.
     pub(in crate::files) struct Sandbox {
         pub(in crate::files) folder: tempfile::TempDir,
         pub(in crate::files) roots: FileRoots,
@@ -332,7 +334,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_no_path_is_refused() {
+    fn invalid_paths_are_refused() {
         let sandbox = Sandbox::new();
         let long = format!("notes/{}", "x".repeat(MAX_PATH_BYTES));
         for path in
@@ -378,7 +380,7 @@ pub(super) mod tests {
         let roots = [root("own", "", true), root("path", "in/{user}/x", false), root("all", "", false)];
         std::fs::create_dir(folder.path().join("in")).unwrap();
         let roots = FileRoots::open_with(roots).unwrap();
-        // Without a user there is nothing to reach.
+        // Without a user nothing can be reached.
         assert!(
             roots.resolve_path("own/a").is_err()
                 && roots.resolve_path("path/a").is_err()
@@ -395,7 +397,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn names_that_begin_with_a_dot_are_no_paths() {
+    fn hidden_names_are_not_valid_paths() {
         let sandbox = Sandbox::new();
         for path in ["notes/.env", "notes/.git/config", "notes/a/.b/c", "notes/./.env"] {
             assert!(matches!(sandbox.roots.resolve_path(path), Err(FileToolError::BadPath { .. })), "{path}");
@@ -404,6 +406,6 @@ pub(super) mod tests {
 
     #[test]
     fn debug_does_not_tell_where_they_are() {
-        assert_eq!(format!("{:?}", Sandbox::new().roots), "Roots(\"notes, library\")");
+        assert_eq!(format!("{:?}", Sandbox::new().roots), "FileRoots(\"notes, library\")");
     }
 }

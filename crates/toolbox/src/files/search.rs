@@ -1,4 +1,4 @@
-//! `search_files`: finds files by name or by a text in them.
+//! `search_files`: finds files by name or content.
 
 use std::io::Read;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::text::{one_line, truncate_text};
 
 /// Most hits of one search.
 pub const MAX_HITS: usize = 100;
-/// Most files and folders that one search looks at.
+/// Most files and folders that one search visits.
 pub const MAX_VISITED: usize = 20_000;
 /// Most bytes that one search reads.
 pub const MAX_SEARCH_BYTES: u64 = 64 * 1024 * 1024;
@@ -54,7 +54,7 @@ pub(super) fn search_files_spec() -> ToolboxSpec {
     }
 }
 
-/// Searches for at most this time; what was found until then is the answer, which says so.
+/// Searches for at most this time. If the time runs out, the output contains what was found and says so.
 pub async fn search_files(
     arguments: SearchFilesArguments,
     roots: &FileRoots,
@@ -64,7 +64,7 @@ pub async fn search_files(
     blocking::run_until(limit, move |is_over| run_file_search(&arguments, &roots, is_over)).await?
 }
 
-/// What is looked for.
+/// What to search for.
 struct SearchCriteria {
     /// In lower case.
     text: Option<String>,
@@ -73,19 +73,19 @@ struct SearchCriteria {
 
 struct FileHit {
     path: String,
-    /// Counted from 1, and the line itself.
+    /// The line number, counted from 1, and the line.
     line: Option<(usize, String)>,
 }
 
-/// What was found, what was left out, and what is left of the bounds.
+/// Results and counters of a search.
 #[derive(Default)]
 struct SearchProgress {
     hits: Vec<FileHit>,
     visited: usize,
     read: u64,
-    /// Longer than they are searched.
+    /// Files that were only searched in part.
     long: usize,
-    /// Why the search ended before its end.
+    /// Why the search ended early.
     ended: Option<String>,
 }
 
@@ -95,14 +95,14 @@ fn run_file_search(
     is_over: &(dyn Fn() -> bool + Sync),
 ) -> Result<ToolboxOutput, FileToolError> {
     let place = roots.resolve_path(&arguments.path)?;
-    let wanted = search_criteria(arguments)?;
+    let criteria = search_criteria(arguments)?;
     let shown = place.display_path();
     place.check_visible()?;
     let top =
         place.root.dir.open_dir(&place.relative).map_err(|error| FileToolError::from_io(&error, &shown))?;
-    let mut found = SearchProgress::default();
-    walk_folders(&top, &place, &wanted, &mut found, is_over);
-    Ok(search_output(&shown, &found))
+    let mut progress = SearchProgress::default();
+    walk_folders(&top, &place, &criteria, &mut progress, is_over);
+    Ok(search_output(&shown, &progress))
 }
 
 fn search_criteria(arguments: &SearchFilesArguments) -> Result<SearchCriteria, FileToolError> {
@@ -117,12 +117,12 @@ fn search_criteria(arguments: &SearchFilesArguments) -> Result<SearchCriteria, F
     Ok(SearchCriteria { text: text.map(|text| text.to_lowercase()), name })
 }
 
-/// Folders in the order of their names, links not followed.
+/// Visits folders sorted by name; links are not followed.
 fn walk_folders(
     top: &Dir,
     place: &RootedPath<'_>,
-    wanted: &SearchCriteria,
-    found: &mut SearchProgress,
+    criteria: &SearchCriteria,
+    progress: &mut SearchProgress,
     is_over: &(dyn Fn() -> bool + Sync),
 ) {
     let mut folders = vec![(String::new(), 0)];
@@ -131,9 +131,9 @@ fn walk_folders(
         let mut below = Vec::new();
         let mut files = Vec::new();
         for entry in read.filter_map(Result::ok) {
-            found.visited += 1;
-            if found.visited > MAX_VISITED {
-                found.ended = Some(format!("more than {MAX_VISITED} files and folders"));
+            progress.visited += 1;
+            if progress.visited > MAX_VISITED {
+                progress.ended = Some(format!("more than {MAX_VISITED} files and folders"));
                 return;
             }
             let (Ok(kind), Ok(name)) = (entry.file_type(), entry.file_name().into_string()) else { continue };
@@ -150,15 +150,15 @@ fn walk_folders(
         files.sort();
         for path in files {
             if is_over() {
-                found.ended = Some("the time was over".to_owned());
+                progress.ended = Some("the time limit was reached".to_owned());
                 return;
             }
-            search_file(top, &path, place, wanted, found);
-            if found.ended.is_some() {
+            search_file(top, &path, place, criteria, progress);
+            if progress.ended.is_some() {
                 return;
             }
         }
-        // The last is taken first.
+        // The last one is visited first.
         below.sort_by(|a, b| b.cmp(a));
         folders.append(&mut below);
     }
@@ -168,51 +168,51 @@ fn search_file(
     top: &Dir,
     path: &str,
     place: &RootedPath<'_>,
-    wanted: &SearchCriteria,
-    found: &mut SearchProgress,
+    criteria: &SearchCriteria,
+    progress: &mut SearchProgress,
 ) {
     let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
-    if let Some(pattern) = &wanted.name
+    if let Some(pattern) = &criteria.name
         && !matches_wildcard(pattern, if pattern.contains('/') { path } else { name })
     {
         return;
     }
     let full = format!("{}/{path}", place.display_path());
-    let Some(text) = &wanted.text else {
-        add_hit(found, FileHit { path: full, line: None });
+    let Some(text) = &criteria.text else {
+        add_hit(progress, FileHit { path: full, line: None });
         return;
     };
-    if found.read >= MAX_SEARCH_BYTES {
-        found.ended = Some(format!("{MAX_SEARCH_BYTES} bytes were read"));
+    if progress.read >= MAX_SEARCH_BYTES {
+        progress.ended = Some(format!("{MAX_SEARCH_BYTES} bytes were read"));
         return;
     }
-    // What cannot be read or is no text holds nothing for a reader.
+    // Unreadable and binary files are skipped.
     let Ok(file) = top.open(path) else { return };
     let mut bytes = Vec::new();
     if file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).is_err() || bytes.contains(&0) {
         return;
     }
-    found.read += bytes.len() as u64;
-    found.long += usize::from(bytes.len() as u64 > MAX_FILE_BYTES);
+    progress.read += bytes.len() as u64;
+    progress.long += usize::from(bytes.len() as u64 > MAX_FILE_BYTES);
     for (index, line) in String::from_utf8_lossy(&bytes).lines().enumerate() {
-        if found.ended.is_none() && line.to_lowercase().contains(text) {
+        if progress.ended.is_none() && line.to_lowercase().contains(text) {
             add_hit(
-                found,
+                progress,
                 FileHit { path: full.clone(), line: Some((index + 1, excerpt_around(line, text))) },
             );
         }
     }
 }
 
-fn add_hit(found: &mut SearchProgress, hit: FileHit) {
-    if found.hits.len() == MAX_HITS {
-        found.ended = Some(format!("there are more than {MAX_HITS} hits"));
+fn add_hit(progress: &mut SearchProgress, hit: FileHit) {
+    if progress.hits.len() == MAX_HITS {
+        progress.ended = Some(format!("there are more than {MAX_HITS} hits"));
     } else {
-        found.hits.push(hit);
+        progress.hits.push(hit);
     }
 }
 
-/// The part of a long line in which the text is.
+/// The part of a long line around the match.
 fn excerpt_around(line: &str, text: &str) -> String {
     let lower = line.to_lowercase();
     let at = lower.find(text).map_or(0, |byte| lower[..byte].chars().count());
@@ -222,32 +222,32 @@ fn excerpt_around(line: &str, text: &str) -> String {
     if start > 0 { format!("…{part}") } else { part }
 }
 
-fn search_output(shown: &str, found: &SearchProgress) -> ToolboxOutput {
-    let mut text = match found.hits.len() {
+fn search_output(shown: &str, progress: &SearchProgress) -> ToolboxOutput {
+    let mut text = match progress.hits.len() {
         0 => format!("Nothing was found in {shown}."),
         1 => format!("1 hit in {shown}:"),
         hits => format!("{hits} hits in {shown}:"),
     };
-    for FileHit { path, line } in &found.hits {
+    for FileHit { path, line } in &progress.hits {
         let path = one_line(path);
         match line {
             Some((number, line)) => text.push_str(&format!("\n{path}:{number}: {line}")),
             None => text.push_str(&format!("\n{path}")),
         }
     }
-    if let Some(why) = &found.ended {
-        text.push_str(&format!("\n(not complete: {why}; search a smaller folder or for something rarer)"));
+    if let Some(why) = &progress.ended {
+        text.push_str(&format!("\n(incomplete: {why}; search a smaller folder or for something rarer)"));
     }
-    if found.long > 0 {
+    if progress.long > 0 {
         text.push_str(&format!(
             "\n({} long files were searched in their first {MAX_FILE_BYTES} bytes)",
-            found.long
+            progress.long
         ));
     }
-    let hits: Vec<_> = found.hits.iter().map(hit_json).collect();
+    let hits: Vec<_> = progress.hits.iter().map(hit_json).collect();
     ToolboxOutput {
         text,
-        structured: Some(json!({ "path": shown, "hits": hits, "complete": found.ended.is_none() })),
+        structured: Some(json!({ "path": shown, "hits": hits, "complete": progress.ended.is_none() })),
     }
 }
 
@@ -351,12 +351,12 @@ mod tests {
         assert_eq!(output.structured.unwrap()["complete"], true);
         sandbox.put("notes/a", "x\n".repeat(MAX_HITS + 1));
         let output = search(&sandbox, "notes", "x", "").await.unwrap();
-        assert!(output.text.contains("(not complete: there are more than 100 hits;"), "{}", output.text);
+        assert!(output.text.contains("(incomplete: there are more than 100 hits;"), "{}", output.text);
         assert_eq!(output.structured.unwrap()["hits"].as_array().unwrap().len(), MAX_HITS);
     }
 
     #[tokio::test]
-    async fn files_are_read_so_far_and_no_further() {
+    async fn long_files_are_searched_up_to_the_limit() {
         let sandbox = Sandbox::new();
         let size = usize::try_from(MAX_FILE_BYTES).unwrap();
         sandbox.put("notes/a", format!("{}\nbeyond", "x".repeat(size)));
@@ -401,7 +401,7 @@ mod tests {
     async fn the_time_is_bounded() {
         let output =
             search_files(arguments("notes", "dentist", ""), &sandbox().roots, Duration::ZERO).await.unwrap();
-        assert!(output.text.contains("(not complete: the time was over;"), "{}", output.text);
+        assert!(output.text.contains("(incomplete: the time limit was reached;"), "{}", output.text);
     }
 
     #[test]

@@ -1,17 +1,16 @@
-//! Patterns of file names: `*` is anything, `?` one character. No other character means more than itself.
+//! Patterns of file names: `*` matches anything, `?` one character. All other characters match themselves.
 //!
-//! Not the patterns of tool names in `toolyard_protocol::wildcard`: people search files without minding upper and lower
-//! case, and by characters, where a filter of tools has to mean exactly what it says. The toolbox does not know the
-//! protocol either.
+//! Different from the patterns of tool names in `toolyard_protocol::wildcard`: file searches ignore case and work by
+//! character, while a filter of tools must be exact. The toolbox does not depend on the protocol either.
 
-/// Whether a name fits a pattern; upper and lower case are the same.
+/// Whether a name matches a pattern, ignoring case.
 ///
-/// It goes back to the last `*` only, so the time grows with the product of both lengths at most.
+/// It backtracks to the last `*` only, so the time grows at most with the product of both lengths.
 pub(super) fn matches_wildcard(pattern: &str, name: &str) -> bool {
     let pattern: Vec<char> = pattern.to_lowercase().chars().collect();
     let name: Vec<char> = name.to_lowercase().chars().collect();
     let (mut p, mut n) = (0, 0);
-    // The last `*`, and how much of the name it has taken.
+    // The last `*`, and how much of the name it has consumed.
     let mut star: Option<(usize, usize)> = None;
     while n < name.len() {
         if pattern.get(p) == Some(&'*') {

@@ -1,4 +1,4 @@
-//! `write_file`: a whole text file, new or in the place of the old one.
+//! `write_file`: writes a whole text file, new or replacing the old one.
 
 use std::io::{ErrorKind, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,14 +17,14 @@ use crate::spec::{ToolboxHints, ToolboxOutput, ToolboxSpec, schema_of};
 /// Most bytes of one file.
 pub const MAX_WRITE_BYTES: usize = 1024 * 1024;
 
-/// How many names for the temporary file are tried; one that is taken was left behind by a crash.
+/// Most names that are tried for the temporary file; a taken name was left behind by a crash.
 const MAX_TEMPORARY_NAMES: usize = 100;
 
 /// The arguments of `write_file`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WriteFileArguments {
-    /// The file, for example `notes/2026/march.md`. Folders on the way are made.
+    /// The file, for example `notes/2026/march.md`. Missing folders are created.
     pub path: String,
     /// The whole new content. What was in the file before is lost.
     pub content: String,
@@ -41,7 +41,7 @@ pub(super) fn write_file_spec() -> ToolboxSpec {
     }
 }
 
-/// Writes a file. Others see the old content or the new, never a part.
+/// Writes a file. Readers see the old content or the new, never a part.
 pub async fn write_file(
     arguments: WriteFileArguments,
     roots: &FileRoots,
@@ -78,7 +78,7 @@ fn write_checked(arguments: &WriteFileArguments, roots: &FileRoots) -> Result<To
             _ => failed(error),
         })?;
     }
-    // From here on below the folder itself, wherever its path leads meanwhile.
+    // From here on relative to the opened folder, even if its path changes.
     let folder = place.root.dir.open_dir(folder).map_err(failed)?;
     let old = existing_file(&folder, name, &shown)?;
     replace_file(&folder, name, &arguments.content, old.as_ref()).map_err(failed)?;
@@ -91,7 +91,7 @@ fn write_checked(arguments: &WriteFileArguments, roots: &FileRoots) -> Result<To
     })
 }
 
-/// What writing a file adds: itself, and the folders on the way that are not there yet.
+/// What writing a file adds: the file, and missing folders.
 fn added_usage(dir: &Dir, relative: &str, size: usize) -> DiskUsage {
     let mut paths: Vec<_> = relative.match_indices('/').map(|(at, _)| &relative[..at]).collect();
     paths.push(relative);
@@ -99,7 +99,7 @@ fn added_usage(dir: &Dir, relative: &str, size: usize) -> DiskUsage {
     DiskUsage { files, bytes: size as u64 }
 }
 
-/// What is in the place of the file now.
+/// The existing file, if there is one.
 fn existing_file(folder: &Dir, name: &str, shown: &str) -> Result<Option<Metadata>, FileToolError> {
     match folder.symlink_metadata(name) {
         Ok(data) if data.is_symlink() => Err(FileToolError::BadPath {
@@ -113,7 +113,7 @@ fn existing_file(folder: &Dir, name: &str, shown: &str) -> Result<Option<Metadat
     }
 }
 
-/// Writes beside the file, then puts it into its place.
+/// Writes a temporary file, then renames it.
 fn replace_file(folder: &Dir, name: &str, content: &str, old: Option<&Metadata>) -> std::io::Result<()> {
     let (temporary, mut file) = create_temporary(folder)?;
     let written = (|| {
@@ -125,7 +125,7 @@ fn replace_file(folder: &Dir, name: &str, content: &str, old: Option<&Metadata>)
         folder.rename(&temporary, folder, name)
     })();
     if written.is_err() {
-        // The first error is the one to tell.
+        // The first error is the one to report.
         let _ = folder.remove_file(&temporary);
     }
     written
@@ -188,7 +188,7 @@ mod tests {
         write(&sandbox, "notes/a.sh", "new").await.unwrap();
         let data = std::fs::metadata(sandbox.path("notes/a.sh")).unwrap();
         assert_eq!(data.permissions().mode() & 0o777, 0o750);
-        // Who had the old file open still reads all of it.
+        // A reader that had the old file open still reads all of it.
         assert_eq!(std::fs::read_to_string(sandbox.path("notes/witness")).unwrap(), "old");
         assert_eq!(data.nlink(), 1);
     }
@@ -248,14 +248,14 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_taken_is_passed_over_so_often_and_no_more() {
+    fn taken_temporary_names_are_skipped_up_to_the_limit() {
         let folder = tempfile::tempdir().unwrap();
         let dir = Dir::open_ambient_dir(folder.path(), cap_std::ambient_authority()).unwrap();
         let (first, _file) = create_temporary(&dir).unwrap();
         let number: usize = first.rsplit(['-', '.']).nth(1).unwrap().parse().unwrap();
         let name =
             |taken: usize| folder.path().join(first.replace(&format!("-{number}."), &format!("-{taken}.")));
-        // The other tests count as well, so more names are taken than are tried.
+        // The other tests use the counter as well, so more names are taken than are tried.
         let taken = number..number + MAX_TEMPORARY_NAMES * 5;
         taken.clone().for_each(|taken| std::fs::write(name(taken), "").unwrap());
         assert_eq!(create_temporary(&dir).unwrap_err().kind(), ErrorKind::AlreadyExists);

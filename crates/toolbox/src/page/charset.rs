@@ -1,8 +1,8 @@
-//! What the bytes of a page are: the type that the server named, and the encoding of the characters.
+//! The content type of a page, and its character encoding.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
-/// How far a page is searched for a note about its encoding, in bytes; the HTML standard asks for 1024.
+/// How far a page is searched for a declaration of its encoding, in bytes; the HTML standard requires 1024.
 const PRESCAN_BYTES: usize = 1024;
 
 /// The value of a `Content-Type` header.
@@ -43,19 +43,19 @@ impl ContentType {
     }
 }
 
-/// The characters. What is no character in the encoding becomes `�`.
+/// Decodes the bytes. Invalid characters become `�`.
 pub(super) fn decode_text(bytes: &[u8], kind: Option<&ContentType>, is_html: bool) -> String {
     let (encoding, mark) = encoding_of(bytes, kind, is_html);
     encoding.decode_without_bom_handling(&bytes[mark..]).0.into_owned()
 }
 
-/// Whether the encoding has bytes of value 0 in ordinary text.
+/// Whether the encoding has zero bytes in ordinary text.
 pub(super) fn is_wide(bytes: &[u8], kind: Option<&ContentType>) -> bool {
     let encoding = encoding_of(bytes, kind, false).0;
     encoding == UTF_16LE || encoding == UTF_16BE
 }
 
-/// The encoding and the length of the byte order mark, in the order of trust that the HTML standard gives.
+/// The encoding and the length of the byte order mark, in the precedence of the HTML standard.
 fn encoding_of(bytes: &[u8], kind: Option<&ContentType>, is_html: bool) -> (&'static Encoding, usize) {
     if let Some(found) = Encoding::for_bom(bytes) {
         return found;
@@ -64,7 +64,7 @@ fn encoding_of(bytes: &[u8], kind: Option<&ContentType>, is_html: bool) -> (&'st
         kind.and_then(|kind| kind.charset.as_deref()).and_then(|label| Encoding::for_label(label.as_bytes()));
     let noted = || if is_html { declared_encoding(bytes) } else { None };
     let encoding = named.or_else(noted).unwrap_or_else(|| {
-        // Not named anywhere: what is valid UTF-8 is hardly ever anything else.
+        // Not declared anywhere: valid UTF-8 is hardly ever anything else.
         if std::str::from_utf8(bytes).is_ok() { UTF_8 } else { WINDOWS_1252 }
     });
     (encoding, 0)
@@ -78,7 +78,7 @@ fn declared_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
     let value = after.trim_start().strip_prefix('=')?.trim_start().trim_start_matches(['"', '\'']);
     let end = value.find(|c: char| !(c.is_ascii_alphanumeric() || "-_:.".contains(c))).unwrap_or(value.len());
     let encoding = Encoding::for_label(&value.as_bytes()[..end])?;
-    // A note that could be read byte by byte is not in UTF-16, whatever it says.
+    // A declaration that could be read byte by byte is not in UTF-16, whatever it says.
     Some(if encoding == UTF_16LE || encoding == UTF_16BE { UTF_8 } else { encoding })
 }
 

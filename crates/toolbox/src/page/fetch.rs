@@ -1,4 +1,4 @@
-//! Gets the bytes of a page, and says what they are.
+//! Fetches a page, and determines its type.
 
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, LOCATION, USER_AGENT};
@@ -13,15 +13,15 @@ use crate::text::truncate_text;
 
 const AGENT: &str = concat!("Toolyard/", env!("CARGO_PKG_VERSION"));
 
-/// A page as it came.
+/// A page as it was received.
 pub(super) struct FetchedPage {
-    /// Where it came from in the end.
+    /// The final URL, after redirects.
     pub(super) url: Url,
     kind: Option<ContentType>,
     body: Bytes,
 }
 
-/// Asks, and follows where the page leads. Every URL on the way is judged like the first.
+/// Fetches a page and follows redirects. Every redirect is checked like the first URL.
 pub(super) async fn fetch_following_redirects(
     text: &str,
     client: &HttpClient,
@@ -55,7 +55,7 @@ fn page_request(url: &OutsideUrl) -> Result<Request<Full<Bytes>>, FetchPageError
     request.map_err(|_| FetchPageError::Failed)
 }
 
-/// As it was judged, a slash at the end included.
+/// The checked URL, trailing slash included.
 fn full_url(url: &OutsideUrl) -> Result<Url, FetchPageError> {
     Url::parse(&url.uri().to_string()).map_err(|_| FetchPageError::Failed)
 }
@@ -74,7 +74,7 @@ async fn read_body(url: Url, response: HttpResponse) -> Result<FetchedPage, Fetc
         return Err(FetchPageError::Compressed(truncate_text(&encoding, 40)));
     }
     let kind = header_str(&response.headers, &CONTENT_TYPE).map(ContentType::parse);
-    // Before the body is read: a film would be read up to the limit for nothing.
+    // Before the body is read: a video would be read up to the limit for nothing.
     if let Some(kind) = kind.as_ref().filter(|kind| !kind.is_text()) {
         return Err(FetchPageError::NotText(truncate_text(&kind.name, 80)));
     }
@@ -97,7 +97,7 @@ fn header_str<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> 
 }
 
 impl FetchedPage {
-    /// Makes text of it.
+    /// Converts the page to text.
     pub(super) fn into_page(self, is_over: &(dyn Fn() -> bool + Sync)) -> Result<TextPage, FetchPageError> {
         let is_html = match &self.kind {
             Some(kind) => kind.is_html(),

@@ -1,8 +1,8 @@
-//! HTML to text, in one pass over the tokens of `html5ever`.
+//! Converts HTML to text, in one pass over the tokens of `html5ever`.
 //!
-//! No tree is built. A tree of hostile HTML is as deep as the page is long, and whatever walks it (crates that render
-//! text from one included) has to be trusted not to descend by recursion or to lay out tables within tables within
-//! tables. Of the tree only little is needed for text: where lines end, what is not text, and where links begin.
+//! No tree is built. A tree of hostile HTML is as deep as the page is long, and any code that walks it (crates that
+//! render text included) could recurse too deeply or lay out deeply nested tables. Text needs little of the tree:
+//! where lines end, what is not text, and where links begin.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -18,17 +18,17 @@ use url::Url;
 use super::{MAX_LINKS, PageLink, TextPage};
 use crate::text::one_line;
 
-/// How much is read before the time is looked at, in bytes. The tokenizer compares each attribute of a tag with all
-/// before it, so that a tag as long as the page takes minutes.
+/// Bytes between two checks of the time. The tokenizer compares each attribute of a tag with all previous ones, so a
+/// tag as long as the page takes minutes.
 const PIECE_BYTES: usize = 4 * 1024;
 
-/// Longest text that is read without a look at the time.
+/// Longest text that is read without checking the time.
 const MAX_PLAIN_BYTES: usize = 16 * 1024;
 
-/// Most links that are kept; beyond the shown ones they are only counted.
+/// Most links that are kept; those beyond the shown ones are only counted.
 const MAX_KEPT_LINKS: usize = MAX_LINKS * 50;
 
-/// A page as text; `None` if the time was over.
+/// Converts a page to text; `None` if the time is over.
 pub(super) fn html_to_page(html: &str, base: &Url, is_over: &(dyn Fn() -> bool + Sync)) -> Option<TextPage> {
     let writer = tokenize_html(html, Some(base), is_over)?;
     Some(TextPage {
@@ -38,7 +38,7 @@ pub(super) fn html_to_page(html: &str, base: &Url, is_over: &(dyn Fn() -> bool +
     })
 }
 
-/// A short text with tags and entities in it, on one line.
+/// Converts a short text with tags and entities to one line.
 pub(crate) fn html_to_line(html: &str) -> String {
     let html = &html[..html.floor_char_boundary(MAX_PLAIN_BYTES)];
     tokenize_html(html, None, &|| false).map_or_else(String::new, |writer| one_line(&writer.out))
@@ -59,7 +59,7 @@ fn tokenize_html(html: &str, base: Option<&Url>, is_over: &(dyn Fn() -> bool + S
         }
         queue.push_back(StrTendril::from_slice(&rest[..end]));
         rest = &rest[end..];
-        // It stops early only for what the sink asks of it.
+        // It stops early only if the sink requests it.
         while !matches!(tokenizer.feed(&queue), TokenizerResult::Done) {}
     }
     tokenizer.end();
@@ -90,7 +90,7 @@ impl TokenSink for TextSink {
     }
 }
 
-/// Within these a `<` begins nothing but their end; a tree builder would tell the tokenizer.
+/// Inside these elements a `<` can only start their end tag; a tree builder would tell the tokenizer.
 fn raw_text_state(name: &str) -> TokenSinkResult<()> {
     match name {
         "script" => TokenSinkResult::RawData(RawKind::ScriptData),
@@ -101,7 +101,7 @@ fn raw_text_state(name: &str) -> TokenSinkResult<()> {
     }
 }
 
-/// What is not text for a reader.
+/// Elements whose content is not text for a reader.
 fn is_hidden(name: &str) -> bool {
     matches!(
         name,
@@ -118,7 +118,7 @@ fn is_hidden(name: &str) -> bool {
     )
 }
 
-/// How many line ends stand before and after an element; 0 for one within a line.
+/// Line breaks before and after an element; 0 for inline elements.
 fn lines_around(name: &str) -> usize {
     match name {
         "p" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "ul" | "ol" | "dl" | "table" | "blockquote"
@@ -130,7 +130,7 @@ fn lines_around(name: &str) -> usize {
     }
 }
 
-/// Writes the text as the tokens come.
+/// Writes the text as the tokens arrive.
 #[derive(Default)]
 struct TextWriter {
     base: Option<Url>,
@@ -138,19 +138,19 @@ struct TextWriter {
     title: Option<String>,
     links: Vec<PageLink>,
     seen: HashSet<String>,
-    /// The hidden element that we are in, and how many of its name are open.
+    /// The open hidden element, and how many of its name are open.
     hidden: Option<(String, usize)>,
     in_title: bool,
-    /// Open `<pre>`; their spaces and line ends stay.
+    /// Open `<pre>` elements; their spaces and line breaks are kept.
     preformatted: usize,
-    /// Line ends that are due before the next word.
+    /// Pending line breaks before the next word.
     due_lines: usize,
     due_space: bool,
-    /// What the next word has before it: the mark of a heading or of an item.
+    /// Prefix of the next word: the mark of a heading or a list item.
     due_mark: &'static str,
-    /// Whether a cell of this row has been seen.
+    /// Whether this row already has a cell.
     in_row: bool,
-    /// The link that is open, and its text so far.
+    /// The open link, and its text so far.
     link: Option<(String, String)>,
 }
 
@@ -160,7 +160,7 @@ impl TextWriter {
         match &mut self.hidden {
             Some((hidden, depth)) if hidden == name && !tag.self_closing => *depth += 1,
             Some(_) => {}
-            // `<svg/>` has no end; in HTML the others cannot close themselves.
+            // `<svg/>` has no end tag; in HTML the others cannot be self-closing.
             None if is_hidden(name) && !(name == "svg" && tag.self_closing) => {
                 self.hidden = Some((name.to_owned(), 1));
             }
@@ -274,7 +274,7 @@ impl TextWriter {
         }
     }
 
-    /// A word, after what is due before it.
+    /// Writes a word, after the pending breaks.
     fn push_word(&mut self, word: &str) {
         if word.is_empty() {
             return;
@@ -297,7 +297,7 @@ impl TextWriter {
     }
 }
 
-/// White space of HTML, and the space that does not break.
+/// White space of HTML, and the no-break space.
 fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0c' | '\u{a0}')
 }

@@ -1,7 +1,7 @@
-//! `fetch_page`: a page of the web as text.
+//! `fetch_page`: a web page as text.
 //!
-//! Requests leave through toolyard-net, whose guard judges the URL, every redirect and every address that a name leads
-//! to. Nothing is run and nothing else is loaded: no scripts, no images, no cookies.
+//! Requests are sent through toolyard-net, whose guard checks the URL, every redirect and every resolved address.
+//! Nothing is executed and nothing else is loaded: no scripts, no images, no cookies.
 
 mod charset;
 mod fetch;
@@ -20,15 +20,15 @@ use crate::text::{one_line, truncate_text};
 
 pub(crate) use html::html_to_line;
 
-/// How long fetching a page may take, unless the caller says otherwise.
+/// Default time limit for fetching a page.
 pub const DEFAULT_LIMIT: Duration = Duration::from_secs(20);
-/// Largest body that is taken, in bytes.
+/// Largest body that is accepted, in bytes.
 pub const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 /// Most redirects that are followed.
 pub const MAX_REDIRECTS: usize = 5;
-/// Characters of one answer.
+/// Characters per output.
 pub const PAGE_CHARS: usize = 20_000;
-/// Most links of one answer.
+/// Most links per output.
 pub const MAX_LINKS: usize = 100;
 /// Longest title, and longest text of a link, in characters.
 const MAX_TITLE_CHARS: usize = 200;
@@ -39,36 +39,36 @@ const MAX_TITLE_CHARS: usize = 200;
 pub struct FetchPageArguments {
     /// The address of the page, for example `https://example.com/news`.
     pub url: String,
-    /// First character to show. To go on after a cut, take the number that the answer named.
+    /// First character to show. To continue after a cut, use the number in the previous output.
     pub start: Option<usize>,
     /// Whether to list the links of the page after its text. They are not listed if left out.
     pub links: Option<bool>,
 }
 
-/// Why there is no page.
+/// Why a page could not be fetched.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FetchPageError {
-    /// Not a URL, or one that may not be called.
+    /// Not a URL, or one that is not allowed.
     #[error("this URL cannot be fetched: {0}")]
     Refused(#[from] UrlRefused),
-    /// The page leads on to a URL that may not be called.
-    #[error("the page leads on to `{to}`, which cannot be fetched: {refused}")]
+    /// A redirect to a URL that is not allowed.
+    #[error("the page redirects to `{to}`, which cannot be fetched: {refused}")]
     RedirectRefused {
-        /// Where it leads, perhaps cut.
+        /// The target, possibly truncated.
         to: String,
         /// Why not.
         refused: UrlRefused,
     },
-    /// A redirect without a place.
-    #[error("the server answered with a redirect that leads nowhere; try another URL")]
+    /// A redirect without a target.
+    #[error("the server answered with a redirect without a valid target; try another URL")]
     BadRedirect,
     /// Over [`MAX_REDIRECTS`].
-    #[error("the page leads on more than {MAX_REDIRECTS} times; try another URL")]
+    #[error("the page redirects more than {MAX_REDIRECTS} times; try another URL")]
     TooManyRedirects,
-    /// No connection, or it broke.
+    /// No connection, or it failed.
     #[error("the page could not be fetched: {0}; check the URL or try another")]
     Net(NetError),
-    /// An answer that is not the page.
+    /// An error status.
     #[error("the server answered {0}; check the URL or try another")]
     Status(String),
     /// Over [`MAX_BODY_BYTES`].
@@ -77,24 +77,24 @@ pub enum FetchPageError {
     /// Not text.
     #[error("the URL leads to `{0}`, which cannot be shown as text; only HTML, JSON and other text can")]
     NotText(String),
-    /// Compressed although we asked for it as it is.
-    #[error("the server sends the page only compressed (`{0}`), which is not understood; try another URL")]
+    /// Compressed although it was requested uncompressed.
+    #[error("the server sends the page only compressed (`{0}`), which is not supported; try another URL")]
     Compressed(String),
-    /// The time was over.
+    /// The time limit is over.
     #[error("the page did not come in time; try again or try another URL")]
     TooSlow,
-    /// `start` is behind the end.
+    /// `start` is beyond the end.
     #[error(
         "the page has only {length} characters, so nothing is left at start={start}; use a smaller number"
     )]
     PastEnd {
         /// As it was given.
         start: usize,
-        /// Of the whole text.
+        /// Length of the whole text.
         length: usize,
     },
-    /// A fault of ours.
-    #[error("the page could not be made into text")]
+    /// An internal error.
+    #[error("the page could not be converted to text")]
     Failed,
 }
 
@@ -111,7 +111,7 @@ pub(crate) struct PageLink {
     pub(crate) url: String,
 }
 
-/// `fetch_page`, for models.
+/// The specification of `fetch_page`.
 pub fn fetch_page_spec() -> ToolboxSpec {
     ToolboxSpec {
         name: "fetch_page",
@@ -123,7 +123,7 @@ pub fn fetch_page_spec() -> ToolboxSpec {
     }
 }
 
-/// Fetches a page within this time. The guard has to be the client's own.
+/// Fetches a page within this time. The guard must be the client's own.
 pub async fn fetch_page(
     arguments: FetchPageArguments,
     client: &HttpClient,
@@ -133,7 +133,7 @@ pub async fn fetch_page(
     let work = async {
         let fetched = fetch::fetch_following_redirects(&arguments.url, client, guard).await?;
         let url = fetched.url.clone();
-        // Bytes to text is work without waiting; a hostile page makes it last.
+        // Converting to text does not wait; a hostile page makes it slow.
         let page = blocking::run_until(limit, move |is_over| fetched.into_page(is_over)).await;
         let page = page.map_err(|unfinished| match unfinished {
             UnfinishedWork::TooSlow => FetchPageError::TooSlow,
@@ -165,7 +165,9 @@ fn page_output(
     }
     text.push_str(&format!("\n{}", if shown.is_empty() { "(the page has no text)" } else { &shown }));
     if let Some(next) = next {
-        text.push_str(&format!("\n(cut: characters {start} to {end} of {length}; go on with start={next})"));
+        text.push_str(&format!(
+            "\n(cut: characters {start} to {end} of {length}; continue with start={next})"
+        ));
     }
     let wants_links = arguments.links == Some(true);
     let links: Vec<_> = if wants_links { page.links.iter().take(MAX_LINKS).collect() } else { Vec::new() };

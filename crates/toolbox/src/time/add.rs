@@ -1,4 +1,4 @@
-//! `add_to_time`: what the clocks will show, or showed, some time from a time.
+//! `add_to_time`: adds a duration to a time.
 
 use jiff::{Span, Timestamp};
 use schemars::JsonSchema;
@@ -33,7 +33,7 @@ pub(super) fn add_to_time_spec() -> ToolboxSpec {
     }
 }
 
-/// The time after a duration. Years to days are counted on the calendar, hours and less on a stop watch.
+/// Adds a duration. Years to days are calendar units; hours and smaller units are exact durations.
 pub fn add_to_time(arguments: &AddToTimeArguments, now: Timestamp) -> Result<ToolboxOutput, TimeError> {
     let zone = zone::zone_or_utc(arguments.zone.as_deref())?;
     let start = moment::read_moment("start", &arguments.start, &zone, now)?;
@@ -97,7 +97,7 @@ fn clock_part(span: &Span) -> Result<Span, TimeError> {
     span.map_err(|_| TimeError::OutOfRange)
 }
 
-/// One month after the 31st is the last of the next month; said, because it is a choice.
+/// One month after the 31st is the last day of the next month; the note says so, because it is a choice.
 fn short_month_note(start: &ZonedMoment, span: &Span) -> Result<Option<String>, TimeError> {
     let date = start.zoned.date();
     let landed = date.checked_add(months_part(span)?).map_err(|_| TimeError::OutOfRange)?;
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn landing_in_a_gap_is_said() {
+    fn landing_in_a_gap_adds_a_note() {
         let output = plus("2026-03-28T02:30", "1 day", "Europe/Berlin").unwrap();
         assert!(output.text.contains("2026-03-29 02:30 does not exist in Europe/Berlin"), "{}", output.text);
         assert_eq!(output.structured.unwrap()["end"]["iso"], "2026-03-29T03:30:00+02:00");
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_month_is_said() {
+    fn a_short_month_adds_a_note() {
         let note = "February 2026 has no day 31; its last day is used.";
         ends("2026-01-31", "1 month", "UTC", "2026-02-28T00:00:00+00:00", &[note]);
         ends("2026-01-31", "2 months", "UTC", "2026-03-31T00:00:00+00:00", &[]);

@@ -1,4 +1,4 @@
-//! `convert_time`: the same moment on the clocks of another zone.
+//! `convert_time`: the same time in another zone.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -30,7 +30,7 @@ pub(super) fn convert_time_spec() -> ToolboxSpec {
     }
 }
 
-/// The same moment in another zone.
+/// Converts a time to another zone.
 pub fn convert_time(arguments: &ConvertTimeArguments, now: Timestamp) -> Result<ToolboxOutput, TimeError> {
     let from_zone = zone::zone_or_utc(arguments.from_zone.as_deref())?;
     let to_zone = zone::find_zone(Some(&arguments.to_zone))?;
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_is_told_in_both_zones() {
+    fn a_time_is_shown_in_both_zones() {
         let output = convert("2026-03-05T14:30", Some("Europe/Berlin"), "America/New_York").unwrap();
         assert_eq!(
             output.text,
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_told_with_the_answer() {
+    fn a_gap_is_noted_in_the_output() {
         let output = convert("2026-03-29T02:30", Some("Europe/Berlin"), "UTC").unwrap();
         assert!(
             output.text.contains("\nNote: 2026-03-29 02:30 does not exist in Europe/Berlin"),

@@ -1,4 +1,4 @@
-//! `current_time`: what the clocks show now.
+//! `current_time`: the current date and time.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -25,7 +25,7 @@ pub(super) fn current_time_spec() -> ToolboxSpec {
     }
 }
 
-/// The time in a zone.
+/// The current time in a zone.
 pub fn current_time(arguments: &CurrentTimeArguments, now: Timestamp) -> Result<ToolboxOutput, TimeError> {
     let zone = zone::zone_or_utc(arguments.zone.as_deref())?;
     let now = moment::read_moment("now", "now", &zone, now)?.zoned;

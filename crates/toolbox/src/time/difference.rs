@@ -1,4 +1,4 @@
-//! `time_difference`: how long from one time to another.
+//! `time_difference`: the time between two times.
 
 use jiff::{Timestamp, Unit};
 use schemars::JsonSchema;
@@ -39,7 +39,7 @@ pub fn time_difference(
     let zone = zone::zone_or_utc(arguments.zone.as_deref())?;
     let start = moment::read_moment("start", &arguments.start, &zone, now)?;
     let end = moment::read_moment("end", &arguments.end, &zone, now)?;
-    // Days and months are those of one calendar on one wall.
+    // Days and months are counted in one zone.
     let (from, to) = (start.zoned.with_time_zone(zone.clone()), end.zoned.with_time_zone(zone));
     let calendar = from.until((Unit::Year, &to)).map_err(|_| TimeError::OutOfRange)?;
     let days = from.until((Unit::Day, &to)).map_err(|_| TimeError::OutOfRange)?.get_days();
@@ -69,7 +69,7 @@ pub fn time_difference(
     })
 }
 
-/// With at most two digits after the point, and none that say nothing.
+/// At most two decimals, without trailing zeros.
 fn format_hours(seconds: i64) -> String {
     let sign = if seconds < 0 { "-" } else { "" };
     let hundredths = (seconds.unsigned_abs() + 18) / 36;
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn calendar_and_total_are_told() {
+    fn the_output_has_calendar_units_and_totals() {
         let output = between("2025-01-31", "2026-03-05T12:30", "UTC").unwrap();
         assert_eq!(
             output.text,
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_way_round_is_negative_and_said() {
+    fn a_negative_difference_adds_a_note() {
         let output = between("now", "2026-03-04T13:30", "UTC").unwrap();
         assert_eq!(output.structured.unwrap()["seconds"], -86_400);
         assert!(output.text.ends_with("Note: The end is before the start."), "{}", output.text);

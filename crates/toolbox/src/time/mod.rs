@@ -1,11 +1,11 @@
-//! `current_time`, `convert_time`, `time_difference` and `add_to_time`, by `jiff` with the time zones built in.
+//! `current_time`, `convert_time`, `time_difference` and `add_to_time`, by `jiff` with bundled time zones.
 //!
-//! Four tools and not one with an `operation`: which arguments belong to which operation would need a `oneOf`, which
-//! some providers refuse and small models fill in wrong. With four, every argument that is required says so, and the
-//! name alone tells a model which one it needs.
+//! Four tools instead of one with an `operation`: arguments per operation would need a `oneOf`, which some providers
+//! refuse and small models fill in wrong. With four tools, every required argument is marked as such, and the name
+//! alone tells a model which one it needs.
 //!
-//! The present is passed in. A time on the wall that a change of clocks skips or repeats is resolved as RFC 5545 says
-//! (after the gap, the first of two), and the answer says so in words.
+//! The current time is passed in. A local time that a clock change skips or repeats is resolved as in RFC 5545 (after
+//! the gap, the first of two), and the output says so.
 
 mod add;
 mod convert;
@@ -24,13 +24,13 @@ use crate::spec::ToolboxSpec;
 /// Longest text of a time, a duration or a zone, in bytes.
 pub const MAX_TIME_TEXT: usize = 200;
 
-/// Why there is no answer.
+/// Why a time tool failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TimeError {
     /// No zone has this name.
     #[error("there is no time zone `{name}`; {}", zone_hint(.near))]
     UnknownZone {
-        /// As it was given, perhaps cut.
+        /// As it was given, possibly truncated.
         name: String,
         /// Zones with similar names, the best first.
         near: Vec<String>,
@@ -43,7 +43,7 @@ pub enum TimeError {
     NotATime {
         /// The argument.
         field: &'static str,
-        /// As it was given, perhaps cut.
+        /// As it was given, possibly truncated.
         text: String,
     },
     /// Not a duration.
@@ -51,11 +51,13 @@ pub enum TimeError {
         "cannot read `{text}` as a duration; write it like `2 hours 30 minutes`, `-3 days`, `1 month` or `PT90M`"
     )]
     NotADuration {
-        /// As it was given, perhaps cut.
+        /// As it was given, possibly truncated.
         text: String,
     },
     /// Before the year -9999 or after the year 9999.
-    #[error("this leads out of the years -9999 to 9999; use a time or a duration closer to the present")]
+    #[error(
+        "the result is outside of the years -9999 to 9999; use a time or a duration closer to the present"
+    )]
     OutOfRange,
 }
 
@@ -68,7 +70,7 @@ fn zone_hint(near: &[String]) -> String {
     }
 }
 
-/// The tools of this module, for models.
+/// The specifications of the time tools.
 pub fn time_tool_specs() -> [ToolboxSpec; 4] {
     [
         current::current_time_spec(),

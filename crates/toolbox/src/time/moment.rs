@@ -1,4 +1,4 @@
-//! A moment: how models write it, and how it is told to them.
+//! Reads a time as models write it, and formats it for them.
 
 use jiff::civil::{DateTime, Time};
 use jiff::fmt::temporal::Pieces;
@@ -10,18 +10,18 @@ use super::zone::{distance_from_utc, name_of, zone_database};
 use super::{MAX_TIME_TEXT, TimeError};
 use crate::text::truncate_text;
 
-/// Forms of a time of day with am and pm.
+/// Formats of a time of day with am and pm.
 const TWELVE_HOURS: [&str; 4] = ["%I:%M %p", "%I:%M%p", "%I %p", "%I%p"];
 
-/// A moment in a zone, and what has to be said about it.
+/// A time in a zone, with a note if needed.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ZonedMoment {
     pub(super) zoned: Zoned,
-    /// Where the clocks leave no single answer.
+    /// Set if a clock change makes the time ambiguous.
     pub(super) note: Option<String>,
 }
 
-/// Reads a time. Without an offset or a zone of its own it is one on the wall of `zone`.
+/// Reads a time. Without its own offset or zone it is a local time in `zone`.
 pub(super) fn read_moment(
     field: &'static str,
     text: &str,
@@ -44,7 +44,7 @@ pub(super) fn read_moment(
     let written = pieces.date().to_datetime(pieces.time().unwrap_or_default());
     let own_zone = pieces.to_time_zone_with(zone_database()).map_err(|_| wrong())?;
     match (pieces.to_numeric_offset(), own_zone) {
-        // With both, the offset says which of two equal times on the wall is meant.
+        // With both, the offset selects one of two equal local times.
         (Some(offset), own_zone) => {
             let moment = offset.to_timestamp(written).map_err(|_| TimeError::OutOfRange)?;
             Ok(ZonedMoment { zoned: moment.to_zoned(own_zone.unwrap_or_else(|| zone.clone())), note: None })
@@ -55,13 +55,13 @@ pub(super) fn read_moment(
 }
 
 fn time_of_day(text: &str) -> Option<Time> {
-    // `14:30`; jiff also takes the time out of a whole date, and `2026` for one.
+    // `14:30`; jiff would also take the time from a whole date, and accept `2026`.
     let is_clock = text.contains(':') && text.chars().all(|c| c.is_ascii_digit() || matches!(c, ':' | '.'));
     let with_colon = if is_clock { text.parse::<Time>().ok() } else { None };
     with_colon.or_else(|| TWELVE_HOURS.iter().find_map(|form| Time::strptime(form, text).ok()))
 }
 
-/// The moment at which the clocks of a zone show this. Says so if they never do, or do twice.
+/// The time at which the clocks of a zone show this. The note says if they never do, or do twice.
 pub(super) fn at_wall_time(written: DateTime, zone: &TimeZone) -> Result<ZonedMoment, TimeError> {
     let ambiguous = zone.to_ambiguous_zoned(written);
     let offset = ambiguous.offset();
@@ -105,7 +105,7 @@ pub(super) fn format_moment(zoned: &Zoned) -> String {
     }
 }
 
-/// For a program.
+/// For programs.
 pub(super) fn moment_json(zoned: &Zoned) -> Value {
     let is_dst = zoned.time_zone().to_offset_info(zoned.timestamp()).dst().is_dst();
     json!({
@@ -118,7 +118,7 @@ pub(super) fn moment_json(zoned: &Zoned) -> Value {
     })
 }
 
-/// What has to be said when the clocks change between two moments of a zone.
+/// The note about a clock change between two times in a zone.
 pub(super) fn change_between(start: &Zoned, end: &Zoned) -> Option<String> {
     (start.offset() != end.offset()).then(|| {
         let name = name_of(end.time_zone());
@@ -126,7 +126,7 @@ pub(super) fn change_between(start: &Zoned, end: &Zoned) -> Option<String> {
     })
 }
 
-/// An answer and the notes to it, one on a line.
+/// Appends the notes, one per line.
 pub(super) fn with_notes(text: String, notes: &[String]) -> String {
     notes.iter().fold(text, |text, note| format!("{text}\nNote: {note}"))
 }
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_refused_with_examples() {
+    fn invalid_times_are_refused_with_examples() {
         for text in
             ["", "soon", "2026", "2026-02-30", "25:00", "2026-03-05T14:30[Berlin]", &"1".repeat(5_000)]
         {
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_said_in_words() {
+    fn a_gap_adds_a_note() {
         let moment = read_in("2026-03-29T02:30", "Europe/Berlin").unwrap();
         assert_eq!(format_moment(&moment.zoned), "Sunday, 2026-03-29 03:30:00 in Europe/Berlin (UTC+02:00)");
         assert_eq!(
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fold_is_said_in_words_and_can_be_decided() {
+    fn a_fold_adds_a_note_and_can_be_resolved_by_an_offset() {
         let moment = read_in("2026-10-25T02:30", "Europe/Berlin").unwrap();
         assert_eq!(format_moment(&moment.zoned), "Sunday, 2026-10-25 02:30:00 in Europe/Berlin (UTC+02:00)");
         let note = moment.note.unwrap();

@@ -1,4 +1,4 @@
-//! Finds a time zone by its name, and names that may have been meant.
+//! Finds a time zone by name, and suggests similar names.
 
 use std::sync::LazyLock;
 
@@ -8,17 +8,17 @@ use jiff::tz::{Offset, TimeZone, TimeZoneDatabase};
 use super::{MAX_TIME_TEXT, TimeError};
 use crate::text::truncate_text;
 
-/// The zones that are part of this program; what a zone means does not depend on the machine.
+/// The bundled zones: what a zone means does not depend on the machine.
 static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
 
-/// Most names that an error suggests.
+/// Most suggestions in an error.
 const MAX_NEAR: usize = 5;
 
 pub(super) fn zone_database() -> &'static TimeZoneDatabase {
     &ZONES
 }
 
-/// A zone by IANA name or by its distance from UTC (`+02:00`). UTC if nothing is said.
+/// A zone by IANA name or by its offset from UTC (`+02:00`); default is UTC.
 pub(super) fn find_zone(name: Option<&str>) -> Result<TimeZone, TimeError> {
     let name = name.map_or("UTC", str::trim);
     if let Ok(zone) = ZONES.get(name) {
@@ -36,12 +36,12 @@ pub(super) fn find_zone(name: Option<&str>) -> Result<TimeZone, TimeError> {
     Err(TimeError::UnknownZone { name: truncate_text(name, 60), near })
 }
 
-/// A zone that may be left out; models also leave arguments out by writing nothing into them.
+/// An optional zone; models also send an empty string for a missing argument.
 pub(super) fn zone_or_utc(name: Option<&str>) -> Result<TimeZone, TimeError> {
     find_zone(name.filter(|name| !name.trim().is_empty()))
 }
 
-/// How a zone is called: by its name, or by its distance from UTC.
+/// The name of a zone, or its offset from UTC.
 pub(super) fn name_of(zone: &TimeZone) -> String {
     match (zone.iana_name(), zone.to_fixed_offset()) {
         (Some(name), _) => name.to_owned(),
@@ -50,14 +50,14 @@ pub(super) fn name_of(zone: &TimeZone) -> String {
     }
 }
 
-/// `UTC+02:00`, in the form that can be written back into a time.
+/// `UTC+02:00`, in the form that can be used in a time.
 pub(super) fn distance_from_utc(offset: Offset) -> String {
     let sign = if offset.is_negative() { '-' } else { '+' };
     let minutes = offset.seconds().unsigned_abs() / 60;
     format!("UTC{sign}{:02}:{:02}", minutes / 60, minutes % 60)
 }
 
-/// Names that are alike, the best first. People and models write the city alone, or a letter wrong.
+/// Similar names, best first. People and models write only the city, or misspell a letter.
 fn similar_zones(name: &str) -> Vec<String> {
     let wanted = name.to_ascii_lowercase().replace([' ', '-'], "_");
     let city = last_part(&wanted);
@@ -85,7 +85,7 @@ fn last_part(name: &str) -> &str {
     name.rsplit_once('/').map_or(name, |(_, last)| last)
 }
 
-/// How many letters have to be changed, added or left out to make one name from the other.
+/// The number of letters to change, add or remove to get from one name to the other.
 fn edit_distance(one: &str, other: &str) -> usize {
     let other = other.as_bytes();
     let mut row: Vec<usize> = (0..=other.len()).collect();

@@ -39,7 +39,7 @@ pub(super) async fn search_brave(
     let request = request.body(Full::default()).map_err(|_| SearchError::Settings)?;
     let answer: BraveResponse = request_json(client, request).await?;
     let results = answer.web.map(|web| web.results).unwrap_or_default();
-    // Brave marks the words that were searched for with tags.
+    // Brave highlights the search words with tags.
     let hits = results.into_iter().map(|result| SearchHit {
         title: html_to_line(&result.title.unwrap_or_default()),
         url: result.url.unwrap_or_default(),

@@ -1,7 +1,7 @@
-//! `web_search`: titles, addresses and snippets, from the provider that the operator chose.
+//! `web_search`: titles, URLs and snippets, from the provider that the operator chose.
 //!
-//! Requests leave through toolyard-net; the guard decides about a SearXNG on an inner network like about anything else.
-//! Redirects are not followed: they would carry the key to another place.
+//! Requests are sent through toolyard-net; the guard also decides about a SearXNG on an internal network. Redirects
+//! are not followed: they would send the key to another server.
 
 mod brave;
 mod searxng;
@@ -26,19 +26,19 @@ pub use secret::SearchKey;
 use crate::spec::{ToolboxHints, ToolboxOutput, ToolboxSpec, schema_of};
 use crate::text::{one_line, truncate_text};
 
-/// How long a search may take, unless the caller says otherwise.
+/// Default time limit of a search.
 pub const DEFAULT_LIMIT: Duration = Duration::from_secs(15);
-/// Longest query, in characters; Brave takes no more.
+/// Longest query, in characters; Brave accepts no more.
 pub const MAX_QUERY_CHARS: usize = 400;
-/// Results unless another number is asked for.
+/// Default number of results.
 pub const DEFAULT_RESULTS: usize = 5;
-/// Most results; every provider gives as many.
+/// Most results; every provider supports this many.
 pub const MAX_RESULTS: usize = 20;
 /// Longest title, in characters.
 pub const MAX_TITLE_CHARS: usize = 200;
 /// Longest snippet, in characters.
 pub const MAX_SNIPPET_CHARS: usize = 600;
-/// Largest answer of a provider, in bytes.
+/// Largest response of a provider, in bytes.
 pub const MAX_ANSWER_BYTES: usize = 2 * 1024 * 1024;
 
 const AGENT: &str = concat!("Toolyard/", env!("CARGO_PKG_VERSION"));
@@ -55,7 +55,7 @@ pub struct WebSearchArguments {
     pub count: Option<usize>,
 }
 
-/// Where to search.
+/// The search provider.
 #[derive(Debug, Clone)]
 pub struct SearchSettings(SearchBackend);
 
@@ -67,19 +67,19 @@ enum SearchBackend {
 }
 
 impl SearchSettings {
-    /// A SearXNG that answers with JSON, such as `https://search.example.com`.
+    /// A SearXNG that returns JSON, such as `https://search.example.com`.
     pub fn searxng(url: &str, guard: &Guard) -> Result<Self, UrlRefused> {
         let endpoint = OutsideUrl::parse(url, guard)?.join("search");
         Ok(Self(SearchBackend::Searxng { endpoint }))
     }
 
-    /// Brave Search with a key of the operator; at [`Self::BRAVE`] unless another base URL is given.
+    /// Brave Search with the operator's key; at [`Self::BRAVE`] unless another base URL is given.
     pub fn brave(key: SearchKey, base: Option<&str>, guard: &Guard) -> Result<Self, UrlRefused> {
         let endpoint = OutsideUrl::parse(base.unwrap_or(Self::BRAVE), guard)?.join("res/v1/web/search");
         Ok(Self(SearchBackend::Brave { endpoint, key }))
     }
 
-    /// Tavily with a key of the operator; at [`Self::TAVILY`] unless another base URL is given.
+    /// Tavily with the operator's key; at [`Self::TAVILY`] unless another base URL is given.
     pub fn tavily(key: SearchKey, base: Option<&str>, guard: &Guard) -> Result<Self, UrlRefused> {
         let endpoint = OutsideUrl::parse(base.unwrap_or(Self::TAVILY), guard)?.join("search");
         Ok(Self(SearchBackend::Tavily { endpoint, key }))
@@ -91,7 +91,7 @@ impl SearchSettings {
     pub const TAVILY: &str = "https://api.tavily.com";
 }
 
-/// Why there are no results. No text holds the key.
+/// Why a search failed. No text contains the key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SearchError {
     /// Nothing to search for.
@@ -100,10 +100,10 @@ pub enum SearchError {
     /// Over [`MAX_QUERY_CHARS`].
     #[error("the query has {0} characters, at most {MAX_QUERY_CHARS} are possible; use fewer words")]
     TooLong(usize),
-    /// Not a number of results.
-    #[error("`count` has to be from 1 to {MAX_RESULTS}")]
+    /// An invalid number of results.
+    #[error("`count` must be from 1 to {MAX_RESULTS}")]
     Count,
-    /// The provider does not take the key, or does not answer programs.
+    /// The provider refuses the key, or does not allow API access.
     #[error(
         "the search provider refused access ({0}); tell the user that the search is not set up correctly"
     )]
@@ -111,16 +111,16 @@ pub enum SearchError {
     /// Too many searches.
     #[error("too many searches at the moment; answer without a search or try again later")]
     RateLimited,
-    /// The provider said no.
+    /// The provider returned an error status.
     #[error("the search provider answered {0}; try again with another query")]
     Status(StatusCode),
-    /// The provider's answer is not what its documentation says.
-    #[error("the search provider's answer could not be read; try again later")]
+    /// The provider's response does not match its documentation.
+    #[error("the search provider's response could not be read; try again later")]
     BadAnswer,
-    /// No connection, or it broke.
+    /// No connection, or it failed.
     #[error("the search provider could not be reached: {0}; try again later")]
     Net(NetError),
-    /// The time was over.
+    /// The time limit is over.
     #[error("the search provider did not answer in time; try again later")]
     TooSlow,
     /// The key or the URL cannot be sent.
@@ -128,7 +128,7 @@ pub enum SearchError {
     Settings,
 }
 
-/// One result, as the provider gave it.
+/// One result, as the provider returned it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct SearchHit {
     title: String,
@@ -136,7 +136,7 @@ struct SearchHit {
     snippet: String,
 }
 
-/// An answer of those who call its parts `url`, `title` and `content`.
+/// A response with `url`, `title` and `content`.
 #[derive(Deserialize)]
 struct ContentResults {
     #[serde(default)]
@@ -161,7 +161,7 @@ impl ContentResults {
     }
 }
 
-/// `web_search`, for models.
+/// The specification of `web_search`.
 pub fn web_search_spec() -> ToolboxSpec {
     ToolboxSpec {
         name: "web_search",
@@ -226,7 +226,7 @@ fn web_search_output(query: &str, hits: Vec<SearchHit>, count: usize) -> Toolbox
     ToolboxOutput { text, structured: Some(json!({ "query": query, "results": results })) }
 }
 
-/// On one line each, and not too long. Left out if it leads to no page.
+/// Puts each text on one line and truncates it. `None` if the URL is not a web page.
 fn bound_hit(hit: SearchHit) -> Option<SearchHit> {
     let url = Url::parse(&hit.url).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
     let title = one_line(&hit.title);
@@ -264,7 +264,7 @@ fn secret_header(value: &str) -> Result<HeaderValue, SearchError> {
     Ok(value)
 }
 
-/// Asks, and reads the answer as the provider documents it.
+/// Sends a request and parses the JSON response.
 async fn request_json<T: DeserializeOwned>(
     client: &HttpClient,
     request: Request<Full<Bytes>>,

@@ -1,4 +1,4 @@
-//! SearXNG: `GET /search?format=json`. The operator has to switch `json` on under `search.formats`; otherwise the answer
+//! SearXNG: `GET /search?format=json`. The operator must enable `json` under `search.formats`; otherwise the response
 //! is 403.
 
 use http::Uri;
@@ -7,7 +7,7 @@ use toolyard_net::HttpClient;
 
 use super::{ContentResults, SearchError, SearchHit, provider_request, request_json, with_query};
 
-/// The number of results is SearXNG's own.
+/// SearXNG decides the number of results.
 pub(super) async fn search_searxng(
     query: &str,
     endpoint: &Uri,

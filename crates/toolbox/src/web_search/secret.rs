@@ -1,13 +1,13 @@
-//! A key that is not printed.
+//! An API key that is never printed.
 
 use std::fmt;
 
-/// A key. It is printed nowhere, not even for debugging.
+/// An API key. It is never printed, not even in debug output.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SearchKey(String);
 
 impl SearchKey {
-    /// Keeps a key.
+    /// Wraps a key.
     pub fn new(key: impl Into<String>) -> Self {
         Self(key.into())
     }
@@ -19,6 +19,6 @@ impl SearchKey {
 
 impl fmt::Debug for SearchKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(..)")
+        f.write_str("SearchKey(..)")
     }
 }

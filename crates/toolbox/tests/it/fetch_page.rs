@@ -24,7 +24,7 @@ async fn fetch_all(
     server.during(fetch_page(arguments, &client, &guard, DEFAULT_LIMIT), answers).await
 }
 
-/// What is made of one answer.
+/// The output for one response.
 async fn fetch(answer: Vec<u8>) -> Result<ToolboxOutput, FetchPageError> {
     let server = Server::start().await;
     let arguments = url(format!("{}/a/b", server.url));
@@ -97,7 +97,7 @@ async fn long_pages_come_in_parts() {
     let whole: String = (0..PAGE_CHARS + 500).map(|n| if n % 2 == 0 { 'ä' } else { 'b' }).collect();
     let output = fetch(ok("text/plain; charset=utf-8", &whole)).await.unwrap();
     let end = format!(
-        "\n(cut: characters 0 to {PAGE_CHARS} of {}; go on with start={PAGE_CHARS})",
+        "\n(cut: characters 0 to {PAGE_CHARS} of {}; continue with start={PAGE_CHARS})",
         PAGE_CHARS + 500
     );
     assert!(output.text.ends_with(&end), "{}", &output.text[output.text.len() - 200..]);
@@ -117,7 +117,7 @@ async fn long_pages_come_in_parts() {
 }
 
 #[tokio::test]
-async fn links_are_listed_if_asked_for() {
+async fn links_are_listed_on_request() {
     let server = Server::start().await;
     let html: String = (0..=MAX_LINKS).map(|n| format!("<a href='/{n}'>Link {n}</a> ")).collect();
     let arguments = FetchPageArguments { links: Some(true), ..url(&server.url) };
@@ -135,7 +135,7 @@ async fn links_are_listed_if_asked_for() {
 }
 
 #[tokio::test]
-async fn redirects_are_followed_so_often_and_no_more() {
+async fn redirects_are_followed_up_to_the_limit() {
     let server = Server::start().await;
     let mut answers = vec![redirect("/1"); MAX_REDIRECTS];
     answers.push(ok("text/plain", "there"));
@@ -182,7 +182,7 @@ async fn the_body_is_bounded() {
 }
 
 #[tokio::test]
-async fn errors_of_the_server_are_told() {
+async fn server_errors_are_reported() {
     let outcome = fetch(answer("404 Not Found", "content-type: text/html\r\n", "gone")).await;
     assert_eq!(
         outcome.unwrap_err().to_string(),

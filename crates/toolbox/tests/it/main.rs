@@ -1,4 +1,4 @@
-//! The tools that leave the machine, against a server on a raw socket.
+//! The tools that use the network, against a server on a raw socket.
 #![cfg(test)]
 
 mod fetch_page;

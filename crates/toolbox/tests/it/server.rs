@@ -1,5 +1,5 @@
-//! A server that speaks HTTP/1.1 by hand: it answers one connection after the other with what the test gave it, and keeps
-//! what it was asked.
+//! A hand-written HTTP/1.1 server: it answers one connection after the other with the responses of the test, and
+//! records the requests.
 
 use std::future::Future;
 
@@ -19,14 +19,14 @@ impl Server {
         Self { listener, url }
     }
 
-    /// Runs a call while these answers are given; tells its outcome and the requests.
+    /// Runs a call while these responses are served; returns its outcome and the requests.
     pub(crate) async fn during<T>(
         &self,
         call: impl Future<Output = T>,
         answers: impl IntoIterator<Item = impl AsRef<[u8]>>,
     ) -> (T, Vec<String>) {
         let mut requests = Vec::new();
-        // They stay open: an answer ends by its length, and a connection is not used again before it was read.
+        // They stay open: a response ends by its length, and a connection is not reused before it was read.
         let mut open = Vec::new();
         let mut answers = answers.into_iter();
         let serving = async {
@@ -63,7 +63,7 @@ fn is_whole(text: &str) -> bool {
     body.len() >= length.map_or(0, |length| length.parse().unwrap())
 }
 
-/// A whole answer; the connection ends with it.
+/// A complete response; the connection closes after it.
 pub(crate) fn answer(status: &str, headers: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
     let body = body.as_ref();
     let head =

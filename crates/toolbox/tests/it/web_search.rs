@@ -45,7 +45,7 @@ fn found(body: Value) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn searxng_is_asked_for_json() {
+async fn searxng_is_requested_as_json() {
     let server = Server::start().await;
     let body = json!({ "query": "x", "results": [
         { "url": "https://a.example/", "title": "A", "content": "About\na", "engine": "x" },
@@ -156,7 +156,7 @@ async fn errors_say_what_to_do_and_never_hold_the_key() {
 }
 
 #[tokio::test]
-async fn a_key_that_cannot_be_sent_is_not_told() {
+async fn a_key_that_cannot_be_sent_is_not_revealed() {
     let server = Server::start().await;
     let client = client(&Guard::dev());
     let key = "two\nlines";

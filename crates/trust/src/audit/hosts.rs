@@ -1,34 +1,38 @@
-//! Hosts: those that are declared, and those that stand in the code.
+//! Audits hosts: the declared ones, and those in the code.
 
 use toolyard_protocol::plugin::PluginPermissions;
 
 use super::report::{Code, FindingCollector};
 
-/// What a plugin declares, as a user should hear of it.
-pub(super) fn audit_declared_hosts(asked: &PluginPermissions, findings: &mut FindingCollector) {
-    for (index, host) in asked.network.iter().enumerate() {
+/// Audits the declared hosts.
+pub(super) fn audit_declared_hosts(requested: &PluginPermissions, findings: &mut FindingCollector) {
+    for (index, host) in requested.network.iter().enumerate() {
         let place = format!("permissions.network[{index}]");
         if host.is_wildcard() {
-            let text = format!("{host} is everything under that name, also what others are given there");
+            let text = format!("{host} matches every subdomain, including those of other owners");
             findings.add(Code::WildcardHost, &place, text);
         }
         if host.is_address() || host.as_str() == "localhost" {
-            findings.add(Code::IpHost, &place, format!("{host}: whose it is depends on where it runs"));
+            findings.add(
+                Code::IpHost,
+                &place,
+                format!("{host}: which machine this is depends on where the plugin runs"),
+            );
         }
     }
 }
 
-/// A URL as it stands in code.
+/// A URL in code.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct UrlText {
     pub(super) is_plain: bool,
-    /// In lower case; nothing where it is put together while running.
+    /// In lower case; `None` if it is computed at run time.
     pub(super) host: Option<String>,
 }
 
-/// The URL that a text begins with. `whole` says whether the text ends there, or something is put in.
+/// Parses the URL at the start of a string. `whole` is false if an expression is inserted after the string.
 pub(super) fn parse_url_text(text: &str, whole: bool) -> Option<UrlText> {
-    // As URLs are read: white space before, tabs and newlines inside, and backslashes do not count.
+    // As URL parsers do: ignore leading white space, tabs and newlines inside, and extra slashes and backslashes.
     let text: String = text.trim_start().chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
     let (scheme, rest) = text.split_once(':')?;
     let is_plain = match scheme.to_ascii_lowercase().as_str() {
@@ -43,7 +47,7 @@ pub(super) fn parse_url_text(text: &str, whole: bool) -> Option<UrlText> {
         None if whole => Some(rest),
         None => None,
     };
-    // What stands before an @ is a name of a user, made to look like a host.
+    // Everything before an @ is user info, which can be made to look like a host.
     let host = authority.map(|authority| authority.rsplit_once('@').map_or(authority, |(_, host)| host));
     let host = host.map(|host| match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,

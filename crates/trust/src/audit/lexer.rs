@@ -1,10 +1,10 @@
-//! JavaScript as tokens, as far as an audit needs them. Never fails: what it does not understand it names, and goes on.
+//! Splits JavaScript into tokens, as far as an audit needs them. Never fails: unknown syntax is reported, and lexing continues.
 
 mod literal;
 
 use std::collections::HashSet;
 
-/// Names after which a slash begins a regular expression.
+/// Names after which a slash starts a regular expression.
 const BEFORE_VALUE: [&str; 15] = [
     "return",
     "typeof",
@@ -27,34 +27,34 @@ const BEFORE_STATEMENT: [&str; 4] = ["if", "while", "for", "with"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum JsToken {
-    /// A name or keyword, escapes undone.
+    /// A name or keyword, with escapes decoded.
     Name(String),
-    /// A text, escapes undone; of a template with something put in, the parts between.
+    /// A string, with escapes decoded; for a template, the parts between the expressions.
     Text {
         value: String,
-        /// Whether nothing is put in after it.
+        /// Whether no expression is inserted after it.
         whole: bool,
-        /// How many plain letters were written as escapes.
+        /// Number of plain letters written as escapes.
         escapes: usize,
     },
     Number,
     Regex,
-    /// Anything else, one character each.
+    /// Any other character.
     Sign(char),
 }
 
 #[derive(Debug)]
 pub(super) struct PlacedToken {
     pub(super) token: JsToken,
-    /// From 1.
+    /// Starts at 1.
     pub(super) line: usize,
 }
 
-/// Something that code for people does not have.
+/// Something that ordinary code does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LexIssue {
     Unfinished(&'static str),
-    /// A bracket that is closed and was not opened, or the other way round.
+    /// A bracket without its counterpart.
     Unbalanced(char),
     Unexpected(char),
     Slash,
@@ -84,7 +84,7 @@ impl LexedCode {
         self.token(index) == Some(&JsToken::Sign(sign))
     }
 
-    /// Whether a member of the thing at this place is asked for.
+    /// Whether a member of the token at this index is accessed.
     pub(super) fn is_reached_into(&self, index: usize) -> bool {
         ['.', '[', '?'].iter().any(|sign| self.is_sign(index + 1, *sign))
     }
@@ -95,7 +95,7 @@ impl LexedCode {
     }
 }
 
-/// Reads code.
+/// Splits code into tokens.
 pub(super) fn lex_code(code: &str) -> LexedCode {
     let mut lexer = Lexer {
         rest: code.chars().collect(),
@@ -123,22 +123,22 @@ pub(super) fn lex_code(code: &str) -> LexedCode {
     lexer.lexed
 }
 
-/// Stands for `${` among the open brackets.
+/// Represents `${` among the open brackets.
 const SUBSTITUTION: char = '$';
 
 struct Lexer {
     rest: Vec<char>,
     at: usize,
     line: usize,
-    /// Nothing but space and comments on this line so far.
+    /// Whether this line has only space and comments so far.
     line_is_blank: bool,
-    /// For each open parenthesis whether a statement follows its end.
+    /// For each open parenthesis, whether a statement follows it.
     parens: Vec<bool>,
     after_statement_parens: bool,
-    /// For each open template the braces that are open inside what is put in.
+    /// For each open template, the number of open braces inside the inserted expression.
     templates: Vec<usize>,
-    /// Brackets that are open, each with its line. The code becomes the body of a function; a bracket too many would end
-    /// that function, and what follows would be something else than what was read.
+    /// Open brackets, each with its line. The code becomes the body of a function. An extra bracket would end that
+    /// function, so that the rest would not run as what was audited.
     brackets: Vec<(char, usize)>,
     lexed: LexedCode,
 }
@@ -156,7 +156,7 @@ impl Lexer {
         let c = self.peek(0)?;
         self.at += 1;
         if is_line_end(c) {
-            // Counted as `str::lines` does; the others end a line for the engine only.
+            // Counted as in `str::lines`; the other characters end a line only for the engine.
             self.line += usize::from(c == '\n');
             self.line_is_blank = true;
         }
@@ -233,11 +233,11 @@ impl Lexer {
         self.line_is_blank |= blank;
     }
 
-    /// What is open inside of the bracket that is closed was never closed.
+    /// Reports brackets that were opened inside and never closed.
     fn close_bracket(&mut self, open: char, close: char) {
         match self.brackets.last() {
             Some((last, _)) if *last == open => drop(self.brackets.pop()),
-            // A template knows its own end.
+            // A template has its own end.
             _ if open == SUBSTITUTION => {
                 let start = self.brackets.iter().rposition(|(bracket, _)| *bracket == open).unwrap_or(0);
                 let inside = self.brackets.split_off(start).into_iter().skip(1);
@@ -287,7 +287,7 @@ impl Lexer {
         self.push(JsToken::Sign(c), line);
     }
 
-    /// A division or a regular expression: that depends on what came before.
+    /// A division or a regular expression, depending on the previous token.
     fn lex_slash(&mut self) {
         let last = self.lexed.tokens.len().wrapping_sub(1);
         let before_last = last.wrapping_sub(1);
@@ -300,7 +300,7 @@ impl Lexer {
                 (false, true)
             }
             Some(JsToken::Sign(')')) => (self.after_statement_parens, true),
-            // After a block a regular expression, after an object a division: nobody divides objects.
+            // A regular expression after a block, a division after an object; dividing objects makes no sense.
             Some(JsToken::Sign('}')) => (true, false),
             Some(JsToken::Sign(sign @ ('+' | '-'))) if self.lexed.is_sign(before_last, *sign) => {
                 (false, false)

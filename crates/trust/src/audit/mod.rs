@@ -1,9 +1,9 @@
-//! What can be said of a plugin without running it: for curators before they sign, and for users before they install.
+//! Static audit of a plugin: for curators before they sign, and for users before they install.
 //!
-//! A reader of tokens, not of meaning. It is not fooled by comments, texts and escapes; it does not follow values, so a
-//! name that is put together while running (`globalThis["ev" + "al"]`) is seen only as an access by a computed name,
-//! and a URL that is put together not at all. The sandbox is what keeps code from doing harm; this only helps people
-//! to look.
+//! It reads tokens, not meaning. Comments, strings and escapes do not fool it. It does not follow values: a
+//! name that is computed at run time (`globalThis["ev" + "al"]`) shows up only as access by a computed name,
+//! and a computed URL does not show up at all. The sandbox is what prevents harm; the audit only helps people
+//! to review.
 
 mod code;
 mod hosts;
@@ -20,12 +20,12 @@ pub use report::{AuditFinding, AuditReport, Code, Severity};
 
 use self::{code::UsedApis, report::FindingCollector};
 
-/// Code above this is long for a tool.
+/// Code larger than this is hard to review.
 const LARGE_CODE_BYTES: usize = 64 * 1024;
-/// The least that chats are set to take; a plugin above it does not work everywhere.
+/// The strictest limits that chats may use; a plugin above them does not work everywhere.
 const SMALL: ClientToolLimits = ClientToolLimits { tools: 10, bytes: 64 * 1024, depth: 5, properties: 20 };
 
-/// Looks at everything that a plugin says of itself and at its code.
+/// Audits the manifest of a plugin and its code.
 pub fn audit_manifest(manifest: &Manifest) -> AuditReport {
     let mut findings = FindingCollector::default();
     let mut uses = UsedApis::default();
@@ -44,12 +44,12 @@ pub fn audit_manifest(manifest: &Manifest) -> AuditReport {
 
 fn audit_description(manifest: &Manifest, findings: &mut FindingCollector) {
     if manifest.description.trim().is_empty() {
-        findings.add(Code::NoDescription, "description", "people are not told what it is good for");
+        findings.add(Code::NoDescription, "description", "missing; users need to know what the plugin does");
     }
     text::audit_bidi(&manifest.description, "description", findings);
     let definitions: Vec<_> = manifest.tools.iter().map(PluginTool::to_client_tool).collect();
     if let Err(problem) = client_tool::check_client_tools(&definitions, &SMALL, |_| false) {
-        let text = format!("some chats are set to take less: {}", problem.message);
+        let text = format!("exceeds the limits of some chats: {}", problem.message);
         findings.add(Code::SchemaLimits, "tools", text);
     }
 }
@@ -62,30 +62,30 @@ fn audit_tool(tool: &PluginTool, place: &str, findings: &mut FindingCollector) {
     text::audit_bidi(&tool.description, &at, findings);
     text::audit_bidi(tool.parameters.get(), &format!("{place}.parameters"), findings);
     if tool.executor_code.len() > LARGE_CODE_BYTES {
-        let text = format!("{} bytes, too much to be read by people", tool.executor_code.len());
+        let text = format!("{} bytes, too much to review", tool.executor_code.len());
         findings.add(Code::LargeCode, &format!("{place}.executorCode"), text);
     }
 }
 
 fn audit_permissions(manifest: &Manifest, uses: UsedApis, findings: &mut FindingCollector) {
-    let asked = &manifest.permissions;
-    // Who need not ask for the time does not miss it.
-    let needs_clock = uses.clock && (asked.clock || !manifest.may_know_time(asked));
-    for (what, asked, used, word) in [
-        ("network", !asked.network.is_empty(), uses.fetch, "fetch"),
-        ("storage", asked.storage != Storage::None, uses.storage, "storage"),
-        ("clock", asked.clock, needs_clock, "Date"),
+    let requested = &manifest.permissions;
+    // The older form may always read the clock, so the permission is not missing.
+    let needs_clock = uses.clock && (requested.clock || !manifest.may_know_time(requested));
+    for (what, requested, used, word) in [
+        ("network", !requested.network.is_empty(), uses.fetch, "fetch"),
+        ("storage", requested.storage != Storage::None, uses.storage, "storage"),
+        ("clock", requested.clock, needs_clock, "Date"),
     ] {
         let place = format!("permissions.{what}");
-        match (asked, used) {
+        match (requested, used) {
             (true, false) => {
-                findings.add(Code::UnusedPermission, &place, format!("asked for, but no code uses `{word}`"));
+                findings.add(Code::UnusedPermission, &place, format!("requested, but no code uses `{word}`"));
             }
             (false, true) => {
                 findings.add(
                     Code::MissingPermission,
                     &place,
-                    format!("not asked for, but code uses `{word}`"),
+                    format!("not requested, but code uses `{word}`"),
                 );
             }
             (true, true) | (false, false) => {}

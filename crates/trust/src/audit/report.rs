@@ -1,17 +1,17 @@
-//! What was found, in a form that programs read too.
+//! The audit report, readable by programs.
 
 use serde::Serialize;
 
-/// Most findings that are told; one more says that there are others.
+/// Maximum number of findings in a report; one more finding says that there are others.
 const MAX_FINDINGS: usize = 200;
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// Not to be signed.
+    /// Must not be signed.
     Error,
-    /// To be looked at by people.
+    /// Must be reviewed by a person.
     Warning,
     /// Worth knowing.
     Note,
@@ -19,7 +19,7 @@ pub enum Severity {
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $severity:ident,)*) => {
-        /// What was found.
+        /// The kind of a finding.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
         #[serde(rename_all = "kebab-case")]
         pub enum Code {
@@ -30,7 +30,7 @@ macro_rules! codes {
             /// Every code.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
-            /// How bad it is.
+            /// The severity of this kind.
             pub const fn severity(self) -> Severity {
                 match self {
                     $(Self::$name => Severity::$severity,)*
@@ -41,63 +41,63 @@ macro_rules! codes {
 }
 
 codes! {
-    /// `eval`, or a timer with a text.
+    /// `eval`, or a timer with a string.
     Eval = Error,
-    /// `Function` and its relatives, which make code of text.
+    /// `Function` and similar constructors, which compile text to code.
     FunctionConstructor = Error,
     /// `import` or `require`: nothing can be loaded.
     Import = Error,
     /// `WebAssembly`: code that people cannot read.
     WebAssembly = Error,
-    /// Characters that turn the direction of text, so that it reads otherwise than it runs.
+    /// Characters that change the text direction, so that code reads differently than it runs.
     BidiControl = Error,
-    /// Comments as HTML has them, which readers skip and engines may not, or the other way round.
+    /// HTML comments, which people and engines may treat differently.
     HtmlComment = Error,
-    /// The code cannot be read to its end.
+    /// The code cannot be parsed to its end.
     Syntax = Error,
-    /// `.constructor`, a way to `Function`.
+    /// `.constructor`, which leads to `Function`.
     ConstructorAccess = Warning,
-    /// The global object, or something of another host's.
+    /// The global object, or an object of another host.
     GlobalObject = Warning,
-    /// A name that is written with escapes.
+    /// A name written with escapes.
     EscapedName = Warning,
-    /// A text that is mostly escapes.
+    /// A string that is mostly escapes.
     EscapedText = Warning,
-    /// A long text that looks like encoded data.
+    /// A long string that looks like encoded data.
     EncodedBlob = Warning,
-    /// Makes text of numbers or of base64.
+    /// Decodes text from numbers or base64.
     Decoding = Warning,
-    /// A line that nobody reads to its end.
+    /// A line too long to review.
     LongLine = Warning,
-    /// Characters that cannot be seen.
+    /// Invisible characters.
     InvisibleCharacter = Warning,
-    /// A slash that may or may not begin a regular expression.
+    /// A slash that may or may not start a regular expression.
     UnclearSlash = Warning,
-    /// `fetch` of a host that is not declared.
+    /// `fetch` of an undeclared host.
     UndeclaredHost = Warning,
-    /// `http:`, which anybody on the way can read and change.
+    /// `http:`, which anyone on the network can read and change.
     PlainHttp = Warning,
-    /// An address instead of a name.
+    /// An IP address instead of a name.
     IpHost = Warning,
-    /// Everything under a name.
+    /// A wildcard host.
     WildcardHost = Warning,
-    /// Much code.
+    /// A large amount of code.
     LargeCode = Warning,
     /// A tool without a description.
     NoToolDescription = Warning,
-    /// Asked for and not used.
+    /// Requested but not used.
     UnusedPermission = Warning,
-    /// Used and not asked for: it will fail.
+    /// Used but not requested: it will fail.
     MissingPermission = Warning,
-    /// A URL in a text that is not a declared host's.
+    /// A URL in a string whose host is not declared.
     OtherUrl = Note,
-    /// `fetch` of a URL that is put together while running.
+    /// `fetch` of a URL that is computed at run time.
     ComputedUrl = Note,
-    /// A forbidden word in a comment, text or regular expression.
+    /// A forbidden word in a comment, string or regular expression.
     WordInText = Note,
-    /// Letters outside ASCII in a name.
+    /// Non-ASCII letters in a name.
     ForeignLetters = Note,
-    /// More than some chats take.
+    /// Exceeds the limits of some chats.
     SchemaLimits = Note,
     /// No description of the plugin.
     NoDescription = Note,
@@ -105,25 +105,25 @@ codes! {
     More = Note,
 }
 
-/// One thing that was found.
+/// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AuditFinding {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// What it is, for programs.
+    /// Its kind, for programs.
     pub code: Code,
     /// Where: `tools[0].executorCode, line 3`.
     pub place: String,
-    /// What it is, for people.
+    /// A description for people.
     pub text: String,
 }
 
-/// Everything that was found, the worst first.
+/// All findings, most severe first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AuditReport {
-    /// Whether a curator may sign it: nothing in it is an error.
+    /// Whether a curator may sign it: no finding is an error.
     pub passes: bool,
-    /// What was found.
+    /// The findings.
     pub findings: Vec<AuditFinding>,
 }
 
@@ -134,7 +134,7 @@ pub(super) struct FindingCollector {
 }
 
 impl FindingCollector {
-    /// Adds a finding. The same one at the same place is told once; errors are never the ones that are left out.
+    /// Adds a finding. Duplicates at the same place are dropped; if the list is full, errors replace less severe findings.
     pub(super) fn add(&mut self, code: Code, place: &str, text: impl Into<String>) {
         let severity = code.severity();
         if self.list.iter().rev().any(|found| found.code == code && found.place == place) {
@@ -151,7 +151,7 @@ impl FindingCollector {
     pub(super) fn into_report(mut self) -> AuditReport {
         self.list.sort_by_key(|found| found.severity);
         if self.more {
-            let text = format!("more was found than the {MAX_FINDINGS} that are listed");
+            let text = format!("there are more findings than the {MAX_FINDINGS} listed");
             let severity = Code::More.severity();
             self.list.push(AuditFinding { severity, code: Code::More, place: String::new(), text });
         }

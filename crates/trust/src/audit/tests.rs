@@ -10,7 +10,7 @@ fn plugin(code: &str, permissions: Value) -> Manifest {
     Manifest::parse(manifest.to_string().as_bytes()).unwrap()
 }
 
-/// What is found in code that asks for everything, and uses it.
+/// The findings in code that requests and uses every permission.
 fn codes(code: &str) -> Vec<Code> {
     let asked = json!({ "network": ["api.example.com"], "storage": true, "clock": true });
     let used = "\nfetch('https://api.example.com/'); storage; Date;";
@@ -117,7 +117,7 @@ fn words_that_only_look_bad_are_not_errors() {
     }
 }
 
-/// A text that looks open to a reader that takes the slash for a division.
+/// A string that looks unterminated if the slash is taken for a division.
 #[test]
 fn a_regular_expression_cannot_hide_code() {
     for code in ["if (1) /\"/; eval(x); /\"/", "x = 1\n;/`/; eval(x); /`/", "return `${'`'}` + eval(x) + `'`"]

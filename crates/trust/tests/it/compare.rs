@@ -1,4 +1,4 @@
-//! What an update asks again.
+//! Updates that need consent.
 
 use serde_json::{Value, json};
 use toolyard_trust::{ManifestChange, compare_manifests};

@@ -1,4 +1,4 @@
-//! The schema of manifests is the committed one, and says what the reader says.
+//! The schema of manifests matches the committed one, and agrees with the parser.
 
 use std::path::PathBuf;
 

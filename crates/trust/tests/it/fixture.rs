@@ -10,7 +10,7 @@ use toolyard_trust::{
 
 pub(crate) const OLDER: &str = include_str!("../data/rs256-plugin.json");
 
-/// A key that is always the same, by its number.
+/// A deterministic key for a number.
 pub(crate) fn key(number: u8) -> SecretKey {
     SecretKey::from_seed(&[number; 32]).unwrap()
 }
@@ -45,7 +45,7 @@ pub(crate) fn signed(value: &Value, key: &SecretKey) -> Manifest {
     Manifest::parse(sign_manifest(&read(value), key).unwrap().as_bytes()).unwrap()
 }
 
-/// What a client knows: key 1 is believed, nothing was called back, nothing is allowed.
+/// The knowledge of a client: key 1 is trusted, nothing is revoked, nothing is allowed.
 pub(crate) struct World {
     pub(crate) keys: KeyList,
     pub(crate) revocations: RevocationList,
@@ -65,7 +65,7 @@ impl World {
         }
     }
 
-    pub(crate) fn ground(&self) -> TrustContext<'_> {
+    pub(crate) fn context(&self) -> TrustContext<'_> {
         TrustContext {
             keys: &self.keys,
             revocations: &self.revocations,
@@ -76,6 +76,6 @@ impl World {
     }
 
     pub(crate) fn judge(&self, manifest: &Manifest) -> PluginVerdict {
-        judge_manifest(manifest, &self.ground()).unwrap()
+        judge_manifest(manifest, &self.context()).unwrap()
     }
 }

@@ -1,4 +1,4 @@
-//! Every status, and what follows from it.
+//! Every trust status and its consequences.
 
 use serde_json::{Value, json};
 use toolyard_protocol::plugin::{ContentHash, Manifest, PluginPermissions};
@@ -69,29 +69,29 @@ fn a_change_anywhere_is_seen() {
     ];
     for change in changes {
         let changed = changed(&manifest, change);
-        refused(&World::new().judge(&changed), &TrustStatus::Modified, "was changed after it was signed");
+        refused(&World::new().judge(&changed), &TrustStatus::Modified, "was modified after it was signed");
     }
     let swapped = changed(&manifest, |m| {
         m["signature"] =
             serde_json::from_str::<Value>(signed(&plugin(), &key(2)).raw()).unwrap()["signature"].clone();
     });
-    refused(&World::new().judge(&swapped), &TrustStatus::Modified, "does not hold");
+    refused(&World::new().judge(&swapped), &TrustStatus::Modified, "the signature is invalid");
 }
 
 #[test]
-fn an_unsigned_plugin_runs_only_where_somebody_said_so() {
+fn an_unsigned_plugin_runs_only_if_it_is_allowed() {
     let manifest = read(&plugin());
     let mut world = World::new();
-    refused(&world.judge(&manifest), &TrustStatus::Unsigned, "nobody has signed it");
+    refused(&world.judge(&manifest), &TrustStatus::Unsigned, "it is not signed");
     let allow = |id: &str, content_hash: Option<ContentHash>, permissions: Value| {
         let permissions: PluginPermissions = serde_json::from_value(permissions).unwrap();
         AllowList(vec![AllowListEntry { id: id.parse().unwrap(), content_hash, permissions }])
     };
     let all = || serde_json::to_value(&manifest.permissions).unwrap();
     world.allowed = allow("com.example.other", None, all());
-    refused(&world.judge(&manifest), &TrustStatus::Unsigned, "nobody");
+    refused(&world.judge(&manifest), &TrustStatus::Unsigned, "it is not signed");
     world.allowed = allow("com.example.time", Some(content_hash(b"other")), all());
-    refused(&world.judge(&manifest), &TrustStatus::Unsigned, "nobody");
+    refused(&world.judge(&manifest), &TrustStatus::Unsigned, "it is not signed");
     world.allowed = allow("com.example.time", Some(manifest_hash(&manifest).unwrap()), all());
     let verdict = world.judge(&manifest);
     assert!(
@@ -116,11 +116,11 @@ fn allowing_unsigned_plugins_does_not_help_a_changed_one() {
         content_hash: None,
         permissions: manifest.permissions.clone(),
     }]);
-    refused(&world.judge(&manifest), &TrustStatus::Modified, "changed");
+    refused(&world.judge(&manifest), &TrustStatus::Modified, "modified");
 }
 
 #[test]
-fn a_key_that_nobody_vouches_for() {
+fn an_unlisted_key_is_unknown() {
     let manifest = signed(&plugin(), &key(2));
     let id = key(2).public_key().id();
     refused(&World::new().judge(&manifest), &TrustStatus::UnknownKey, &format!("has the key {id}"));
@@ -129,11 +129,11 @@ fn a_key_that_nobody_vouches_for() {
     refused(
         &world.judge(&signed(&plugin(), &key(1))),
         &TrustStatus::UnknownKey,
-        "not believed before 2026-06-02",
+        "not valid before 2026-06-02",
     );
     let mut world = World::new();
     world.keys.expires_at = Some(world.now);
-    refused(&world.judge(&signed(&plugin(), &key(1))), &TrustStatus::UnknownKey, "the key list ran out");
+    refused(&world.judge(&signed(&plugin(), &key(1))), &TrustStatus::UnknownKey, "the key list expired");
 }
 
 #[test]
@@ -148,10 +148,10 @@ fn what_is_past_its_time() {
     let key_out = world(|world| world.keys.keys[0].expires_at = Some(world.now));
     refused(&key_out.judge(&manifest), &expired, "the key");
     let list_out = world(|world| world.revocations.expires_at = Some(world.now));
-    refused(&list_out.judge(&manifest), &expired, "the revocation list ran out");
+    refused(&list_out.judge(&manifest), &expired, "the revocation list expired");
     let mut value = plugin();
     value["expiresAt"] = json!("2026-06-01T00:00:00Z");
-    refused(&World::new().judge(&signed(&value, &key(1))), &expired, "the plugin ran out");
+    refused(&World::new().judge(&signed(&value, &key(1))), &expired, "the plugin expired");
     let before = world(|world| {
         world.now = at("2026-05-31");
         world.keys.keys[0].expires_at = Some(at("2026-06-01"));
@@ -163,7 +163,7 @@ fn what_is_past_its_time() {
 }
 
 #[test]
-fn what_was_called_back() {
+fn revoked_plugins_and_keys_do_not_run() {
     let manifest = signed(&plugin(), &key(1));
     let plugin_entry = |id: &str, content_hash| RevokedPlugin {
         id: id.parse().unwrap(),
@@ -177,7 +177,7 @@ fn what_was_called_back() {
     };
     let hash_of = |manifest| Some(manifest_hash(manifest).unwrap());
     let revoked = TrustStatus::Revoked;
-    refused(&judged(&manifest, plugin_entry("com.example.time", None)), &revoked, "called back: steals");
+    refused(&judged(&manifest, plugin_entry("com.example.time", None)), &revoked, "revoked: steals");
     refused(&judged(&manifest, plugin_entry("x", hash_of(&manifest))), &revoked, "steals");
     assert!(
         judged(&manifest, plugin_entry("com.example.time", Some(content_hash(b"1.0.0")))).runs,
@@ -190,15 +190,15 @@ fn what_was_called_back() {
     refused(&judged(&renamed, entry), &revoked, "steals");
     let mut world = World::new();
     world.revocations.keys.push(RevokedKey { key_id: key(1).public_key().id(), reason: "stolen".to_owned() });
-    refused(&world.judge(&manifest), &revoked, "was called back: stolen");
+    refused(&world.judge(&manifest), &revoked, "was revoked: stolen");
     let mut world = World::new();
     world.keys.keys[0].revoked_at = Some(world.now);
-    refused(&world.judge(&manifest), &revoked, "was called back at 2026-06-01");
+    refused(&world.judge(&manifest), &revoked, "was revoked at 2026-06-01");
     world.now = at("2026-05-31");
     assert!(world.judge(&manifest).runs, "not yet");
     world.now = at("2026-06-01");
     let other = changed(&manifest, |m| m["name"] = json!("Other"));
-    refused(&world.judge(&other), &revoked, "was called back");
+    refused(&world.judge(&other), &revoked, "was revoked");
     let unsigned = read(&plugin());
     refused(&judged(&unsigned, plugin_entry("com.example.time", None)), &revoked, "steals");
 }
@@ -208,7 +208,7 @@ fn what_was_installed_is_pinned() {
     let (world, manifest) = (World::new(), signed(&plugin(), &key(1)));
     let pinned = manifest_hash(&manifest).unwrap();
     let judged = |manifest: &Manifest| {
-        judge_manifest(manifest, &toolyard_trust::TrustContext { pinned: Some(&pinned), ..world.ground() })
+        judge_manifest(manifest, &toolyard_trust::TrustContext { pinned: Some(&pinned), ..world.context() })
             .unwrap()
     };
     assert!(judged(&manifest).runs);
@@ -234,15 +234,15 @@ fn a_plugin_of_the_older_form_runs_without_permissions() {
 fn tools_of_the_older_form_are_hashed_again() {
     let older = Manifest::parse(OLDER.as_bytes()).unwrap();
     let other = changed(&older, |m| m["tools"][0]["executorCode"] = json!("return 2;"));
-    refused(&World::new().judge(&other), &TrustStatus::Modified, "do not have the hash");
+    refused(&World::new().judge(&other), &TrustStatus::Modified, "do not match the signed hash");
     let rehashed = changed(&other, |m| m["contentHash"] = json!(tools_hash(&other).unwrap()));
-    refused(&World::new().judge(&rehashed), &TrustStatus::Modified, "the signature does not hold");
+    refused(&World::new().judge(&rehashed), &TrustStatus::Modified, "the signature is invalid");
     let without = changed(&other, |m| drop(m.as_object_mut().unwrap().remove("contentHash")));
-    refused(&World::new().judge(&without), &TrustStatus::Modified, "the signature does not hold");
+    refused(&World::new().judge(&without), &TrustStatus::Modified, "the signature is invalid");
     let stranger = changed(&older, |m| m["curatorId"] = json!("curator-2"));
     refused(&World::new().judge(&stranger), &TrustStatus::UnknownKey, "curator-2");
     let nobody = changed(&older, |m| drop(m.as_object_mut().unwrap().remove("curatorId")));
-    refused(&World::new().judge(&nobody), &TrustStatus::UnknownKey, "who signed it");
+    refused(&World::new().judge(&nobody), &TrustStatus::UnknownKey, "name the key that signed it");
 }
 
 #[test]
@@ -252,25 +252,25 @@ fn a_curator_may_have_several_keys_and_lose_one() {
     let mut ed25519 = KeyEntry::new(key(3).public_key(), "The curators");
     ed25519.curator_id = Some("curator-1".to_owned());
     world.keys.keys.insert(0, ed25519);
-    assert!(world.judge(&older).runs, "a key of another kind is passed over");
+    assert!(world.judge(&older).runs, "a key of another kind is ignored");
     let other = PublicKey::from_pem(include_str!("../data/rsa2048-other.pub.pem")).unwrap();
     let mut lost = KeyEntry::new(other, "The curators");
     lost.curator_id = Some("curator-1".to_owned());
     lost.revoked_at = Some(world.now);
     world.keys.keys.insert(0, lost);
-    assert!(world.judge(&older).runs, "and one that was called back and did not sign it");
+    assert!(world.judge(&older).runs, "and a revoked one that did not sign it");
     world.revocations.keys.push(RevokedKey { key_id: rsa().id(), reason: String::new() });
-    refused(&world.judge(&older), &TrustStatus::Revoked, "was called back");
+    refused(&world.judge(&older), &TrustStatus::Revoked, "was revoked");
 }
 
-/// A key of one kind is never asked about a signature of the other.
+/// A key of one kind never verifies a signature of the other kind.
 #[test]
 fn kinds_of_signatures_are_not_mixed() {
     let manifest = signed(&plugin(), &key(1));
     let as_older = changed(&manifest, |m| m["alg"] = json!("RS256"));
-    refused(&World::new().judge(&as_older), &TrustStatus::UnknownKey, "no key list");
+    refused(&World::new().judge(&as_older), &TrustStatus::UnknownKey, "no trusted key list");
     let older = Manifest::parse(OLDER.as_bytes()).unwrap();
     let as_newer = changed(&manifest, |m| m["keyId"] = json!(rsa().id()));
-    refused(&World::new().judge(&as_newer), &TrustStatus::UnknownKey, "no key list");
+    refused(&World::new().judge(&as_newer), &TrustStatus::UnknownKey, "no trusted key list");
     assert!(World::new().judge(&older).runs);
 }

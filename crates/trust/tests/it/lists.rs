@@ -1,4 +1,4 @@
-//! Key lists, revocations, and a root that hands over to another.
+//! Key lists, revocation lists and root handovers.
 
 use serde_json::{Value, json};
 use toolyard_trust::{
@@ -28,7 +28,7 @@ fn pin() -> RootPin {
 }
 
 #[test]
-fn lists_of_the_pinned_root_are_taken() {
+fn lists_of_the_pinned_root_are_accepted() {
     let (list, pin) = pin().accept_keys(&keys(7).sign(&key(ROOT)).unwrap(), now()).unwrap();
     assert_eq!((list, pin.keys_seen), (keys(7), 7));
     let (list, pin) = pin.accept_revocations(&revocations(3).sign(&key(ROOT)).unwrap(), now()).unwrap();
@@ -92,16 +92,16 @@ fn an_old_list_does_not_come_back() {
 }
 
 #[test]
-fn a_list_past_its_time_is_not_taken() {
+fn an_expired_list_is_rejected() {
     let root = key(ROOT);
-    let (mut list, mut called_back) = (keys(1), revocations(1));
+    let (mut list, mut revoked) = (keys(1), revocations(1));
     list.expires_at = Some(at("2026-06-02"));
-    called_back.expires_at = Some(at("2026-06-02"));
-    let (list, called_back) = (list.sign(&root).unwrap(), called_back.sign(&root).unwrap());
-    assert!(pin().accept_keys(&list, now()).is_ok() && pin().accept_revocations(&called_back, now()).is_ok());
+    revoked.expires_at = Some(at("2026-06-02"));
+    let (list, revoked) = (list.sign(&root).unwrap(), revoked.sign(&root).unwrap());
+    assert!(pin().accept_keys(&list, now()).is_ok() && pin().accept_revocations(&revoked, now()).is_ok());
     let late = at("2026-06-02");
     assert_eq!(pin().accept_keys(&list, late).unwrap_err(), ListError::Expired(late));
-    assert_eq!(pin().accept_revocations(&called_back, late).unwrap_err(), ListError::Expired(late));
+    assert_eq!(pin().accept_revocations(&revoked, late).unwrap_err(), ListError::Expired(late));
 }
 
 /// A list with every handover from the first root to the last, signed by the last.
@@ -126,7 +126,7 @@ fn a_root_hands_over_to_the_next() {
 }
 
 #[test]
-fn a_handover_may_be_told_before_it_is_used() {
+fn a_handover_may_be_listed_before_it_is_used() {
     let mut list = keys(2);
     list.handovers = vec![hand_over(&key(ROOT), &key(101).public_key(), now()).unwrap()];
     let (_, same) = pin().accept_keys(&list.sign(&key(ROOT)).unwrap(), now()).unwrap();
@@ -135,7 +135,7 @@ fn a_handover_may_be_told_before_it_is_used() {
 }
 
 #[test]
-fn a_root_that_handed_over_is_not_believed_again() {
+fn a_root_that_handed_over_is_not_trusted_again() {
     let (_, moved) = pin().accept_keys(&rotated(2, &[ROOT, 101]), now()).unwrap();
     let old = keys(9).sign(&key(ROOT)).unwrap();
     assert!(matches!(moved.accept_keys(&old, now()), Err(ListError::OtherRoot(_))));
@@ -149,7 +149,7 @@ fn a_root_that_handed_over_is_not_believed_again() {
 }
 
 #[test]
-fn nobody_else_can_hand_over() {
+fn only_the_root_can_hand_over() {
     let mut list = keys(2);
     list.handovers = vec![hand_over(&key(66), &key(67).public_key(), now()).unwrap()];
     let stranger = list.sign(&key(67)).unwrap();
@@ -182,7 +182,7 @@ fn every_bound_is_kept() {
         "as many as may be fit into the file"
     );
     list.keys = vec![entry(1), entry(1)];
-    assert_eq!(told(&list), "keys[1].keyId: the key is there twice");
+    assert_eq!(told(&list), "keys[1].keyId: the key is listed twice");
     list.keys[1].key_id = entry(2).key_id;
     assert_eq!(told(&list), "keys[1].keyId: is not the id of that key");
     for owner in ["", "a\nb", &"x".repeat(101)] {
@@ -192,17 +192,15 @@ fn every_bound_is_kept() {
     let mut list = keys(1);
     list.handovers = vec![hand_over(&root, &key(1).public_key(), now()).unwrap(); MAX_HANDOVERS + 1];
     assert_eq!(told(&list), "handovers: 33 handovers; at most 32");
-    let mut called_back = revocations(1);
-    called_back.keys = vec![called_back.keys[0].clone(); MAX_REVOCATIONS + 1];
-    assert!(called_back.sign(&root).unwrap_err().to_string().contains("keys: 10001 entries; at most 10000"));
-    let mut called_back = revocations(1);
-    called_back.plugins[0].reason = "x".repeat(500);
-    called_back.plugins = vec![called_back.plugins[0].clone(); MAX_REVOCATIONS];
-    assert!(
-        called_back.sign(&root).unwrap_err().to_string().contains("nobody reads a list of more than 4194304")
-    );
-    let mut called_back = revocations(1);
-    called_back.plugins[0].reason = "x".repeat(501);
-    assert!(called_back.sign(&root).unwrap_err().to_string().contains("longer than 500"));
+    let mut revoked = revocations(1);
+    revoked.keys = vec![revoked.keys[0].clone(); MAX_REVOCATIONS + 1];
+    assert!(revoked.sign(&root).unwrap_err().to_string().contains("keys: 10001 entries; at most 10000"));
+    let mut revoked = revocations(1);
+    revoked.plugins[0].reason = "x".repeat(500);
+    revoked.plugins = vec![revoked.plugins[0].clone(); MAX_REVOCATIONS];
+    assert!(revoked.sign(&root).unwrap_err().to_string().contains("a list has at most 4194304"));
+    let mut revoked = revocations(1);
+    revoked.plugins[0].reason = "x".repeat(501);
+    assert!(revoked.sign(&root).unwrap_err().to_string().contains("longer than 500"));
     assert!(hand_over(&root, &crate::fixture::rsa(), now()).is_err(), "a root is an Ed25519 key");
 }

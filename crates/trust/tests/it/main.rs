@@ -1,4 +1,4 @@
-//! The crate by its front door.
+//! Tests of the public API.
 #![cfg(test)]
 
 mod compare;
@@ -7,5 +7,5 @@ mod fixture;
 mod judge;
 mod lists;
 mod properties;
-mod steady;
+mod validity;
 mod vectors;

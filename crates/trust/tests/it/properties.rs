@@ -1,4 +1,4 @@
-//! What the fuzz targets check, on stable and with inputs of a better shape.
+//! The checks of the fuzz targets, on stable and with better structured inputs.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -36,7 +36,7 @@ fn json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Code out of pieces that are hard to tell apart.
+/// Code from pieces that are hard to tell apart.
 fn code() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "a",

@@ -45,7 +45,7 @@ fn an_ed25519_signature_over_the_text_of_the_hash() {
     assert!(key.public_key().verifies(HASH.as_bytes(), &STANDARD.decode(signature).unwrap()));
 }
 
-/// Made with `openssl dgst -sha256 -sign` over the 64 letters of the hash.
+/// Created with `openssl dgst -sha256 -sign` over the 64 letters of the hash.
 #[test]
 fn an_rs256_signature_over_the_text_of_the_hash() {
     let verdict = World::new().judge(&older());
@@ -79,7 +79,7 @@ fn secret_keys_are_written_as_openssl_does() {
     assert_eq!(SecretKey::from_pem(&pem).unwrap().public_key(), seeded().public_key());
 }
 
-/// The whole way of our own form, so that other implementations have something to compare with.
+/// A complete example of our own form, for other implementations to compare with.
 #[test]
 fn a_signed_manifest() {
     let text = r#"{"version":"1.0.0","tools":[{"executorCode":"return 1;","parameters":{"type":"object"},"name":"one"}],

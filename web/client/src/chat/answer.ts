@@ -1,4 +1,4 @@
-/** An answer, whole, for those who want to hear of it. */
+/** A complete answer, for the `afterResponse` hook. */
 
 import { getToolName, isToolUIPart, readUIMessageStream, type FinishReason, type UIMessage, type UIMessageChunk } from 'ai';
 
@@ -6,34 +6,34 @@ import { copyOf } from '../json.js';
 import type { ToolCall } from '../tool/call.js';
 import { sinceUser } from './rounds.js';
 
-/** What a call came to. */
+/** The result of a call. */
 export interface CallResult {
-  /** The call. */
+  /** The id of the call. */
   callId: string;
   tool: string;
-  /** Its result; of a call that failed, `{ error }`. */
+  /** Its result, or `{ error }` if the call failed. */
   output: unknown;
   /** Whether the server ran it. */
   ofServer: boolean;
 }
 
-/** An answer, whole. */
+/** A complete answer. */
 export interface Answer {
-  /** Its words, each text on a line of its own. */
+  /** The text parts, one per line. */
   text: string;
-  /** All calls, of the server and of this client, in order. */
+  /** All calls of the server and of this client, in order. */
   calls: ToolCall[];
-  /** What they came to. Calls without a result are open. */
+  /** Results of the calls. A call without a result is still open. */
   results: CallResult[];
-  /** Why it ended: as the server says, or `tool-rounds` where the limit of rounds was reached. */
+  /** Why it ended: the server's reason, or `tool-rounds` if the limit on rounds was reached. */
   finish: FinishReason | 'tool-rounds';
-  /** The conversation with this answer in it. */
+  /** The conversation, including this answer. */
   history: UIMessage[];
-  /** How many requests it took. */
+  /** Number of requests. */
   rounds: number;
 }
 
-/** What was told of a response, kept short: what only draws it on a screen is left out. */
+/** Records the chunks of a response, without those that only matter for rendering. */
 export class Told {
   #chunks: UIMessageChunk[] = [];
 
@@ -48,7 +48,7 @@ export class Told {
     }
   }
 
-  /** The messages that were sent, and this response behind or in the last one, as the AI SDK puts it together. */
+  /** The sent messages and this response, which the AI SDK appends to the last message or after it. */
   async history(sent: readonly UIMessage[]): Promise<UIMessage[]> {
     const last = sent.at(-1);
     const continued = last?.role === 'assistant' ? copyOf(last) : undefined;
@@ -67,7 +67,7 @@ export class Told {
   }
 }
 
-/** An answer from the history that ends with it. */
+/** Builds an answer from the history that ends with it. */
 export function answerOf(history: UIMessage[], finish: Answer['finish'], rounds: number): Answer {
   const parts = sinceUser(history).flatMap((message) => message.parts);
   const text = parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');

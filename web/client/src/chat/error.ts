@@ -1,13 +1,13 @@
-/** Why a chat failed. They arrive in `error` of the chat, and at its `onError`. */
+/** Errors of a chat. They are passed to `error` and `onError` of the chat. */
 
 import { APICallError } from 'ai';
 
 import { cutText, isObject } from '../json.js';
 
-/** How much of an answer in no known form is shown, in characters. */
+/** How many characters of an unknown error body are shown. */
 const SHOWN = 200;
 
-/** One place of a request that is wrong. */
+/** One invalid location in a request. */
 export interface Problem {
   path: string;
   message: string;
@@ -24,14 +24,14 @@ export class HookError extends Error {
   }
 }
 
-/** The server said no before it said anything else. */
+/** The server rejected the request before it sent a response. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
   /** HTTP status. */
   readonly status: number;
-  /** Of the server's table of codes, where it says one. */
+  /** The server's error code, if it sent one. */
   readonly code: string | undefined;
-  /** Every place that is wrong. */
+  /** Every invalid location. */
   readonly problems: Problem[];
 
   constructor(status: number, message: string, code?: string, problems: Problem[] = []) {
@@ -42,7 +42,7 @@ export class RefusedError extends Error {
   }
 }
 
-/** The answer ended without an end. A `TypeError` as of `fetch`, by which the AI SDK knows that it can be resumed. */
+/** The response ended early. A `TypeError` like that of `fetch`, so that the AI SDK knows that it can be resumed. */
 export class CutError extends TypeError {
   override readonly name = 'CutError';
 
@@ -51,7 +51,7 @@ export class CutError extends TypeError {
   }
 }
 
-/** The server's own words instead of the body of its answer. */
+/** Replaces the raw body of an error response by the server's error message. */
 export function readable(error: unknown): unknown {
   if (!APICallError.isInstance(error) || error.statusCode === undefined) return error;
   const { statusCode, responseBody = '' } = error;

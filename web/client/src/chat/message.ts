@@ -1,19 +1,19 @@
-/** Messages as a server of ours tells them: those of the AI SDK, with data parts of our own. */
+/** Messages of a Toolyard server: those of the AI SDK, with additional data parts. */
 
 import type { UIMessage } from 'ai';
 
-/** Which app a call of the server belongs to. */
+/** Which app a server-side call belongs to. */
 export interface ToolData {
   toolCallId: string;
   /** `package:tool` */
   name: string;
   title?: string;
   app?: string;
-  /** Where its picture is. */
+  /** URL of its icon. */
   icon?: string;
 }
 
-/** How far a call is, of the server or of this client. Transient: it reaches `onData` and is not kept. */
+/** Progress of a call, on the server or in this client. Transient: it is passed to `onData` and not stored. */
 export interface ProgressData {
   toolCallId: string;
   progress: number;
@@ -21,21 +21,21 @@ export interface ProgressData {
   message?: string;
 }
 
-/** Why an answer ends before it is through, or what went wrong beside it. */
+/** Why an answer ends early, or a problem that did not stop it. */
 export interface NoticeData {
-  /** Of the server: `steps`, `tokens`, `time`. Of this client: {@link NOTICE_TOOL_ROUNDS}, {@link NOTICE_HOOK}. */
+  /** From the server: `steps`, `tokens`, `time`. From this client: {@link NOTICE_TOOL_ROUNDS}, {@link NOTICE_HOOK}. */
   code: string;
-  /** For people. */
+  /** Text for the user. */
   message: string;
 }
 
-/** The data parts of an answer. A type and not an interface, as the AI SDK asks for an index. */
+/** The data parts of an answer. A type instead of an interface, because the AI SDK requires an index signature. */
 export type ToolyardData = { tool: ToolData; progress: ProgressData; notice: NoticeData };
 
 /** A message. */
 export type ToolyardMessage = UIMessage<unknown, ToolyardData>;
 
-/** A notice's code: tools were not run, because the limit of rounds was reached. */
+/** Notice code: tools were not run because the limit on rounds was reached. */
 export const NOTICE_TOOL_ROUNDS = 'tool-rounds';
-/** A notice's code: a plugin's `afterResponse` failed. */
+/** Notice code: a plugin's `afterResponse` failed. */
 export const NOTICE_HOOK = 'hook';

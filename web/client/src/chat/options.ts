@@ -1,4 +1,4 @@
-/** What a chat of the AI SDK needs to use the tools and plugins of a manager. */
+/** The options with which a chat of the AI SDK uses the tools and plugins of a manager. */
 
 import { lastAssistantMessageIsCompleteWithToolCalls, type ChatTransport, type UIMessage } from 'ai';
 
@@ -7,49 +7,48 @@ import type { ToolyardMessage } from './message.js';
 import type { OnToolCall } from './run.js';
 import { PluginTransport } from './transport.js';
 
-/** How a chat talks to its server. */
+/** Settings of a chat. */
 export interface ChatSettings<M extends UIMessage = ToolyardMessage> {
-  /** The server, as `https://tools.example.com`; without it, the origin of the page. */
+  /** The server, such as `https://tools.example.com`. Default: the origin of the page. */
   url?: string;
-  /** The token of the user, or a function that gets it before each request. Hooks never see it. */
+  /** The user's token, or a function that returns it before each request. Hooks never see it. */
   token?: string | (() => string | PromiseLike<string>);
-  /** Names the user where the server is in dev mode. */
+  /** The user's name, if the server is in dev mode. */
   user?: string;
-  /** Which model; without it the server chooses. `body` of a request may say otherwise, here and in the next three. */
+  /** The model. Default: the server's choice. `body` of a request can override this setting and the next three. */
   model?: string;
-  /** How the model shall behave. */
+  /** Instructions for the model. */
   system?: string;
-  /** Only tools of the server in these categories. */
+  /** Only server tools in these categories. */
   categories?: readonly string[];
-  /** Most questions to the model in one response, within the server's own bound. */
+  /** Maximum number of model requests in one response, up to the server's limit. */
   maxSteps?: number;
-  /** Whether answers go on for a while without a reader, to be heard again after a reload. */
+  /** Whether the server continues answers without a reader for a while, so that they can be resumed after a reload. */
   resumable?: boolean;
   /**
-   * Most requests between two messages of the user, 5 unless said otherwise. After the last one, tools that the model wants
-   * are not run, and the answer ends with a notice; so with 1 no tool runs. **0 means no limit**; the server has one of its
-   * own.
+   * Maximum number of requests between two messages of the user. Default: 5. After the last one, tools that the model calls are not run,
+   * and the answer ends with a notice, so with 1 no tool runs. **0 means no limit**; the server has its own limit.
    */
   maxToolRounds?: number;
-  /** How long a tool may run, in milliseconds, 30 seconds unless said otherwise. What `onToolCall` waits for counts. */
+  /** Timeout of a tool in milliseconds. Default: 30 seconds. Time that `onToolCall` waits is included. */
   toolTimeout?: number;
-  /** Asked about each call of this client, in place of hooks and executors: to confirm, forbid, watch or redirect it. */
+  /** Called for each call of this client instead of hooks and executors: to confirm, deny, observe or redirect it. */
   onToolCall?: OnToolCall;
-  /** What the chat begins with: what a page has kept. An answer that is heard again after a reload goes on from there. */
+  /** The initial messages, as the page has stored them. An answer that is resumed after a reload continues from there. */
   messages?: M[];
-  /** In place of the global one. */
+  /** Replaces the global `fetch`. */
   fetch?: typeof globalThis.fetch;
   credentials?: RequestCredentials;
 }
 
-/** What `new Chat({ … })` and `useChat({ … })` take. */
+/** The options of `new Chat({ … })` and `useChat({ … })`. */
 export interface ChatOptions<M extends UIMessage> {
   transport: ChatTransport<M>;
   sendAutomaticallyWhen: (options: { messages: M[] }) => boolean;
   messages?: M[];
 }
 
-/** The options of a chat with the tools and plugins of a manager. Made once for each chat, and not at each rendering. */
+/** Creates the options of a chat with the tools and plugins of a manager. Call it once for each chat, not at each render. */
 export function createChatOptions<M extends UIMessage = ToolyardMessage>(
   plugins: PluginManager,
   settings: ChatSettings<M> = {},

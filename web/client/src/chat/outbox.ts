@@ -1,21 +1,21 @@
-/** What calls that run side by side have to say, until somebody takes it. */
+/** Progress and results of concurrent calls, until they are read. */
 
 import type { UIMessageChunk } from 'ai';
 
 import { cutText } from '../json.js';
 
-/** Most reports of one call that wait. The last one always does; those in the middle are lost. */
+/** Maximum number of queued progress reports of one call. The last one is always kept; intermediate ones are dropped. */
 export const PROGRESS_QUEUE = 16;
-/** Longest message of a report, in characters. */
+/** Longest progress message in characters. */
 export const MAX_PROGRESS_CHARS = 500;
 
-/** Chunks that wait to be told. */
+/** Chunks that wait to be sent. */
 export class Outbox {
   #chunks: UIMessageChunk[] = [];
   #reports = new Map<string, UIMessageChunk[]>();
   #wake: () => void = () => {};
 
-  /** A call says how far it is. */
+  /** Reports the progress of a call. */
   progress(callId: string, done: number, total?: number, message?: string): void {
     const data = {
       toolCallId: callId,
@@ -30,7 +30,7 @@ export class Outbox {
     this.#wake();
   }
 
-  /** A call is over. */
+  /** Records the result of a call. */
   result(callId: string, output: unknown): void {
     this.#chunks.push(...(this.#reports.get(callId) ?? []), {
       type: 'tool-output-available',
@@ -41,7 +41,7 @@ export class Outbox {
     this.#wake();
   }
 
-  /** Takes what is there. */
+  /** Removes and returns all queued chunks. */
   take(): UIMessageChunk[] {
     const chunks = [...[...this.#reports.values()].flat(), ...this.#chunks];
     this.#reports.clear();
@@ -49,7 +49,7 @@ export class Outbox {
     return chunks;
   }
 
-  /** Ends when there is something, or when nobody wants it any more. */
+  /** Resolves when there is something to take, or when the signal is aborted. */
   async filled(signal: AbortSignal): Promise<void> {
     if (this.#chunks.length > 0 || this.#reports.size > 0 || signal.aborted) return;
     await new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-/** The story of one response: tell it, run what waits for this client, tell that too. */
+/** Processes one response: stream it, run the calls of this client, stream their results. */
 
 import type { FinishReason, UIMessage, UIMessageChunk } from 'ai';
 
@@ -14,21 +14,21 @@ import { runCalls, type Runner } from './run.js';
 /** How long the connection may stay open after the end, in milliseconds. */
 const LINGER = 1000;
 
-/** What a response needs to know. */
+/** Context of a response. */
 export interface Round {
-  /** Which one it is, from 1. */
+  /** Its number, from 1. */
   readonly number: number;
-  /** Most rounds; 0 is no limit. */
+  /** Maximum number of rounds; 0 means no limit. */
   readonly most: number;
-  /** The messages of the chat that it answers. */
+  /** The messages that were sent. */
   readonly sent: readonly UIMessage[];
-  /** Whether it is heard again after a break. */
+  /** Whether it is resumed after a lost connection. */
   readonly isAgain: boolean;
   readonly runner: Runner;
   readonly plugins: PluginManager;
 }
 
-/** Tells a response, with results of this client's tools before its end. Aborting `signal` ends everything. */
+/** Streams a response, with the results of this client's tools before its end. Aborting `signal` cancels everything. */
 export async function* respond(
   response: ReadableStream<UIMessageChunk>,
   round: Round,
@@ -49,7 +49,7 @@ export async function* respond(
   if (signal.aborted || isOver) return;
   if (finish === undefined) throw new CutError();
   const calls = finish === 'tool-calls' ? [...open.values()] : [];
-  // Before they run: what is not sent back should not have happened.
+  // Checked before tools run: a result that is not sent back must not have side effects.
   const tooMany = calls.length > 0 && round.most !== 0 && round.number >= round.most;
   if (tooMany) {
     const notice = tooManyRounds(round.most);
@@ -61,22 +61,22 @@ export async function* respond(
   if (!signal.aborted) yield { type: 'finish', finishReason: finish };
 }
 
-/** What the message had before the response, where it goes on with one. */
+/** The parts that the message had before this response, if the response continues it. */
 function continued(sent: readonly UIMessage[], id: string | undefined): UIMessage['parts'] {
   const last = sent.at(-1);
   return last?.role === 'assistant' && last.id === id ? last.parts : [];
 }
 
-/** Which calls are open: whole, for this client, and not answered. One that comes twice is one. */
+/** Tracks the open calls: complete, for this client, and without a result. A repeated call counts once. */
 function note(chunk: UIMessageChunk, open: Map<string, ToolCall>): void {
   if (chunk.type === 'tool-input-available' && !chunk.providerExecuted) {
-    // A copy: what a tool does to its arguments does not enter the conversation.
+    // A copy, so that a tool cannot change the conversation through its arguments.
     open.set(chunk.toolCallId, readCall(copyOf(chunk)));
   }
   if (chunk.type === 'tool-output-available' || chunk.type === 'tool-output-error') open.delete(chunk.toolCallId);
 }
 
-/** The answer is whole, so plugins hear of it. */
+/** Passes the complete answer to the plugins. */
 async function* tellPlugins(
   told: Told,
   finish: Answer['finish'],
@@ -99,7 +99,7 @@ function noticeOf(code: string, message: string): UIMessageChunk {
   return { type: 'data-notice', data: { code, message } };
 }
 
-/** Reads to `finish`, or to the end. What comes behind it is waited for only so that the connection can be used again. */
+/** Reads up to `finish`, or to the end. The rest is read only so that the connection can be reused. */
 async function* chunksOf(stream: ReadableStream<UIMessageChunk>, signal: AbortSignal): AsyncGenerator<UIMessageChunk> {
   const reader = stream.getReader();
   const leave = () => void reader.cancel().catch(() => {});

@@ -1,13 +1,13 @@
 /**
- * An answer that is heard again after a break. The server tells its last response from the first word, and the AI SDK takes
- * that for the whole message; what the rounds before had told is told again here, so that it is not lost.
+ * Resumes an answer after a lost connection. The server replays its last response from the start, and the AI SDK takes it for the whole
+ * message. The parts of earlier rounds are therefore replayed here, so that they are not lost.
  */
 
 import { getToolName, isDataUIPart, isToolUIPart, type UIMessage, type UIMessageChunk } from 'ai';
 
 /**
- * What was sent for the response that the messages end with, as far as a page has kept it: everything up to the last step
- * whose tools of this client have all answered. What is behind belongs to the response.
+ * The messages that were sent for the last response, as far as the page has stored them: everything up to the last step in which all
+ * tools of this client have a result. The rest belongs to the response.
  */
 export function sentFor<M extends UIMessage>(messages: readonly M[]): M[] {
   const last = messages.at(-1);
@@ -24,7 +24,7 @@ function isAnswered(step: UIMessage['parts']): boolean {
   return calls.length > 0 && calls.every(({ state }) => state === 'output-available' || state === 'output-error');
 }
 
-/** The chunks that tell the parts of a message. */
+/** The chunks that reproduce the parts of a message. */
 export function* retold(parts: UIMessage['parts']): Generator<UIMessageChunk> {
   for (const [index, part] of parts.entries()) {
     const id = `before-${index}`;

@@ -1,10 +1,10 @@
-/** Which request of a chat it is. Counted in the messages, so that it holds after a reload and for answers made anew. */
+/** The number of a request in a chat. Derived from the messages, so that it is correct after a reload and for regenerated answers. */
 
 import { isToolUIPart, type UIMessage } from 'ai';
 
 /**
- * Which request since the last message of the user comes next, from 1. Each one before ended with a step that called tools
- * of this client: the server waits there.
+ * The number of the next request since the last message of the user, from 1. Each earlier request ended with a step that called tools of
+ * this client.
  */
 export function nextRound(messages: readonly UIMessage[]): number {
   const parts = sinceUser(messages).flatMap((message) => [{ type: 'step-start' as const }, ...message.parts]);
@@ -20,7 +20,7 @@ export function nextRound(messages: readonly UIMessage[]): number {
   return rounds;
 }
 
-/** The messages behind the last one of the user. */
+/** The messages after the last one of the user. */
 export function sinceUser<M extends UIMessage>(messages: readonly M[]): M[] {
   return messages.slice(messages.findLastIndex((message) => message.role === 'user') + 1);
 }

@@ -1,4 +1,4 @@
-/** Runs the calls of a response side by side, each with a time limit. */
+/** Runs the calls of a response concurrently, each with a timeout. */
 
 import type { UIMessageChunk } from 'ai';
 
@@ -10,35 +10,35 @@ import type { ToolCall } from '../tool/call.js';
 import type { ToolContext } from '../tool/context.js';
 import { Outbox } from './outbox.js';
 
-/** Most calls that run at once; the others wait for their turn. */
+/** Maximum number of concurrent calls. Others wait. */
 export const MAX_AT_ONCE = 16;
-/** Largest result, in bytes of JSON. What is larger is an error that says so. */
+/** Largest result, in bytes of JSON. A larger one is an error. */
 export const MAX_RESULT_BYTES = 1024 * 1024;
 
 /** A call that is about to run. */
 export interface CallRun {
   readonly call: ToolCall;
-  /** What the tool would get with it. */
+  /** The context that the tool would get. */
   readonly context: ToolContext;
-  /** Whether this client has a tool of that name. */
+  /** Whether this client has a tool with that name. */
   readonly isKnown: boolean;
-  /** Runs it as it would have run: by the hook of its plugin, or its executor. */
+  /** Runs it as usual: with the hook of its plugin, or its executor. */
   run(): Promise<unknown>;
 }
 
-/** Asked about each call of this client, in place of hooks and executors. */
+/** Called for each call of this client, instead of hooks and executors. */
 export type OnToolCall = (run: CallRun) => unknown;
 
-/** How calls are run. */
+/** How calls run. */
 export interface Runner {
   readonly tools: Toolset;
   readonly over: OnToolCall | undefined;
-  /** For each call, in milliseconds. */
+  /** Timeout of each call in milliseconds. */
   readonly limit: number;
   readonly trace: Trace;
 }
 
-/** Runs them all, and tells progress and results as chunks of the stream. Ends early when `signal` is aborted. */
+/** Runs all calls and streams progress and results. Ends early when `signal` is aborted. */
 export async function* runCalls(calls: readonly ToolCall[], how: Runner, signal: AbortSignal): AsyncGenerator<UIMessageChunk> {
   const outbox = new Outbox();
   const waiting = [...calls];
@@ -57,7 +57,7 @@ export async function* runCalls(calls: readonly ToolCall[], how: Runner, signal:
   }
 }
 
-/** Runs one. Never fails: what went wrong is the result. */
+/** Runs one call. Never throws: an error becomes the result. */
 async function runCall(call: ToolCall, how: Runner, outbox: Outbox, signal: AbortSignal): Promise<unknown> {
   const begun = performance.now();
   const cancel = new AbortController();
@@ -65,7 +65,7 @@ async function runCall(call: ToolCall, how: Runner, outbox: Outbox, signal: Abor
     callId: call.id,
     tool: call.tool,
     signal: cancel.signal,
-    // Whoever still talks after the end is not heard.
+    // Progress after the end is ignored.
     progress: (...report) => cancel.signal.aborted || outbox.progress(call.id, ...report),
   };
   const run = () => how.tools.run(call, context);
@@ -79,13 +79,13 @@ async function runCall(call: ToolCall, how: Runner, outbox: Outbox, signal: Abor
   } catch (error) {
     return { error: why(error) };
   } finally {
-    // However it ended, the tool hears that nobody waits any more.
+    // Tell the tool that its result is no longer needed, however it ended.
     cancel.abort();
     how.trace.call(call, ok, begun);
   }
 }
 
-/** As it goes to the server, so that nothing else of it can be seen or changed later. */
+/** Converts the output to JSON, as it is sent to the server, so that nothing else of it is visible or changes later. */
 function asJson(output: unknown): unknown {
   const text = jsonOf(output);
   const bytes = bytesOf(text);
@@ -97,7 +97,7 @@ function asJson(output: unknown): unknown {
 
 function jsonOf(output: unknown): string {
   try {
-    // A function that gives nothing back has worked all the same.
+    // A function that returns nothing has succeeded.
     return JSON.stringify(output) ?? 'null';
   } catch (error) {
     throw new TypeError(`the result is no JSON: ${why(error)}`);

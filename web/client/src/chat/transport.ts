@@ -1,4 +1,4 @@
-/** The way to a server for a chat of the AI SDK, with the tools and plugins of this page. */
+/** A transport of the AI SDK, with the tools and plugins of this page. */
 
 import { DefaultChatTransport, type UIMessage, type UIMessageChunk } from 'ai';
 
@@ -12,15 +12,15 @@ import { respond, type Round } from './respond.js';
 import { sentFor } from './resume.js';
 import { nextRound } from './rounds.js';
 
-/** Most requests between two messages of the user, unless said otherwise. */
+/** Default for the maximum number of requests between two messages of the user. */
 export const MAX_TOOL_ROUNDS = 5;
-/** How long a tool may run, in milliseconds, unless said otherwise. */
+/** Default timeout of a tool in milliseconds. */
 export const TOOL_TIMEOUT = 30_000;
 
 type Sending<M extends UIMessage> = Parameters<DefaultChatTransport<M>['sendMessages']>[0];
 type Resuming<M extends UIMessage> = Parameters<DefaultChatTransport<M>['reconnectToStream']>[0];
 
-/** A request that went out: what a resumed answer goes on from. */
+/** A sent request, from which a resumed answer continues. */
 interface Sent {
   readonly chatId: string;
   readonly messages: readonly UIMessage[];
@@ -29,8 +29,8 @@ interface Sent {
 }
 
 /**
- * Tools run here and not in `onToolCall` of the chat: the stream does not wait for them, their results are part of it, and
- * whoever stops the answer stops them.
+ * Tools run here and not in `onToolCall` of the chat: the stream does not wait for `onToolCall`, results must be part of the stream, and
+ * stopping the answer must stop the tools.
  */
 export class PluginTransport<M extends UIMessage> extends DefaultChatTransport<M> {
   readonly #plugins: PluginManager;
@@ -51,7 +51,7 @@ export class PluginTransport<M extends UIMessage> extends DefaultChatTransport<M
 
   override async sendMessages(options: Sending<M>): Promise<ReadableStream<UIMessageChunk>> {
     const { chatId, abortSignal } = options;
-    // A copy, since a chat may change its messages in place.
+    // A copy, because a chat may change its messages in place.
     const messages = copyOf(options.messages);
     const sent: Sent = { chatId, messages, tools: this.#plugins.toolset(), isAgain: false };
     this.#last = sent;
@@ -67,7 +67,7 @@ export class PluginTransport<M extends UIMessage> extends DefaultChatTransport<M
   override async reconnectToStream(options: Resuming<M>): Promise<ReadableStream<UIMessageChunk> | null> {
     const { chatId, abortSignal } = options;
     const last = this.#last?.chatId === chatId ? this.#last : undefined;
-    // After a reload there are only the messages that the page kept.
+    // After a reload, only the messages that the page stored are known.
     const messages = last?.messages ?? sentFor(this.#settings.messages ?? []);
     const sent: Sent = { chatId, messages, tools: last?.tools ?? this.#plugins.toolset(), isAgain: true };
     return this.#told(() => super.reconnectToStream(options), sent, abortSignal);
@@ -115,7 +115,7 @@ async function headersOf({ token, user }: Pick<ChatSettings, 'token' | 'user'>):
   return { ...(secret && { Authorization: `Bearer ${secret}` }), ...(user && { 'X-User-Id': user }) };
 }
 
-/** What a request carries of a draft, beside its messages: only what there is. */
+/** The body of a request, except its messages. Members without a value are omitted. */
 function bodyOf(draft: Draft, offered: Toolset): object {
   const wanted = new Set(draft.tools.map((tool) => tool?.name));
   const clientTools = offered.definitions().filter(({ name }) => wanted.has(name));
@@ -127,7 +127,7 @@ function bodyOf(draft: Draft, offered: Toolset): object {
   };
 }
 
-/** A stream of what is told. Nothing happens unless it is read; whoever cancels it, or aborts `signal`, ends everything. */
+/** Turns chunks into a stream. It does nothing until it is read; cancelling it or aborting `signal` cancels everything. */
 function streamOf(
   tell: (left: AbortSignal) => AsyncGenerator<UIMessageChunk>,
   signal: AbortSignal | undefined,

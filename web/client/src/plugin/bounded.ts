@@ -1,14 +1,14 @@
-/** Waits for what others wrote: never for ever, and not after the user has left. */
+/** Runs third-party code with a timeout and an abort signal. */
 
-/** Longest time that a timer can count; a longer one would ring at once. */
+/** Longest delay that a timer supports; a longer one would fire at once. */
 const LONGEST = 2 ** 31 - 1;
 
-/** The error of somebody who left, as `fetch` has it. */
+/** The abort error, as `fetch` has it. */
 function leftError(): DOMException {
   return new DOMException('the answer was stopped', 'AbortError');
 }
 
-/** Runs it. It cannot be ended from outside; after the time limit, or when `signal` is aborted, nobody waits for it. */
+/** Runs a function. It cannot be stopped from outside; after the timeout, or when `signal` is aborted, its result is ignored. */
 export function bounded<T>(limit: number, run: () => T | PromiseLike<T>, signal?: AbortSignal, who = 'it'): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const settle = (how: () => void) => {
@@ -21,7 +21,7 @@ export function bounded<T>(limit: number, run: () => T | PromiseLike<T>, signal?
     const timer = setTimeout(late, Math.min(limit, LONGEST));
     if (signal?.aborted) return leave();
     signal?.addEventListener('abort', leave);
-    // In a promise, so that whoever throws at once fails like whoever fails later.
+    // Inside a promise, so that a synchronous exception is handled like a rejection.
     new Promise<T>((begin) => begin(run())).then(
       (value) => settle(() => resolve(value)),
       (error: unknown) => settle(() => reject(error as Error)),

@@ -1,4 +1,4 @@
-/** What is wrong with a plugin by itself. */
+/** Validates a single plugin. */
 
 import { isObject } from '../json.js';
 import type { ClientToolDefinition, Tool, ToolExecutor } from '../tool/definition.js';
@@ -7,14 +7,14 @@ import type { Hooks, Plugin } from './plugin.js';
 
 const HOOKS = ['onRegister', 'beforeRequest', 'afterResponse', 'onToolCall', 'onUnregister'] as const;
 
-/** A plugin that was looked at. */
+/** A validated plugin. */
 export interface Checked {
   readonly name: string;
   readonly hooks: Hooks;
   readonly tools: Tool[];
 }
 
-/** Looks at everything, since a plugin may come from a program without types. Tools themselves are looked at elsewhere. */
+/** Validates everything, because a plugin may come from untyped code. The tools themselves are validated elsewhere. */
 export function checkPlugin(plugin: Plugin): Checked {
   const given: unknown = plugin;
   if (!isObject(given) || !isText(given['name'])) throw new PluginError('no-name', 'a plugin needs a name');
@@ -50,7 +50,7 @@ function withExecutor(plugin: Plugin, definition: ClientToolDefinition): Tool {
   return { ...definition, execute: nobody(tool) };
 }
 
-/** What is left when the hook did not run it. */
+/** The executor of a tool that only the hook can run. */
 function nobody(tool: string): ToolExecutor {
   return () => {
     throw new Error(`nobody ran the tool \`${tool}\``);

@@ -1,6 +1,6 @@
-/** Why a plugin or a tool was refused. */
+/** Errors of plugin registration. */
 
-/** What was wrong. */
+/** The reason. */
 export type PluginErrorCode =
   | 'no-name'
   | 'no-version'
@@ -14,7 +14,7 @@ export type PluginErrorCode =
   | 'left'
   | 'unknown';
 
-/** A plugin or a tool was refused. Nothing of it is registered then; after `left`, it is gone. */
+/** A plugin or a tool was rejected, and nothing of it is registered. After `left`, it is removed. */
 export class PluginError extends Error {
   override readonly name = 'PluginError';
   readonly code: PluginErrorCode;

@@ -1,14 +1,14 @@
-/** Where traces go. Names of plugins, hooks, tools and arguments are traced; what is said to tools, and by them, never. */
+/** Traces. They contain names of plugins, hooks, tools and arguments, but never the values passed to tools or returned by them. */
 
 import { isObject, why } from '../json.js';
 
-/** As the console of every browser and of Node. */
+/** The console of every browser and of Node implements this. */
 export interface Log {
   debug(line: string): void;
   warn(line: string): void;
 }
 
-/** Traces what went well only where somebody wants to know; what failed always. */
+/** Traces successes only in debug mode, failures always. */
 export class Trace {
   readonly #log: Log;
   readonly #debug: boolean;
@@ -18,7 +18,7 @@ export class Trace {
     this.#log = log;
   }
 
-  /** A hook runs. */
+  /** Traces a hook. */
   async hook<T>(plugin: string, hook: string, running: Promise<T>): Promise<T> {
     const begun = performance.now();
     try {
@@ -31,14 +31,14 @@ export class Trace {
     }
   }
 
-  /** A call was run. */
+  /** Traces a call. */
   call(call: { id: string; tool: string; input: unknown }, ok: boolean, begun: number): void {
     if (!this.#debug) return;
     const names = isObject(call.input) ? Object.keys(call.input).join(', ') : '';
     this.#say('debug', `toolyard: call ${call.id} of ${call.tool}(${names}) ${ok ? 'ran' : 'failed'} in ${since(begun)}`);
   }
 
-  /** A log that fails must not stop what it is told of. */
+  /** A failing log must not stop the operation. */
   #say(level: keyof Log, line: string): void {
     try {
       this.#log[level](line);

@@ -15,22 +15,22 @@ import type { Draft, Hooks, Plugin } from './plugin.js';
 import { conflict, NO_PLUGIN, Table, type Entry } from './table.js';
 import { Toolset } from './toolset.js';
 
-/** How long a hook may take, in milliseconds. */
+/** Timeout of a hook in milliseconds. */
 export const HOOK_TIMEOUT = 10_000;
-/** How long a plugin may take to get ready: it may have to connect to something. */
+/** Timeout of the registration of a plugin, which may have to connect to something. */
 export const REGISTER_TIMEOUT = 120_000;
 
-/** How a {@link PluginManager} treats its plugins. */
+/** Settings of a {@link PluginManager}. */
 export interface ManagerSettings {
-  /** How long a hook may take, `onRegister` aside, in milliseconds. */
+  /** Timeout of hooks except `onRegister`, in milliseconds. */
   hookTimeout?: number;
-  /** How long `onRegister` may take, in milliseconds. */
+  /** Timeout of `onRegister` in milliseconds. */
   registerTimeout?: number;
-  /** The bounds for tools of clients, where the server has others than the usual ones. */
+  /** Limits for client tools, if the server has other limits than the default. */
   limits?: Partial<ClientToolLimits>;
   /** Whether each hook and call is traced. */
   debug?: boolean;
-  /** Where traces and warnings go; the console unless said otherwise. */
+  /** Receives traces and warnings. Default: the console. */
   log?: Log;
 }
 
@@ -40,7 +40,7 @@ interface Registered {
   readonly entry: Entry;
 }
 
-/** The plugins of a page or program, and the tools that belong to none. */
+/** The plugins of a page or program, and its tools that belong to no plugin. */
 export class PluginManager {
   readonly #table: Table;
   readonly #own: Entry;
@@ -68,7 +68,7 @@ export class PluginManager {
     return this;
   }
 
-  /** Registers a plugin, all of it or nothing. Its tools are offered once `onRegister` has ended well. */
+  /** Registers a plugin completely or not at all. Its tools are offered when `onRegister` has succeeded. */
   async use(plugin: Plugin): Promise<this> {
     const { name, hooks, tools } = checkPlugin(plugin);
     const entry = this.#table.add(name, tools);
@@ -86,7 +86,7 @@ export class PluginManager {
     return this;
   }
 
-  /** Takes a plugin and its tools away. It is gone even if its hook fails, which is told all the same. */
+  /** Removes a plugin and its tools. It is removed even if its hook fails; the failure is still thrown. */
   async unuse(name: string): Promise<this> {
     const plugin = this.#plugins.find((one) => one.name === name);
     if (!plugin) throw new PluginError('unknown', `no plugin \`${name}\` is registered`);
@@ -99,13 +99,13 @@ export class PluginManager {
       const text = `the plugin \`${name}\` is not registered any more, but did not end well: ${why(error)}`;
       throw new PluginError('left', text, { cause: error });
     } finally {
-      // Its name stays taken until it has ended.
+      // Its name stays reserved until the hook has ended.
       this.#table.remove(entry);
     }
     return this;
   }
 
-  /** Takes all plugins away, the last one first. Gives back what went wrong; all of them are gone. */
+  /** Removes all plugins, the last one first, and returns the errors. */
   async close(): Promise<PluginError[]> {
     const failed: PluginError[] = [];
     for (const name of this.pluginNames().reverse()) {
@@ -114,7 +114,7 @@ export class PluginManager {
     return failed;
   }
 
-  /** Whether a plugin of that name is registered. */
+  /** Whether a plugin with that name is registered. */
   hasPlugin(name: string): boolean {
     return this.#plugins.some((plugin) => plugin.name === name);
   }
@@ -124,38 +124,34 @@ export class PluginManager {
     return this.#plugins.map((plugin) => plugin.name);
   }
 
-  /** All tools, as models are told of them. */
+  /** All tool definitions, as models see them. */
   clientToolDefinitions(): ClientToolDefinition[] {
     return this.toolset().definitions();
   }
 
-  /** Whether there is somebody who would run a tool of that name. */
+  /** Whether a tool with that name can be run. */
   hasExecutor(tool: string): boolean {
     return this.toolset().has(tool);
   }
 
-  /** The plugin that a tool belongs to; none where the program registered it itself. */
+  /** The plugin that a tool belongs to, or undefined if the program registered the tool itself. */
   pluginOf(tool: string): string | undefined {
     return this.toolset().pluginOf(tool) || undefined;
   }
 
-  /** Runs a call: by the hook of its plugin, or its executor. Older field names are read as well. Without a time limit. */
+  /** Runs a call with the hook of its plugin, or its executor. Also accepts the older field names. Without a timeout. */
   async run(call: object, cx?: ToolContext): Promise<unknown> {
     const read = readCall(call);
     return this.toolset().run(read, cx ?? unwatched(read.id, read.tool));
   }
 
-  /**
-   * The tools as they are now.
-   *
-   * @internal
-   */
+  /** The current tools. @internal */
   toolset(): Toolset {
     const hooksOf = (plugin: string) => this.#plugins.find(({ name }) => name === plugin)?.hooks;
     return new Toolset(this.#table.offered().map(({ plugin, tool }) => ({ plugin, tool, hooks: hooksOf(plugin) })));
   }
 
-  /** Lets each plugin change a request, in the order of registration. The first that fails is named. */
+  /** Lets each plugin change a request, in the order of registration. Throws an error that names the first plugin that fails. */
   async beforeRequest(draft: Draft, signal?: AbortSignal): Promise<Draft> {
     let now = draft;
     for (const plugin of this.#plugins) {
@@ -174,16 +170,16 @@ export class PluginManager {
     return now;
   }
 
-  /** Whether anybody wants to hear of answers. */
+  /** Whether any plugin has an `afterResponse` hook. */
   hearsAnswers(): boolean {
     return this.#plugins.some(({ hooks }) => hooks.afterResponse);
   }
 
-  /** Tells each plugin of an answer. Those that fail are named; the others are told all the same. */
+  /** Calls `afterResponse` of each plugin, and returns those that failed. */
   async afterResponse(answer: Answer, signal?: AbortSignal): Promise<{ plugin: string; why: string }[]> {
     const failed: { plugin: string; why: string }[] = [];
     for (const plugin of this.#plugins) {
-      // A copy for each: what one does to it is its own.
+      // A copy for each, so that plugins do not see each other's changes.
       const tell = () => plugin.hooks.afterResponse?.(copyOf(answer));
       try {
         await this.#hook(plugin, 'afterResponse', tell, this.#hookTimeout, signal);
@@ -195,7 +191,7 @@ export class PluginManager {
     return failed;
   }
 
-  /** Runs a hook where the plugin has it. */
+  /** Runs a hook if the plugin has it. */
   async #hook(
     { name, hooks }: Registered,
     hook: keyof Hooks,

@@ -1,4 +1,4 @@
-/** A plugin: tools and hooks that come and go together. */
+/** A plugin: tools and hooks that are added and removed together. */
 
 import type { UIMessage } from 'ai';
 
@@ -8,60 +8,60 @@ import type { ToolContext } from '../tool/context.js';
 import type { ClientToolDefinition, Tool, ToolExecutor } from '../tool/definition.js';
 
 /**
- * A request before it goes out. What is changed here holds for this one request: the messages of the chat stay as they are,
- * and the next request begins from them again. There is no secret in it: neither the token nor the user.
+ * A request before it is sent. Changes apply to this request only: the messages of the chat stay unchanged, and the next request starts
+ * from them again. It contains no secrets: neither the token nor the user.
  */
 export interface Draft {
-  /** The conversation. A copy: whoever changes it changes nothing else. */
+  /** The conversation. A copy: changes have no other effect. */
   messages: UIMessage[];
-  /** How the model shall behave. */
+  /** Instructions for the model. */
   system?: string | undefined;
-  /** Which model; none is the server's choice. */
+  /** The model. Undefined: the server's choice. */
   model?: string | undefined;
-  /** Only tools of the server in these categories; none is all. */
+  /** Only server tools in these categories. Empty: all. */
   categories: string[];
-  /** The tools of this client that are offered. They can be taken out; what is added or changed is not sent. */
+  /** The offered tools of this client. They can be removed; added or changed tools are not sent. */
   tools: ClientToolDefinition[];
-  /** Which request since the last message of the user it is, from 1. */
+  /** The number of the request since the last message of the user, from 1. */
   readonly round: number;
 }
 
-/** The tools of one plugin, which it may change while it is registered. */
+/** The tools of one plugin. The plugin can change them while it is registered. */
 export interface OwnTools {
-  /** What the plugin offers now. */
+  /** The tools that the plugin offers now. */
   get(): Tool[];
-  /** Offers these instead, all or none. Requests under way keep what they had. */
+  /** Replaces all tools, or none if one is invalid. Requests in progress keep the previous tools. */
   replace(tools: readonly Tool[]): void;
 }
 
 /**
- * What a plugin may do beside running its tools. Hooks of several plugins run in the order of registration. A hook has a
- * time limit; one that takes longer or throws has failed.
+ * What a plugin can do besides running its tools. Hooks of several plugins run in the order of registration. A hook that throws or
+ * exceeds its timeout has failed.
  */
 export interface Hooks {
-  /** The plugin is registered; its tools may be set now, and later. If it fails, nothing of the plugin stays behind. */
+  /** Called at registration. It can set the tools now and later. If it fails, the plugin is not registered. */
   onRegister?(tools: OwnTools): void | PromiseLike<void>;
   /**
-   * Before each request of a chat, the first and those that carry results of tools. Gives back the draft, or nothing if it
-   * changed the one it got; the next plugin sees the change. If it fails, the chat ends with an error that names the plugin.
+   * Called before each request of a chat, including those with tool results. Returns the draft, or nothing if it changed the draft in
+   * place. The next plugin sees the changes. If it fails, the chat ends with an error that names the plugin.
    */
   beforeRequest?(draft: Draft): Draft | void | PromiseLike<Draft | void>;
-  /** Once for each answer that ends well, after all rounds. If it fails, the user gets a notice, and still the answer. */
+  /** Called once for each successful answer, after all rounds. If it fails, the user gets a notice in addition to the answer. */
   afterResponse?(answer: Answer): void | PromiseLike<void>;
-  /** A tool of this plugin is called. `undefined` leaves it to the tool's executor. */
+  /** Runs a call of a tool of this plugin. `undefined` leaves it to the tool's executor. */
   onToolCall?(call: ToolCall, cx: ToolContext): unknown;
-  /** The plugin goes. Its tools are not offered any more. */
+  /** Called when the plugin was removed. Its tools are no longer offered. */
   onUnregister?(): void | PromiseLike<void>;
 }
 
 /** A plugin. */
 export interface Plugin {
-  /** Of its own among all plugins of a manager. */
+  /** Unique among the plugins of a manager. */
   name: string;
   version: string;
-  /** What it offers. Each has an executor, or the plugin has the hook `onToolCall`. */
+  /** Its tools. Each has an executor, or the plugin has the hook `onToolCall`. */
   tools?: readonly ClientToolDefinition[];
-  /** The functions, by the name of the tool. */
+  /** The functions by tool name. */
   executors?: Readonly<Record<string, ToolExecutor>>;
   hooks?: Hooks;
 }

@@ -1,4 +1,4 @@
-/** The tools of all plugins, each name once, and within the rules of the server. */
+/** The tools of all plugins, with unique names, within the server's rules. */
 
 import { why } from '../json.js';
 import type { Tool } from '../tool/definition.js';
@@ -6,14 +6,14 @@ import { checkTools, readDefinition, type ClientToolLimits } from '../tool/rules
 import { PluginError } from './error.js';
 import type { OwnTools } from './plugin.js';
 
-/** The entry of tools that belong to no plugin. No plugin can have that name. */
+/** The entry of tools that belong to no plugin. No plugin can have this name. */
 export const NO_PLUGIN = '';
 
-/** The place of one plugin. Another one of the same name, later, has another place. */
+/** The entry of one plugin. A later plugin with the same name gets another entry. */
 export interface Entry {
   readonly plugin: string;
   tools: readonly Tool[];
-  /** Whether it is registered to the end; before that its tools are not offered. */
+  /** Whether registration is complete; before that its tools are not offered. */
   live: boolean;
 }
 
@@ -26,7 +26,7 @@ export class Table {
     this.#limits = limits;
   }
 
-  /** Makes room for a plugin and takes its first tools, all or none. */
+  /** Adds a plugin with its first tools, all or none. */
   add(plugin: string, tools: readonly Tool[]): Entry {
     if (this.#entries.some((entry) => entry.plugin === plugin)) {
       throw new PluginError('duplicate', `a plugin \`${plugin}\` is registered already; unuse it first`);
@@ -41,7 +41,7 @@ export class Table {
     this.#entries = this.#entries.filter((other) => other !== entry);
   }
 
-  /** Offers these instead, all or none. */
+  /** Replaces the tools of an entry, all or none. */
   replace(entry: Entry, tools: readonly Tool[]): void {
     if (!this.#entries.includes(entry)) {
       throw new PluginError('unknown', `no plugin \`${entry.plugin}\` is registered`);
@@ -49,7 +49,7 @@ export class Table {
     entry.tools = this.#checked(entry, tools);
   }
 
-  /** All tools that are offered, each with its plugin. */
+  /** All offered tools, each with its plugin. */
   offered(): { plugin: string; tool: Tool }[] {
     const live = this.#entries.filter((entry) => entry.live);
     return live.flatMap(({ plugin, tools }) => tools.map((tool) => ({ plugin, tool })));
@@ -63,7 +63,7 @@ export class Table {
     };
   }
 
-  /** Copies of the tools, if they may stand for those that the entry has. */
+  /** Copies of the tools, if they are valid replacements for those of the entry. */
   #checked(entry: Entry, given: readonly Tool[]): Tool[] {
     const others = this.#entries.filter((other) => other !== entry);
     try {
@@ -72,7 +72,7 @@ export class Table {
         const both = tools.find((tool) => other.tools.some(({ name }) => name === tool.name));
         if (both) throw conflict(entry.plugin, other.plugin, both.name);
       }
-      // The rules count all tools of a request together.
+      // The rules apply to all tools of a request together.
       checkTools([...others.flatMap((other) => other.tools), ...tools], this.#limits);
       const mute = tools.find((tool) => typeof tool.execute !== 'function');
       if (mute) throw new TypeError(`clientTools.${mute.name}: \`execute\` is no function`);
@@ -85,7 +85,7 @@ export class Table {
   }
 }
 
-/** Two want the same name. */
+/** Two plugins have a tool with the same name. */
 export function conflict(plugin: string, other: string, tool: string): PluginError {
   if (plugin === NO_PLUGIN || other === NO_PLUGIN) {
     const by = other === NO_PLUGIN ? 'this program' : `the plugin \`${other}\``;

@@ -1,4 +1,4 @@
-/** The tools of one request, frozen: what was offered is what runs, whatever is registered meanwhile. */
+/** The tools of one request, frozen: every offered tool can run, even if plugins change meanwhile. */
 
 import { copyOf } from '../json.js';
 import { argumentsOf, type ToolCall } from '../tool/call.js';
@@ -6,7 +6,7 @@ import type { ToolContext } from '../tool/context.js';
 import type { ClientToolDefinition, Tool } from '../tool/definition.js';
 import type { Hooks } from './plugin.js';
 
-/** A tool, its plugin, and the hooks that are asked first. */
+/** A tool, its plugin, and the hooks that are called first. */
 export interface Offered {
   readonly plugin: string;
   readonly tool: Tool;
@@ -21,7 +21,7 @@ export class Toolset {
     this.#offered = new Map(offered.map((one) => [one.tool.name, one]));
   }
 
-  /** As models are told of them; copies. */
+  /** Copies of the definitions, as models see them. */
   definitions(): ClientToolDefinition[] {
     return [...this.#offered.values()].map(({ tool: { name, description, parameters } }) => copyOf({ name, description, parameters }));
   }
@@ -35,7 +35,7 @@ export class Toolset {
     return this.#offered.get(tool)?.plugin;
   }
 
-  /** Runs a call: the hook of its plugin first, then its executor. */
+  /** Runs a call: first the hook of its plugin, then its executor. */
   async run(call: ToolCall, cx: ToolContext): Promise<unknown> {
     const found = this.#offered.get(call.tool);
     if (!found) throw new Error(`this client has no tool \`${call.tool}\``);

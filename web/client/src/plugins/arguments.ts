@@ -1,21 +1,21 @@
-/** Reads arguments of the tools that ship. The server has checked them; a program that calls a tool by itself has not. */
+/** Parses arguments of the built-in tools. The server has validated them, but a program that calls a tool directly has not. */
 
 import type { ToolArguments } from '../tool/definition.js';
 
-/** A number of something, from 1 up to `most`. */
+/** An integer from 1 to `most`. */
 export interface Count {
   most: number;
-  /** Where it is missing. */
+  /** The default. */
   otherwise: number;
 }
 
-/** There is nothing but these. */
+/** Rejects all other arguments. */
 export function onlyArguments(args: ToolArguments, names: readonly string[]): void {
   const other = Object.keys(args).find((name) => !names.includes(name));
   if (other !== undefined) throw new TypeError(`there is no argument \`${other}\``);
 }
 
-/** A whole number, within its bounds. */
+/** An integer within its range. */
 export function countArgument(args: ToolArguments, name: string, { most, otherwise }: Count): number {
   const value = args[name] ?? otherwise;
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 1 || value > most) {
@@ -24,7 +24,7 @@ export function countArgument(args: ToolArguments, name: string, { most, otherwi
   return value;
 }
 
-/** A text that is not empty, of at most so many characters. */
+/** A non-empty text with a maximum number of characters. */
 export function textArgument(args: ToolArguments, name: string, most: number): string {
   const value = args[name];
   if (typeof value !== 'string' || value === '') throw new TypeError(`\`${name}\`: expected a text that is not empty`);

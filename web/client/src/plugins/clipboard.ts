@@ -1,4 +1,4 @@
-/** Lets the model read and write the clipboard, as far as the browser and the user let the page. */
+/** Lets the model read and write the clipboard, if the browser and the user allow it. */
 
 import { why } from '../json.js';
 import type { Plugin } from '../plugin/plugin.js';
@@ -6,11 +6,11 @@ import { countArgument, onlyArguments, textArgument } from './arguments.js';
 import { pageWindow } from './page.js';
 import { CHARS, CHARS_SCHEMA, excerpt } from './text.js';
 
-/** Longest text that is written, in characters. */
+/** Longest text that can be written, in characters. */
 const MAX_WRITTEN = 100_000;
 
 type Act = 'read' | 'write';
-/** Where the clipboard is. */
+/** The parts of the browser that are needed. */
 type Place = Partial<Pick<Navigator, 'clipboard' | 'permissions'>>;
 
 /** The plugin `clipboard` with the tools `read_clipboard` and `copy_to_clipboard`. */
@@ -52,7 +52,7 @@ export function clipboardPlugin({ navigator: given }: { navigator?: Place } = {}
   };
 }
 
-/** Does it if the page may. Where the user was not asked yet, the browser asks while it is done. */
+/** Uses the clipboard if the page has the permission. If the user has not decided yet, the browser asks. */
 async function allowed<T>(act: Act, { clipboard, permissions }: Place, use: (clipboard: Clipboard) => Promise<T>): Promise<T> {
   if (typeof clipboard?.[`${act}Text`] !== 'function') {
     throw new Error(`this page cannot ${act} the clipboard: it needs https and a browser that has one`);
@@ -71,7 +71,7 @@ async function allowed<T>(act: Act, { clipboard, permissions }: Place, use: (cli
 
 async function permission(act: Act, permissions: Permissions | undefined): Promise<PermissionState> {
   try {
-    // Not every browser knows these names, and the types know none of them.
+    // Not every browser supports these names, and TypeScript has no types for them.
     const asked = { name: `clipboard-${act}` } as unknown as PermissionDescriptor;
     return (await permissions?.query(asked))?.state ?? 'prompt';
   } catch {

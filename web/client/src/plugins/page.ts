@@ -1,4 +1,4 @@
-/** Lets the model know which page the user looks at. */
+/** Gives the model information about the page that the user sees. */
 
 import { cutText } from '../json.js';
 import type { Plugin } from '../plugin/plugin.js';
@@ -9,14 +9,11 @@ const MAX_TITLE = 300;
 const MAX_URL = 2000;
 const MAX_HEADING = 200;
 
-/** What is told of a page. */
+/** What the model learns about a page. */
 export interface PageOptions {
-  /**
-   * Whether the URL is told with its query and fragment. They are left out unless said otherwise: both may hold what is
-   * nobody's business, as codes of a sign-in.
-   */
+  /** Whether to include the query and fragment of the URL. Default: false, because they may contain secrets, such as sign-in codes. */
   query?: boolean;
-  /** In place of the window of this program. */
+  /** Replaces the global window. */
   window?: Pick<Window, 'document' | 'location'>;
 }
 
@@ -61,7 +58,7 @@ export function pagePlugin({ query = false, window: given }: PageOptions = {}): 
   };
 }
 
-/** The window of this program, or a failure that the model can read. */
+/** The global window, or an error that the model can read. */
 export function pageWindow(): Window & typeof globalThis {
   if (typeof window === 'undefined') throw new Error('there is no page here: this program runs outside a browser');
   return window;
@@ -83,9 +80,9 @@ function headingsOf(document: Document): { level: number; text: string }[] {
   return headings.filter(({ text }) => text !== '');
 }
 
-/** What the user cannot see is not told. */
+/** Content that the user cannot see is left out. */
 function isShown(element: Element): boolean {
   if (element.closest('[hidden], [aria-hidden="true"]')) return false;
-  // Older browsers cannot say.
+  // Older browsers do not support this.
   return element.checkVisibility?.({ visibilityProperty: true }) ?? true;
 }

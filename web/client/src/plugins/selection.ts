@@ -1,11 +1,11 @@
-/** Lets the model read what the user has selected. */
+/** Lets the model read the selected text. */
 
 import type { Plugin } from '../plugin/plugin.js';
 import { countArgument, onlyArguments } from './arguments.js';
 import { pageWindow } from './page.js';
 import { CHARS, CHARS_SCHEMA, excerpt } from './text.js';
 
-/** Fields whose text may be read. Others, as those for passwords, are not. */
+/** Types of fields whose text may be read. Others, such as password fields, are not read. */
 const READABLE = ['text', 'search', 'url', 'tel'];
 
 /** The plugin `selection` with the tool `get_selection`. */
@@ -39,7 +39,7 @@ function selected(page: Pick<Window, 'document' | 'getSelection'>): string {
   return page.getSelection()?.toString() ?? '';
 }
 
-/** By its name and not by its class, which is another one in each window. */
+/** Checks the tag name and not the class, which differs between windows. */
 function isReadable(element: Element): element is HTMLInputElement | HTMLTextAreaElement {
   if (element.tagName === 'TEXTAREA') return true;
   return element.tagName === 'INPUT' && READABLE.includes((element as HTMLInputElement).type);

@@ -1,13 +1,13 @@
-/** A text for the model, no longer than was asked for. */
+/** Truncates a text for the model. */
 
 import { cutText } from '../json.js';
 import type { JsonSchema } from '../tool/definition.js';
 import type { Count } from './arguments.js';
 
-/** How much of a text is handed out. */
+/** How many characters are returned. */
 export const CHARS: Count = { most: 20_000, otherwise: 4000 };
 
-/** The argument that says so. */
+/** The schema of the argument. */
 export const CHARS_SCHEMA: JsonSchema = {
   type: 'integer',
   description: `Most characters of the text, ${CHARS.otherwise} unless said otherwise.`,
@@ -15,16 +15,16 @@ export const CHARS_SCHEMA: JsonSchema = {
   maximum: CHARS.most,
 };
 
-/** What is handed out. */
+/** A truncated text. */
 export interface Excerpt {
   text: string;
-  /** How long the whole text is. */
+  /** Length of the whole text. */
   characters: number;
-  /** Whether some of it is missing. */
+  /** Whether it was truncated. */
   cut: boolean;
 }
 
-/** The beginning of a text. */
+/** The start of a text. */
 export function excerpt(whole: string, most: number): Excerpt {
   return { text: cutText(whole, most), characters: whole.length, cut: whole.length > most };
 }

@@ -1,23 +1,23 @@
-/** A call of a tool, in whichever of the spellings it comes. */
+/** A tool call, and the formats in which it can arrive. */
 
 import { isObject } from '../json.js';
 import type { ToolArguments } from './definition.js';
 
 /** A call, as the model made it. */
 export interface ToolCall {
-  /** Ties the call and its result together. */
+  /** The id that connects the call and its result. */
   id: string;
-  /** The tool, as the model calls it. */
+  /** The tool name, as the model uses it. */
   tool: string;
-  /** Its arguments: an object, unless the model or the server erred. */
+  /** The arguments: an object, unless the model or the server made a mistake. */
   input: unknown;
-  /** Whether the server runs it. The others are this client's. */
+  /** Whether the server runs it. All others run in this client. */
   ofServer: boolean;
 }
 
 /**
- * Reads `toolCallId`, `toolName` and `input`, a call as it is here, or the older `id`, `name` and `args` or `arguments`.
- * Arguments that come as a text with JSON in it are read; missing ones are none.
+ * Parses `toolCallId`, `toolName` and `input`, a `ToolCall`, or the older `id`, `name` and `args` or `arguments`. Arguments in a string
+ * with JSON are parsed; missing arguments are empty.
  */
 export function readCall(fields: object): ToolCall {
   const id = firstText(fields, ['toolCallId', 'id']);

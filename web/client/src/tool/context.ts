@@ -1,18 +1,18 @@
-/** What a tool gets with a call. */
+/** The context of a tool call. */
 
 /** One call, as the tool sees it. */
 export interface ToolContext {
-  /** The call, as the model numbers it. */
+  /** The id of the call. */
   readonly callId: string;
-  /** The tool, as the model calls it. */
+  /** The tool name, as the model uses it. */
   readonly tool: string;
-  /** Aborted when nobody waits for the result any more: the time is up, or the user stopped the answer. */
+  /** Aborted when the result is no longer needed: after the timeout, or when the user stopped the answer. */
   readonly signal: AbortSignal;
-  /** Tells the user how far it is: so much done, of so much if known, and in words. Never waits. */
+  /** Reports progress to the user: the amount done, the total if known, and a message. Never blocks. */
   progress(done: number, total?: number, message?: string): void;
 }
 
-/** A call that nobody watches, as in tests of a tool. */
+/** A context that reports to nobody, for tests of a tool. */
 export function unwatched(callId: string, tool: string): ToolContext {
   return { callId, tool, signal: new AbortController().signal, progress: () => {} };
 }

@@ -1,24 +1,24 @@
-/** A tool that runs in this program: what the model is told of it, and the function that answers. */
+/** A tool that runs in this program: its definition for the model, and its function. */
 
 import type { ToolContext } from './context.js';
 
-/** A JSON Schema. What a server takes: see `checkTools`. */
+/** A JSON Schema. `checkTools` has the rules of the server. */
 export type JsonSchema = { [keyword: string]: unknown };
 
-/** What the model is told of a tool. */
+/** The definition of a tool, as the model sees it. */
 export interface ClientToolDefinition {
-  /** Letters, digits and `_`, a letter first. */
+  /** Letters, digits and `_`, starting with a letter. */
   name: string;
   /** For the model. */
   description: string;
-  /** JSON Schema of its arguments, an object. */
+  /** JSON Schema of the arguments, an object. */
   parameters: JsonSchema;
 }
 
-/** Arguments of a call. The server checks them against the schema; nobody else does. */
+/** Arguments of a call. The server validates them against the schema; this package does not. */
 export type ToolArguments = Record<string, unknown>;
 
-/** The function of a tool. What it gives back goes to the model as JSON; what it throws goes there as `{ error }`. */
+/** The function of a tool. Its return value is sent to the model as JSON, an exception as `{ error }`. */
 export type ToolExecutor = (args: ToolArguments, cx: ToolContext) => unknown;
 
 /** A tool and its function. */

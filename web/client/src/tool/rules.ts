@@ -1,4 +1,4 @@
-/** The rules of the server for tools of clients, checked here so that a mistake shows when a tool is registered. */
+/** The server's rules for client tools, checked here so that mistakes show up at registration. */
 
 import { bytesOf, cutText, isObject } from '../json.js';
 import type { ClientToolDefinition, JsonSchema } from './definition.js';
@@ -6,26 +6,26 @@ import type { ClientToolDefinition, JsonSchema } from './definition.js';
 /** Longest name. */
 const MAX_NAME = 64;
 const NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
-/** What a schema may say of a value. */
+/** Allowed types in a schema. */
 const TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
 const REFERENCES = ['$ref', '$dynamicRef', '$recursiveRef'];
 const MAPS = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'];
 const LISTS = ['oneOf', 'anyOf', 'allOf', 'prefixItems'];
 const SCHEMAS = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames'];
 
-/** Bounds of client tools. Servers may have others: `[chat]` of their settings. */
+/** Limits for client tools. A server can configure others in `[chat]`. */
 export interface ClientToolLimits {
-  /** Tools of one request. */
+  /** Number of tools in one request. */
   tools: number;
-  /** All definitions together, in bytes of JSON. */
+  /** Size of all definitions together, in bytes of JSON. */
   bytes: number;
-  /** Schemas within schemas. */
+  /** Nesting depth of schemas. */
   depth: number;
-  /** Properties of one object. */
+  /** Number of properties of one object. */
   properties: number;
 }
 
-/** Those of a server that was not told otherwise. */
+/** The default limits of a server. */
 export const CLIENT_TOOL_LIMITS: Readonly<ClientToolLimits> = {
   tools: 64,
   bytes: 256 * 1024,
@@ -33,7 +33,7 @@ export const CLIENT_TOOL_LIMITS: Readonly<ClientToolLimits> = {
   properties: 64,
 };
 
-/** A definition of one's own, with nothing in it that the server does not know. Throws where it is no definition. */
+/** A copy of a definition, with known members only. Throws if it is not a definition. */
 export function readDefinition(from: ClientToolDefinition): ClientToolDefinition {
   const given: unknown = from;
   if (!isObject(given)) throw new TypeError('clientTools: expected an object with `name`, `description` and `parameters`');
@@ -48,7 +48,7 @@ export function readDefinition(from: ClientToolDefinition): ClientToolDefinition
   }
 }
 
-/** What is wrong with the tools of a request, by the rules. Throws with the place and the reason. */
+/** Checks the tools of a request against the rules. Throws an error with the location and the reason. */
 export function checkTools(tools: readonly ClientToolDefinition[], limits: ClientToolLimits): void {
   if (tools.length > limits.tools) throw new RangeError(`clientTools: ${tools.length} tools; at most ${limits.tools}`);
   const sizes = tools.map((tool) => bytesOf(JSON.stringify(tool.parameters)) + bytesOf(tool.description));
@@ -73,7 +73,7 @@ function placeOf(name: string): string {
   return `clientTools.${cutText(name, MAX_NAME)}`;
 }
 
-/** Walks a schema. What stands inside `enum`, `const`, `default` and `examples` is data, not schema. */
+/** Walks a schema. `enum`, `const`, `default` and `examples` contain data, not schemas. */
 function checkSchema(schema: unknown, path: string, depth: number, limits: ClientToolLimits): void {
   if (typeof schema === 'boolean') return;
   if (!isObject(schema)) throw new TypeError(`${path}: expected a schema`);
@@ -81,7 +81,7 @@ function checkSchema(schema: unknown, path: string, depth: number, limits: Clien
   for (const [keyword, inside] of Object.entries(schema)) {
     const at = `${path}.${keyword}`;
     const deeper = (one: unknown, where: string) => checkSchema(one, where, depth - 1, limits);
-    if (REFERENCES.includes(keyword)) throw new TypeError(`${at}: references are not taken; write it out`);
+    if (REFERENCES.includes(keyword)) throw new TypeError(`${at}: references are not supported; inline the schema`);
     if (keyword === 'type') checkType(inside, at);
     else if (MAPS.includes(keyword)) checkMembers(inside, at, limits, deeper);
     else if (LISTS.includes(keyword)) {

@@ -180,7 +180,7 @@
         bytes += value.byteLength;
         if (bytes > limits.responseBytes) {
           await reader.cancel();
-          throw new TypeError(`the answer is larger than ${limits.responseBytes} bytes`);
+          throw new TypeError(`the response is larger than ${limits.responseBytes} bytes`);
         }
         text += decoder.decode(value, { stream: true });
       }

@@ -4,17 +4,17 @@ import type { components } from './schema';
 
 type Schemas = components['schemas'];
 
-export type Me = Schemas['Me'];
+export type Me = Schemas['CallerProfile'];
 export type Role = Schemas['Role'];
-export type KnownUser = Schemas['Users']['users'][number];
-export type LibraryApp = Schemas['Library']['apps'][number];
+export type KnownUser = Schemas['UserList']['users'][number];
+export type LibraryApp = Schemas['LibraryPage']['apps'][number];
 export type Fit = LibraryApp['fit'];
-export type Capabilities = Schemas['Devices']['models'][number];
+export type Capabilities = Schemas['DeviceModelList']['models'][number];
 export type UsageOverTime = Schemas['OverTime'];
-export type Latency = Schemas['Latency'];
-export type CheckedTools = Schemas['Checked'];
+export type Latency = Schemas['LatencyReport'];
+export type CheckedTools = Schemas['ToolSetCheck'];
 export type TokenInfo = Schemas['TokenInfo'];
-export type PluginPolicy = Schemas['Policy'];
+export type PluginPolicy = Schemas['PluginPolicy'];
 
 /** Query parameters; what is undefined or empty is left out. */
 export type Query = Record<string, string | number | undefined>;

@@ -4,6 +4,10 @@ export interface Problem {
   message: string;
 }
 
+/** Carries the code of an error whose body has none. */
+const ERROR_HEADER = 'x-toolyard-error';
+const NO_SESSION = 'no-session';
+
 export class Refused extends Error {
   override name = 'Refused';
 
@@ -20,7 +24,7 @@ export class Refused extends Error {
 
   /** The user is known and has no device or session; not a matter of tokens. */
   get noSession(): boolean {
-    return this.status === 401 && this.message.startsWith('No active session');
+    return this.code === NO_SESSION;
   }
 }
 
@@ -36,7 +40,7 @@ export async function refusedBy(response: Response): Promise<Refused> {
   const wait = waitOf(response.headers.get('Retry-After'));
   try {
     const { error } = JSON.parse(text) as { error?: unknown };
-    if (typeof error === 'string') return new Refused(error, response.status, 'REFUSED', [], wait);
+    if (typeof error === 'string') return new Refused(error, response.status, response.headers.get(ERROR_HEADER) ?? 'REFUSED', [], wait);
     if (typeof error === 'object' && error !== null) {
       const { code, message, problems } = error as { code?: unknown; message?: unknown; problems?: unknown };
       return new Refused(String(message ?? code), response.status, String(code), Array.isArray(problems) ? problems : [], wait);

@@ -1,4 +1,4 @@
-//! A request, as such servers read it.
+//! The body of a chat completions request.
 
 use serde_json::{Value, json, value::RawValue};
 use toolyard_protocol::chat::sampling::{ResponseFormat, SamplingParams};
@@ -22,7 +22,7 @@ pub(super) fn request_body(
 ) -> Value {
     let tools = limits::fit_tools(fits, family, id, &request.tools).tools;
     let mut body = json!({ "model": model, "stream": true, "stream_options": { "include_usage": true } });
-    // Tools before messages: what stays the same comes first, and caches work on beginnings.
+    // Tools before messages: what stays the same comes first, because vendors cache prefixes.
     if !tools.is_empty() {
         body["tools"] = tools.iter().map(|spec| tool_json(spec)).collect();
         match request.choice {
@@ -33,7 +33,7 @@ pub(super) fn request_body(
     }
     body["messages"] = messages_json(id, request);
     if let Some(most) = request.max_tokens {
-        // OpenAI's newer models take only the new name, everybody else knows only the old one.
+        // OpenAI's newer models accept only the new name, other servers only the old one.
         let name = if family == VendorFamily::OpenAi { "max_completion_tokens" } else { "max_tokens" };
         body[name] = most.into();
     }
@@ -66,7 +66,7 @@ fn add_sampling(body: &mut Value, sampling: &SamplingParams, has_tools: bool) {
     set("frequency_penalty", frequency_penalty.map(Value::from));
     set("presence_penalty", presence_penalty.map(Value::from));
     set("reasoning_effort", reasoning_effort.map(|effort| effort.as_str().into()));
-    // Servers refuse it where there is nothing to call.
+    // Servers reject it if there are no tools.
     set("parallel_tool_calls", sampling.parallel_calls.filter(|_| has_tools).map(Value::from));
     set("response_format", response_format(format));
 }
@@ -102,7 +102,7 @@ fn messages_json(id: &str, request: &ModelRequest) -> Value {
     for message in &request.messages {
         match message {
             ModelMessage::User(parts) => messages.push(json!({ "role": "user", "content": user_content(parts) })),
-            ModelMessage::Assistant(said) => messages.extend(assistant_json(id, said, &mut ids)),
+            ModelMessage::Assistant(reply) => messages.extend(assistant_json(id, reply, &mut ids)),
             ModelMessage::Tools(answers) => messages.extend(answers.iter().map(|answer| {
                 json!({ "role": "tool", "tool_call_id": ids.result_call_id(&answer.id), "content": answer.text })
             })),
@@ -111,7 +111,7 @@ fn messages_json(id: &str, request: &ModelRequest) -> Value {
     messages.into()
 }
 
-/// One text as a string, which every server takes; anything else as parts.
+/// A single text as a string, which every server accepts. Anything else as parts.
 fn user_content(parts: &[UserPart]) -> Value {
     match parts {
         [UserPart::Text(text)] => text.as_str().into(),
@@ -138,26 +138,26 @@ fn part_json(part: &UserPart) -> Value {
             let data = format!("data:{media_type};base64,{data}");
             json!({ "type": "file", "file": { "filename": format!("file.{format}"), "file_data": data } })
         }
-        // There is no field for it; a model that can fetch still learns where it is.
+        // There is no field for it. A model that can fetch URLs still sees where the file is.
         (_, FileData::Url(url)) => {
             json!({ "type": "text", "text": format!("[a file of type {media_type} at {url}]") })
         }
     }
 }
 
-fn assistant_json(id: &str, said: &AssistantMessage, ids: &mut WireIds) -> Option<Value> {
-    if said.text.is_empty() && said.calls.is_empty() {
+fn assistant_json(id: &str, reply: &AssistantMessage, ids: &mut WireIds) -> Option<Value> {
+    if reply.text.is_empty() && reply.calls.is_empty() {
         return None;
     }
-    let content = if said.text.is_empty() { Value::Null } else { said.text.as_str().into() };
+    let content = if reply.text.is_empty() { Value::Null } else { reply.text.as_str().into() };
     let mut message = json!({ "role": "assistant", "content": content });
-    if !said.calls.is_empty() {
-        message["tool_calls"] = said.calls.iter().map(|made| call_json(made, ids)).collect();
+    if !reply.calls.is_empty() {
+        message["tool_calls"] = reply.calls.iter().map(|made| call_json(made, ids)).collect();
     }
-    // Another model's thoughts are not for this one.
-    if let Some(kept) = said.vendor_state.as_deref().filter(|kept| kept["model"] == id) {
+    // Reasoning of another model is not sent.
+    if let Some(state) = reply.vendor_state.as_deref().filter(|state| state["model"] == id) {
         for key in ["reasoning_content", "reasoning_details"] {
-            if let Some(value) = kept.get(key) {
+            if let Some(value) = state.get(key) {
                 message[key] = value.clone();
             }
         }
@@ -170,7 +170,7 @@ fn call_json(call: &ModelToolCall, ids: &mut WireIds) -> Value {
         "function": { "name": call.name, "arguments": arguments_or_empty(&call.arguments) } })
 }
 
-/// Arguments as they were made. Chat templates read them as an object, and fail on anything else.
+/// The arguments as the model wrote them. Chat templates read them as an object, and fail on anything else.
 fn arguments_or_empty(arguments: &RawValue) -> &str {
     if arguments.get().starts_with('{') { arguments.get() } else { "{}" }
 }
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_whole_conversation_becomes_a_body() {
-        let kept = Some(Arc::new(json!({ "model": "local/m", "reasoning_content": "hm" })));
+        let state = Some(Arc::new(json!({ "model": "local/m", "reasoning_content": "hm" })));
         let calls = vec![made("functions.add:0", "{\"a\":1.0}"), made("call_1", "[1]")];
         let answer = |id: &str, text: &str| ToolAnswer {
             id: id.to_owned(),
@@ -211,7 +211,7 @@ mod tests {
             system: Some("Be brief.".to_owned()),
             messages: vec![
                 ModelMessage::from_user_text("hi"),
-                ModelMessage::Assistant(AssistantMessage { text: String::new(), calls, vendor_state: kept }),
+                ModelMessage::Assistant(AssistantMessage { text: String::new(), calls, vendor_state: state }),
                 ModelMessage::Tools(vec![answer("functions.add:0", "1"), answer("call_1", "bad")]),
                 ModelMessage::Assistant(AssistantMessage::default()),
                 ModelMessage::Assistant(AssistantMessage {
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn how_an_answer_is_written_is_passed_on() {
+    fn sampling_options_are_sent() {
         let format = JsonFormat {
             name: "x".to_owned(),
             description: None,
@@ -289,11 +289,11 @@ mod tests {
     }
 
     #[test]
-    fn openai_has_its_own_name_for_the_most_tokens_and_others_thoughts_stay_away() {
-        let kept = Some(Arc::new(json!({ "model": "other/m", "reasoning_content": "hm" })));
-        let said = AssistantMessage { text: "hi".to_owned(), calls: Vec::new(), vendor_state: kept };
+    fn openai_has_its_own_name_for_max_tokens_and_foreign_reasoning_is_not_sent() {
+        let state = Some(Arc::new(json!({ "model": "other/m", "reasoning_content": "hm" })));
+        let reply = AssistantMessage { text: "hi".to_owned(), calls: Vec::new(), vendor_state: state };
         let request = ModelRequest {
-            messages: vec![ModelMessage::Assistant(said)],
+            messages: vec![ModelMessage::Assistant(reply)],
             max_tokens: Some(9),
             ..ModelRequest::default()
         };

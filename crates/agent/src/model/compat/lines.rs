@@ -1,7 +1,7 @@
-//! The lines of an answer. Each `data:` line is taken for itself: chunks are one line of JSON, and some servers forget
-//! the empty line between them. A body that is plain JSON counts as one line.
+//! The lines of a response. Each `data:` line is read on its own: chunks are one line of JSON, and some servers omit
+//! the empty line between them. A plain JSON body counts as one line.
 
-/// Longest line, in bytes. A call may come whole in one.
+/// Longest line, in bytes. A whole call may be in one line.
 pub(super) const MAX_LINE: usize = 4 * 1024 * 1024;
 
 /// A line is longer than [`MAX_LINE`].
@@ -16,7 +16,7 @@ pub(super) struct EventLines {
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum BodyFormat {
-    /// Nothing but white space came so far.
+    /// Only white space so far.
     #[default]
     Unknown,
     Events,
@@ -46,7 +46,7 @@ impl EventLines {
         Ok(lines)
     }
 
-    /// What is left at the end.
+    /// The rest at the end.
     pub(super) fn take_rest(&mut self) -> Option<String> {
         let rest = std::mem::take(&mut self.open);
         match self.kind {
@@ -56,7 +56,7 @@ impl EventLines {
     }
 }
 
-/// What an event line says; comments, names, numbers and empty lines say nothing.
+/// The data of an event line. Comments, names, numbers and empty lines have none.
 fn data_field(line: &[u8]) -> Option<String> {
     let data = line.trim_ascii().strip_prefix(b"data:")?.trim_ascii();
     (!data.is_empty()).then(|| String::from_utf8_lossy(data).into_owned())
@@ -68,9 +68,9 @@ mod tests {
 
     fn all(pieces: &[&[u8]]) -> Vec<String> {
         let mut lines = EventLines::default();
-        let mut said: Vec<_> = pieces.iter().flat_map(|piece| lines.feed(piece).unwrap()).collect();
-        said.extend(lines.take_rest());
-        said
+        let mut found: Vec<_> = pieces.iter().flat_map(|piece| lines.feed(piece).unwrap()).collect();
+        found.extend(lines.take_rest());
+        found
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! Servers that speak as OpenAI's chat completions do: OpenAI itself, Ollama, llama-server, vLLM, LM Studio, OpenRouter.
+//! Servers with OpenAI's chat completions protocol: OpenAI itself, Ollama, llama-server, vLLM, LM Studio, OpenRouter.
 //!
-//! Our own client and not `genai`'s, because the servers deviate and `genai` 0.7.2 does not survive it: a call without an
-//! `index` is lost, an index of a billion is a list of a billion calls, arguments that are an object are lost, an answer
-//! without `[DONE]` loses calls, usage and its end, and a model named `qwen-max` is asked for as `qwen`.
+//! This is our own client, because servers deviate from the protocol and `genai` 0.7.2 does not handle it. It loses a
+//! call without an `index`, turns an index of a billion into a list of a billion calls, loses arguments that are an
+//! object, loses calls, usage and the end of a response without `[DONE]`, and asks for `qwen` if the model is named
+//! `qwen-max`.
 
 mod body;
 mod lines;
@@ -27,16 +28,16 @@ use super::{
 use lines::EventLines;
 use response::CompatResponse;
 
-/// Longest answer on the wire, in bytes.
+/// Longest response, in bytes.
 pub(super) const MAX_ANSWER: usize = 32 * 1024 * 1024;
 
-/// Longest body of a refusal that is read.
+/// Longest error body that is read.
 const MAX_REFUSAL: usize = 16 * 1024;
 
 /// A model behind such a server.
 pub(super) struct CompatModel {
     pub(super) info: ModelInfo,
-    /// What it is called there.
+    /// The model's name at the server.
     pub(super) model: String,
     pub(super) family: VendorFamily,
     pub(super) fits: Arc<FitCache>,
@@ -50,7 +51,7 @@ impl std::fmt::Debug for CompatModel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("CompatModel")
             .field("info", &self.info)
-            .field("whom", &self.target)
+            .field("target", &self.target)
             .finish_non_exhaustive()
     }
 }
@@ -61,7 +62,7 @@ impl Model for CompatModel {
         &self.info
     }
 
-    /// All are parameters of this protocol; a server that does not take one says so.
+    /// All options are parameters of this protocol. A server that does not support one rejects it.
     fn supports(&self, _option: SamplingOption) -> bool {
         true
     }
@@ -101,7 +102,7 @@ impl CompatModel {
 
     async fn read_refusal(&self, response: Response) -> ModelError {
         let (status, headers) = (response.status(), response.headers().clone());
-        // Vendors' errors are small; one that is not, or does not come, is not worth a wait.
+        // Error bodies of vendors are small. A large or late one is not worth waiting for.
         let body = tokio::time::timeout(self.bounds.tail, web::read_text(response, MAX_REFUSAL)).await;
         let body = body.ok().and_then(Result::ok).flatten().unwrap_or_default();
         self.target.status_error(status, &headers, &body)
@@ -121,9 +122,9 @@ impl CompatModel {
     }
 }
 
-/// An answer while it comes.
+/// A response while it arrives.
 struct ResponseReader {
-    /// None once it ended.
+    /// None after the end.
     answer: Option<CompatResponse>,
     pieces: Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send>>,
     lines: EventLines,
@@ -139,9 +140,9 @@ impl ResponseReader {
             if let Some(event) = self.ready.pop_front() {
                 return Some(event);
             }
-            // Taken out, so that after an error or the end nothing more can come.
+            // Taken out, so that nothing follows an error or the end.
             let mut answer = self.answer.take()?;
-            // After the last word only figures can come, and some servers leave the connection open instead.
+            // Only token counts can follow the finish reason, and some servers leave the connection open instead.
             let wait = if answer.is_finished() { self.tail } else { self.idle };
             let more = match tokio::time::timeout(wait, self.pieces.next()).await {
                 Ok(Some(Ok(piece))) => self.take_bytes(&mut answer, &piece),
@@ -157,18 +158,18 @@ impl ResponseReader {
         }
     }
 
-    /// Takes a piece of the wire; false once the answer said that it ended.
+    /// Takes bytes. Returns false after the end of the response.
     fn take_bytes(&mut self, answer: &mut CompatResponse, piece: &[u8]) -> Result<bool, ModelError> {
         self.bytes = self.bytes.saturating_add(piece.len());
         if self.bytes > MAX_ANSWER {
-            return Err(answer.target().broken_error(&format!("an answer of more than {MAX_ANSWER} bytes")));
+            return Err(answer.target().broken_error(&format!("a response of more than {MAX_ANSWER} bytes")));
         }
         let mut out = Vec::new();
         let mut more = true;
         for line in self
             .lines
             .feed(piece)
-            .map_err(|_| answer.target().broken_error("a line of the answer is too long"))?
+            .map_err(|_| answer.target().broken_error("a line of the response is too long"))?
         {
             match line.as_str() {
                 "[DONE]" => {
@@ -183,12 +184,12 @@ impl ResponseReader {
         Ok(more)
     }
 
-    /// The line that no newline ended.
+    /// The last line, without a newline.
     fn last_line(&mut self, answer: &mut CompatResponse) -> Result<(), ModelError> {
         let mut out = Vec::new();
         match self.lines.take_rest() {
             Some(line) if line == "[DONE]" => answer.mark_done(),
-            // After the last word a line that was cut does not matter.
+            // After the finish reason a truncated line does not matter.
             Some(line) => {
                 if let Err(error) = answer.take_chunk(&line, &mut out)
                     && !answer.is_finished()

@@ -1,5 +1,4 @@
-//! An answer, put together from its chunks. Servers deviate in how they tell calls apart and in how they end; what
-//! counts is which calls there are.
+//! Assembles a response from its chunks. Servers deviate in how they tell calls apart and in how they end.
 
 use std::sync::Arc;
 
@@ -13,14 +12,14 @@ use crate::model::{
     errors::ModelTarget,
 };
 
-/// Most bytes of thoughts that are kept to be sent back.
+/// Most bytes of reasoning that are kept to be sent back.
 pub(super) const MAX_REASONING_BYTES: usize = 256 * 1024;
 
 pub(super) struct CompatResponse {
     model: String,
     target: ModelTarget,
     calls: CallAssembler,
-    /// How the server names each call.
+    /// How the server identifies each call.
     slots: Vec<CallSlot>,
     finish_reason: Option<String>,
     done: bool,
@@ -35,18 +34,18 @@ struct CallSlot {
 }
 
 impl CompatResponse {
-    pub(super) fn new(model: String, whom: ModelTarget, ids: Arc<dyn IdGenerator>) -> Self {
+    pub(super) fn new(model: String, target: ModelTarget, ids: Arc<dyn IdGenerator>) -> Self {
         let calls = CallAssembler::new(ids);
-        let kept = ReasoningBuffer::default();
+        let reasoning = ReasoningBuffer::default();
         Self {
             model,
-            target: whom,
+            target: target,
             calls,
             slots: Vec::new(),
             finish_reason: None,
             done: false,
             usage: None,
-            reasoning: kept,
+            reasoning,
         }
     }
 
@@ -54,21 +53,20 @@ impl CompatResponse {
         &self.target
     }
 
-    /// Whether only figures can still come.
+    /// Whether only token counts can follow.
     pub(super) fn is_finished(&self) -> bool {
         self.finish_reason.is_some()
     }
 
-    /// The server says that this is the end.
+    /// The server marked the end.
     pub(super) fn mark_done(&mut self) {
         self.done = true;
     }
 
     /// Takes a chunk.
     pub(super) fn take_chunk(&mut self, line: &str, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        let chunk: CompatChunk = serde_json::from_str(line).map_err(|error| {
-            self.target.broken_error(&format!("a chunk is not as it should be: {error}: {line}"))
-        })?;
+        let chunk: CompatChunk = serde_json::from_str(line)
+            .map_err(|error| self.target.broken_error(&format!("malformed chunk: {error}: {line}")))?;
         if let Some(error) = chunk.error.filter(|error| !error.is_null()) {
             return Err(self.target.stream_error(&error));
         }
@@ -83,19 +81,19 @@ impl CompatResponse {
     }
 
     fn apply_delta(&mut self, delta: CompatDelta, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        let said = |text: Option<String>| text.filter(|text| !text.is_empty());
-        // Some send the same thought under both names.
-        if let Some(thought) = said(delta.reasoning_content) {
+        let non_empty = |text: Option<String>| text.filter(|text| !text.is_empty());
+        // Some servers send the same reasoning under both names.
+        if let Some(thought) = non_empty(delta.reasoning_content) {
             self.reasoning.add_thought(&thought);
             out.push(ModelEvent::Reasoning(thought));
-        } else if let Some(thought) = said(delta.reasoning) {
+        } else if let Some(thought) = non_empty(delta.reasoning) {
             out.push(ModelEvent::Reasoning(thought));
         }
         for detail in delta.reasoning_details.into_iter().flatten() {
             self.reasoning.add_detail(detail);
         }
         push_content(delta.content.as_ref(), out);
-        out.extend(said(delta.refusal).map(ModelEvent::Text));
+        out.extend(non_empty(delta.refusal).map(ModelEvent::Text));
         for piece in delta.tool_calls.into_iter().flatten() {
             let call = self.find_or_open_slot(&piece)?;
             let function = piece.function.unwrap_or_default();
@@ -104,7 +102,7 @@ impl CompatResponse {
         Ok(())
     }
 
-    /// Which call a piece belongs to.
+    /// The call that a part belongs to.
     fn find_or_open_slot(&mut self, piece: &CallPiece) -> Result<usize, ModelError> {
         let id = piece.id.as_deref().filter(|id| !id.is_empty());
         let named =
@@ -115,7 +113,7 @@ impl CompatResponse {
             (None, None) if named => None,
             (None, None) => self.slots.len().checked_sub(1),
         };
-        // Some number every call 0 and tell them apart by id alone.
+        // Some servers number every call 0 and tell them apart by id alone.
         let other = |slot: &CallSlot| named && id.is_some() && slot.id.is_some() && slot.id.as_deref() != id;
         if let Some(at) = known.filter(|at| !other(&self.slots[*at])) {
             return Ok(at);
@@ -128,13 +126,13 @@ impl CompatResponse {
         Ok(at)
     }
 
-    /// The calls and the end; or an error, if it ended without one.
+    /// The calls and the end. An error if the response has no end.
     pub(super) fn into_events(self) -> Vec<Result<ModelEvent, ModelError>> {
         if self.finish_reason.is_none() && !self.done {
-            return vec![Err(self.target.broken_error("the answer ended without an end"))];
+            return vec![Err(self.target.broken_error("the response has no end"))];
         }
         if self.finish_reason.as_deref() == Some("error") {
-            return vec![Err(self.target.broken_error("the answer ended with finish_reason error"))];
+            return vec![Err(self.target.broken_error("the response ended with finish_reason error"))];
         }
         let called = !self.calls.is_empty();
         let stop = calls::parse_stop_reason(self.finish_reason.as_deref(), called);
@@ -142,15 +140,15 @@ impl CompatResponse {
             input: usage.prompt_tokens.unwrap_or_default(),
             output: usage.completion_tokens.unwrap_or_default(),
         });
-        // Thoughts belong to a round of calls. After the last word they are nobody's.
-        let kept = if called { self.reasoning.into_value(&self.model) } else { None };
+        // Reasoning is sent back with the results of calls only.
+        let vendor_state = if called { self.reasoning.into_value(&self.model) } else { None };
         let mut events: Vec<_> = self.calls.into_events(stop).into_iter().map(Ok).collect();
-        events.push(Ok(ModelEvent::End(ResponseEnd { stop, usage, vendor_state: kept })));
+        events.push(Ok(ModelEvent::End(ResponseEnd { stop, usage, vendor_state })));
         events
     }
 }
 
-/// Text, or a list of parts with text and thoughts.
+/// Text, or a list of parts with text and reasoning.
 fn push_content(content: Option<&Value>, out: &mut Vec<ModelEvent>) {
     match content {
         Some(Value::String(text)) if !text.is_empty() => out.push(ModelEvent::Text(text.clone())),
@@ -171,7 +169,7 @@ fn push_content(content: Option<&Value>, out: &mut Vec<ModelEvent>) {
     }
 }
 
-/// What servers want back with the calls: DeepSeek and Kimi the thoughts, OpenRouter the vendor's signed blocks.
+/// What servers want back with the calls: DeepSeek and Kimi the reasoning, OpenRouter the vendor's signed blocks.
 #[derive(Debug, Default)]
 struct ReasoningBuffer {
     thoughts: String,
@@ -187,7 +185,7 @@ impl ReasoningBuffer {
         }
     }
 
-    /// Blocks come in pieces with the same index and type: texts grow, the rest is set.
+    /// Blocks arrive in parts with the same index and type. Texts are appended, other values are set.
     fn add_detail(&mut self, detail: Value) {
         self.bytes = self.bytes.saturating_add(detail.to_string().len());
         let Value::Object(detail) = detail else { return };
@@ -217,14 +215,14 @@ impl ReasoningBuffer {
         if self.bytes == 0 || self.bytes > MAX_REASONING_BYTES {
             return None;
         }
-        let mut kept = json!({ "model": model });
+        let mut state = json!({ "model": model });
         if !self.thoughts.is_empty() {
-            kept["reasoning_content"] = self.thoughts.into();
+            state["reasoning_content"] = self.thoughts.into();
         }
         if !self.details.is_empty() {
-            kept["reasoning_details"] = self.details.into();
+            state["reasoning_details"] = self.details.into();
         }
-        Some(Arc::new(kept))
+        Some(Arc::new(state))
     }
 }
 
@@ -236,16 +234,16 @@ mod tests {
     use crate::model::{ModelErrorKind, ModelStopReason};
 
     fn answer() -> CompatResponse {
-        let whom = ModelTarget {
+        let target = ModelTarget {
             id: "local/m".into(),
             url: "http://127.0.0.1/v1/".parse().unwrap(),
             key: None,
             key_from: "the configuration".to_owned(),
         };
-        CompatResponse::new("local/m".to_owned(), whom, Arc::new(SystemIds))
+        CompatResponse::new("local/m".to_owned(), target, Arc::new(SystemIds))
     }
 
-    /// What comes of deltas: the names and arguments of the calls, and the end.
+    /// The calls that these deltas result in, with names and arguments, and the end.
     fn calls(deltas: &[Value], word: &str) -> (Vec<(String, String)>, ResponseEnd) {
         let mut answer = answer();
         let mut out = Vec::new();
@@ -347,14 +345,14 @@ mod tests {
         ] {
             answer.take_chunk(&json!({ "choices": [{ "delta": delta }] }).to_string(), &mut out).unwrap();
         }
-        let heard: Vec<_> = out
+        let received: Vec<_> = out
             .iter()
             .map(|event| match event {
                 ModelEvent::Text(text) | ModelEvent::Reasoning(text) => text.as_str(),
                 other => panic!("{other:?}"),
             })
             .collect();
-        assert_eq!(heard, ["r1", "r2", "r3", "t1", "t2", "t3"]);
+        assert_eq!(received, ["r1", "r2", "r3", "t1", "t2", "t3"]);
     }
 
     #[test]

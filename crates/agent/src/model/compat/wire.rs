@@ -1,4 +1,4 @@
-//! A chunk of an answer, or a whole one, as servers write it. Lenient: what is missing or of another type is nothing.
+//! A chunk of a response, or a whole response. Lenient: a value of the wrong type is ignored.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, value::RawValue};
@@ -14,7 +14,7 @@ pub(super) struct CompatChunk {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct CompatChoice {
-    /// The next piece; in an answer that is not streamed it is called `message`.
+    /// The next part. In a response that is not streamed it is called `message`.
     #[serde(default, alias = "message", deserialize_with = "deserialize_lenient")]
     pub(super) delta: Option<CompatDelta>,
     #[serde(default, deserialize_with = "deserialize_lenient")]
@@ -25,7 +25,7 @@ pub(super) struct CompatChoice {
 pub(super) struct CompatDelta {
     /// A text, or a list of typed parts.
     pub(super) content: Option<Value>,
-    /// What the model says instead of an answer that it will not give.
+    /// The text of a refusal.
     #[serde(default, deserialize_with = "deserialize_lenient")]
     pub(super) refusal: Option<String>,
     #[serde(default, deserialize_with = "deserialize_lenient")]
@@ -52,7 +52,7 @@ pub(super) struct CallPiece {
 pub(super) struct FunctionPiece {
     #[serde(default, deserialize_with = "deserialize_lenient")]
     pub(super) name: Option<String>,
-    /// Text of JSON in a string, or, from some servers, the JSON itself.
+    /// JSON text in a string. Some servers send the JSON itself.
     pub(super) arguments: Option<Box<RawValue>>,
 }
 
@@ -76,7 +76,7 @@ pub(super) struct UsageWire {
     pub(super) completion_tokens: Option<u64>,
 }
 
-/// Nothing where it is not what it should be. Goes through the raw text, so that arguments inside keep theirs.
+/// None if the value has the wrong type. Goes through the raw text, so that raw arguments keep theirs.
 fn deserialize_lenient<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,4 +1,4 @@
-//! Tools as they fit, kept: the same tools are shown at every question, and making one fit walks its whole schema.
+//! A cache of fitted tools. The same tools are sent with every request, and fitting one walks its whole schema.
 
 use std::{
     collections::HashMap,
@@ -11,27 +11,27 @@ use parking_lot::Mutex;
 use super::{FitResult, VendorFamily, fit_tool};
 use crate::model::ToolSpec;
 
-/// Tools that are kept at once. When they are that many, those that nobody offers any more go, or all.
+/// Tools in the cache. When it is full, tools that are no longer offered are removed, or all.
 const MAX_CACHED: usize = 4_096;
 
-/// What became of tools, each made to fit once for every family for as long as its definition is the same one in memory.
+/// Fitted tools. Each is fitted once per family, as long as its definition is the same object in memory.
 #[derive(Default)]
 pub struct FitCache(Mutex<HashMap<(VendorFamily, usize), CachedFit>>);
 
 struct CachedFit {
-    /// Keeps the address from being given to another tool, and the tool itself from nothing.
+    /// Prevents the address from being reused for another tool, without keeping the tool alive.
     tool: Weak<ToolSpec>,
     fit: Arc<FitResult>,
 }
 
 impl fmt::Debug for FitCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Fits")
+        f.write_str("FitCache")
     }
 }
 
 impl FitCache {
-    /// What became of a tool.
+    /// The fitted tool.
     pub(super) fn get_or_fit(&self, family: VendorFamily, tool: &Arc<ToolSpec>) -> Arc<FitResult> {
         self.get_or_fit_with(family, tool, || fit_tool(family, tool))
     }
@@ -43,14 +43,14 @@ impl FitCache {
         make: impl FnOnce() -> FitResult,
     ) -> Arc<FitResult> {
         let key = (family, Arc::as_ptr(tool).addr());
-        if let Some(kept) = self.0.lock().get(&key) {
-            return kept.fit.clone();
+        if let Some(cached) = self.0.lock().get(&key) {
+            return cached.fit.clone();
         }
-        // Not under the lock: a large schema must not hold up those whose tools are known.
+        // Not under the lock: a large schema must not block others.
         let fit = Arc::new(make());
         let mut all = self.0.lock();
         if all.len() >= MAX_CACHED {
-            all.retain(|_, kept| kept.tool.strong_count() > 0);
+            all.retain(|_, cached| cached.tool.strong_count() > 0);
             if all.len() >= MAX_CACHED {
                 all.clear();
             }
@@ -83,7 +83,7 @@ mod tests {
             Self { fits: FitCache::default(), made: Cell::new(0) }
         }
 
-        /// Makes it fit, and says how often anything was made to fit so far.
+        /// Fits a tool, and returns how many were fitted so far.
         fn of(&self, family: VendorFamily, tool: &Arc<ToolSpec>) -> usize {
             let got = self.fits.get_or_fit_with(family, tool, || {
                 self.made.set(self.made.get() + 1);
@@ -93,7 +93,7 @@ mod tests {
             self.made.get()
         }
 
-        fn kept(&self) -> usize {
+        fn cached(&self) -> usize {
             self.fits.0.lock().len()
         }
     }
@@ -110,34 +110,34 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_known_as_well() {
+    fn left_out_tools_are_cached_too() {
         let counted = Counted::new();
         let bad = Arc::new(ToolSpec { name: "a.b".to_owned(), ..(*tool(1)).clone() });
         assert_eq!((counted.of(VendorFamily::OpenAi, &bad), counted.of(VendorFamily::OpenAi, &bad)), (1, 1));
     }
 
     #[test]
-    fn tools_that_are_gone_make_room_and_their_places_mean_nothing() {
+    fn dropped_tools_are_evicted_and_their_addresses_are_not_reused() {
         let counted = Counted::new();
         let stays = tool(0);
         counted.of(VendorFamily::OpenAi, &stays);
-        // Each is gone before the next one comes, so their addresses could be the same.
+        // Each is dropped before the next one is made, so their addresses could be the same.
         for number in 1..MAX_CACHED {
             assert_eq!(counted.of(VendorFamily::OpenAi, &tool(number)), number + 1);
         }
-        assert_eq!(counted.kept(), MAX_CACHED);
+        assert_eq!(counted.cached(), MAX_CACHED);
         let made = counted.of(VendorFamily::OpenAi, &tool(0));
-        assert_eq!((made, counted.kept()), (MAX_CACHED + 1, 2));
+        assert_eq!((made, counted.cached()), (MAX_CACHED + 1, 2));
         assert_eq!(counted.of(VendorFamily::OpenAi, &stays), made, "it is still offered");
     }
 
     #[test]
-    fn more_than_are_kept_are_made_anew() {
+    fn evicted_tools_are_fitted_again() {
         let counted = Counted::new();
         let all: Vec<_> = (0..=MAX_CACHED).map(tool).collect();
         for tool in &all {
             counted.of(VendorFamily::OpenAi, tool);
         }
-        assert_eq!(counted.kept(), 1);
+        assert_eq!(counted.cached(), 1);
     }
 }

@@ -1,16 +1,15 @@
-//! References inside a schema, written out where they are used. Some vendors refuse them, and some servers lose what
-//! they point to.
+//! Inlines the references of a schema. Some vendors reject them, and some servers lose what they point to.
 
 use serde_json::{Map, Value, json};
 use toolyard_protocol::schema_expansion::ByteBudget;
 
-/// Most values that writing out may make. A few lines of references can mean more than fits in memory.
+/// Most values after inlining. A few lines of references can expand to more than fits in memory.
 pub(super) const MAX_VALUES: usize = 20_000;
 
-/// How deep schemas are followed at all.
+/// How deep schemas are followed.
 const MAX_NESTING: usize = 64;
 
-/// The schema without references. Recursion is cut: the second time around it is any JSON, with a word on it.
+/// The schema without references. Recursion is cut: the second time it is any JSON, with a note.
 pub(super) fn inline_references(schema: &Value) -> Result<Value, String> {
     let mut inliner =
         ReferenceInliner { root: schema, open: Vec::new(), values: 0, bytes: ByteBudget::default() };
@@ -25,10 +24,10 @@ pub(super) fn inline_references(schema: &Value) -> Result<Value, String> {
 
 struct ReferenceInliner<'a> {
     root: &'a Value,
-    /// The references that are being written out.
+    /// The references that are being inlined.
     open: Vec<&'a str>,
     values: usize,
-    /// Of texts and names: a long text may be referred to many times.
+    /// Of texts and names. A long text may be referenced many times.
     bytes: ByteBudget,
 }
 
@@ -58,7 +57,7 @@ impl<'a> ReferenceInliner<'a> {
             None => Map::new(),
         };
         for (key, value) in map {
-            // At the top definitions are wanted for now: `properties` may be called so further down.
+            // Definitions are dropped at the top only. Further down a property may have this name.
             let definitions = depth == 0 && matches!(key.as_str(), "$defs" | "definitions");
             if (key == "$ref" && reference.is_some()) || definitions {
                 continue;
@@ -88,7 +87,7 @@ impl<'a> ReferenceInliner<'a> {
 
     fn find_target(&self, reference: &str) -> Option<&'a Value> {
         let pointer = reference.strip_prefix('#')?;
-        // Percent signs and anchors do not occur in what generators make; they count as not found.
+        // Generators do not produce percent signs or anchors. They count as not found.
         self.root.pointer(pointer)
     }
 }

@@ -1,8 +1,8 @@
-//! What vendors do not take of a tool, in one place. One tool that a vendor refuses fails the whole request, so tools are
-//! made to fit: what cannot be sent as schema is said in words, and what cannot be sent at all is left out.
+//! What vendors do not accept in a tool. One rejected tool fails the whole request, so tools are made to fit: what
+//! cannot be sent as schema becomes text in the description, and what cannot be sent at all is left out.
 //!
-//! Fitting is a pure function; what came of it is kept in `kept`. Fitting what fits changes nothing but order, so it may be
-//! done twice.
+//! Fitting is a pure function, and its results are cached in `fit_cache`. Fitting a fitted tool changes nothing but the
+//! order.
 
 mod fit_cache;
 mod inline;
@@ -17,12 +17,12 @@ use serde_json::Value;
 use super::ToolSpec;
 pub use fit_cache::FitCache;
 
-/// Who will read the tools.
+/// The protocol that the tools are sent with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum VendorFamily {
     /// OpenAI itself, without strict mode.
     OpenAi,
-    /// Whoever speaks as OpenAI does: llama-server, Ollama, vLLM, OpenRouter.
+    /// Servers with OpenAI's protocol: llama-server, Ollama, vLLM, OpenRouter.
     Compatible,
     /// Anthropic.
     Anthropic,
@@ -30,31 +30,32 @@ pub enum VendorFamily {
     Gemini,
 }
 
-/// Deepest nesting of a schema. What is deeper is said to be any JSON.
+/// Deepest nesting of a schema. Deeper parts are described as any JSON.
 pub const MAX_DEPTH: usize = 12;
 
 /// Longest schema, in bytes.
 pub const MAX_SCHEMA: usize = 64 * 1024;
 
-/// Longest description of a tool, in bytes. OpenAI refused more than 1,024 characters until 2025 and takes more since.
+/// Longest description of a tool, in bytes. OpenAI rejected more than 1,024 characters until 2025.
 pub const MAX_DESCRIPTION: usize = 16 * 1024;
 
-/// What a family takes.
+/// What a family accepts.
 struct FamilyLimits {
     /// Most tools in a request.
     tools: usize,
     /// Longest name of a tool.
     name: usize,
-    /// What is put before a name that begins with neither a letter nor `_`, where a name has to.
+    /// The prefix for a name that begins with neither a letter nor `_`, if the family requires it.
     prefix: Option<&'static str>,
-    /// Characters in the names of properties beside letters and digits, and how many in all; None for any.
+    /// The allowed characters in property names beside letters and digits, and the longest name. None if there is no
+    /// limit.
     property: Option<(&'static str, usize)>,
-    /// What must not stand at the top.
+    /// Keywords that are not allowed at the top.
     not_at_root: &'static [&'static str],
     keywords: AllowedKeywords,
 }
 
-/// Which keywords of JSON Schema a family takes.
+/// The JSON Schema keywords that a family accepts.
 enum AllowedKeywords {
     All,
     /// All but these.
@@ -85,8 +86,8 @@ impl VendorFamily {
                 not_at_root: &["oneOf", "anyOf", "allOf", "enum", "not"],
                 keywords: AllowedKeywords::All,
             },
-            // llama.cpp makes a grammar of the schema: it fails on a pattern without both anchors and on what it does not
-            // know. OpenRouter and others hand on to OpenAI, so its rules hold as well.
+            // llama.cpp makes a grammar of the schema. It fails on a pattern without both anchors and on unknown
+            // keywords. OpenRouter and others forward to OpenAI, so its rules apply as well.
             Self::Compatible => FamilyLimits {
                 tools: 128,
                 name: 64,
@@ -108,7 +109,7 @@ impl VendorFamily {
                 ]),
             },
             // "input_schema does not support oneOf, allOf, or anyOf at the top level"; "property keys should match
-            // '^[a-zA-Z0-9_.-]{1,64}$'". The most tools are not documented; this is what others were seen to use.
+            // '^[a-zA-Z0-9_.-]{1,64}$'". The limit of tools is not documented, this is what others use.
             Self::Anthropic => FamilyLimits {
                 tools: 256,
                 name: 128,
@@ -117,7 +118,7 @@ impl VendorFamily {
                 not_at_root: &["oneOf", "anyOf", "allOf"],
                 keywords: AllowedKeywords::All,
             },
-            // What both of its fields take: the older one, a part of OpenAPI, and `parametersJsonSchema`.
+            // What both of its fields accept: the older one, a subset of OpenAPI, and `parametersJsonSchema`.
             Self::Gemini => FamilyLimits {
                 tools: 128,
                 name: 64,
@@ -144,16 +145,16 @@ impl VendorFamily {
     }
 }
 
-/// What became of a tool.
+/// The result of fitting a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FitResult {
-    /// It can be sent so; and what is now said in words, each with where.
+    /// The tool to send, and the notes that replaced parts of its schema, each with its path.
     Sent(Arc<ToolSpec>, Vec<String>),
-    /// It cannot be sent, and why.
+    /// The tool cannot be sent, and why.
     LeftOut(String),
 }
 
-/// Makes a tool fit.
+/// Makes a tool fit a family.
 pub fn fit_tool(family: VendorFamily, tool: &ToolSpec) -> FitResult {
     let limits = family.limits();
     if let Some(why) = name_problem(&limits, &tool.name) {
@@ -162,24 +163,25 @@ pub fn fit_tool(family: VendorFamily, tool: &ToolSpec) -> FitResult {
     let mut moved = Vec::new();
     let schema = inline::inline_references(&tool.schema)
         .and_then(|schema| root::fit_root(&limits, schema, &mut moved))
-        .and_then(|(schema, said)| Ok((shape::fit_schema(family, &limits, schema, &mut moved)?, said)));
-    let (schema, mut said) = match schema {
+        .and_then(|(schema, notes)| Ok((shape::fit_schema(family, &limits, schema, &mut moved)?, notes)));
+    let (schema, mut notes) = match schema {
         Ok(fitted) => fitted,
         Err(why) => return FitResult::LeftOut(why),
     };
     let (schema, at_root) = shape::take_root_notes(schema);
-    said.extend(at_root);
+    notes.extend(at_root);
     if let Some(why) = size_problem(&schema) {
         return FitResult::LeftOut(why);
     }
-    let description = words::append_notes(&tool.description, &said, MAX_DESCRIPTION);
+    let description = words::append_notes(&tool.description, &notes, MAX_DESCRIPTION);
     FitResult::Sent(Arc::new(ToolSpec { name: tool.name.clone(), description, schema }), moved)
 }
 
-/// What Gemini gets before a name that begins with neither a letter nor `_`.
+/// Gemini's prefix for a name that begins with neither a letter nor `_`.
 pub(super) const LETTER_PREFIX: &str = "n__";
 
-/// Whether a name is sent behind [`LETTER_PREFIX`]. So is one that begins with just that, so that it can be undone.
+/// Whether a name is sent with [`LETTER_PREFIX`]. A name that already begins with it gets it too, so that it can be
+/// removed again.
 pub(super) fn needs_prefix(name: &str) -> bool {
     name.starts_with(|c: char| !c.is_ascii_alphabetic() && c != '_') || name.starts_with(LETTER_PREFIX)
 }
@@ -191,8 +193,8 @@ fn name_problem(limits: &FamilyLimits, name: &str) -> Option<String> {
     (!fits).then(|| format!("its name must be 1 to {} letters, digits, _ or -", limits.name))
 }
 
-/// Whether a schema can be written out for models at all, references included. A caller who brings one that cannot learns so,
-/// instead of not being offered the tool.
+/// Whether a schema can be inlined for models at all. With this a caller gets an error instead of a tool that is never
+/// offered.
 pub fn check_written_out(schema: &Value) -> Result<(), String> {
     let schema = inline::inline_references(schema)?;
     size_problem(&schema).map_or(Ok(()), Err)
@@ -206,13 +208,13 @@ fn size_problem(schema: &Value) -> Option<String> {
 /// Tools that fit, and those that do not.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FittedTools {
-    /// To be sent.
+    /// The tools to send.
     pub tools: Vec<Arc<ToolSpec>>,
-    /// Left out: the name, and why.
+    /// The tools that are left out: name and reason.
     pub left_out: Vec<(String, String)>,
 }
 
-/// Makes tools fit, as many as the family takes. What is left out is in the log, in one line.
+/// Makes tools fit, as many as the family accepts. Logs what is left out in one line.
 pub fn fit_tools(fits: &FitCache, family: VendorFamily, model: &str, tools: &[Arc<ToolSpec>]) -> FittedTools {
     let most = family.limits().tools;
     let mut fitted = FittedTools::default();
@@ -228,7 +230,7 @@ pub fn fit_tools(fits: &FitCache, family: VendorFamily, model: &str, tools: &[Ar
         fitted.left_out.push((tool.name.clone(), why));
     }
     if !fitted.left_out.is_empty() {
-        tracing::warn!(model, left_out = ?fitted.left_out, "{model} does not get {} tools", fitted.left_out.len());
+        tracing::warn!(model, count = fitted.left_out.len(), left_out = ?fitted.left_out, "tools not sent to model");
     }
     fitted
 }

@@ -1,10 +1,10 @@
-//! The top of a schema: an object with its properties, and nothing that chooses between objects.
+//! The top of a schema: an object with properties, without a choice between objects.
 
 use serde_json::{Map, Value, json};
 
 use super::{FamilyLimits, words};
 
-/// The schema as an object at the top, and what of it is to be said in the tool's description.
+/// The schema as an object, and the notes for the tool's description.
 pub(super) fn fit_root(
     limits: &FamilyLimits,
     schema: Value,
@@ -19,25 +19,25 @@ pub(super) fn fit_root(
         return Err("its arguments are not an object".to_owned());
     }
     schema.insert("type".to_owned(), "object".into());
-    let mut said = Vec::new();
+    let mut notes = Vec::new();
     for keyword in ["allOf", "oneOf", "anyOf"] {
         if limits.not_at_root.contains(&keyword) || !limits.keywords.allows(keyword) {
             let Some(Value::Array(forms)) = schema.shift_remove(keyword) else { continue };
-            said.extend(merge_forms(&mut schema, keyword, forms));
+            notes.extend(merge_forms(&mut schema, keyword, forms));
             moved.push(format!("{keyword} at the top"));
         }
     }
     for keyword in limits.not_at_root {
         if let Some(value) = schema.shift_remove(*keyword) {
-            said.extend(words::describe_keyword(keyword, &value));
+            notes.extend(words::describe_keyword(keyword, &value));
             moved.push(format!("{keyword} at the top"));
         }
     }
-    // An object without a list of properties is refused by some.
+    // Some vendors reject an object without properties.
     if !schema.get("properties").is_some_and(Value::is_object) {
         schema.insert("properties".to_owned(), json!({}));
     }
-    Ok((schema, said))
+    Ok((schema, notes))
 }
 
 fn is_object(kind: Option<&Value>) -> bool {
@@ -49,7 +49,7 @@ fn is_object(kind: Option<&Value>) -> bool {
     }
 }
 
-/// Puts the properties of all forms into the object. What all forms require is required; the rest is said.
+/// Merges the properties of all forms. What all forms require is required, and the rest becomes a note.
 fn merge_forms(schema: &mut Map<String, Value>, keyword: &str, forms: Vec<Value>) -> Option<String> {
     let objects = forms.into_iter().filter_map(|form| match form {
         Value::Object(form) => Some(form),
@@ -78,11 +78,11 @@ fn merge_forms(schema: &mut Map<String, Value>, keyword: &str, forms: Vec<Value>
             properties.entry(name.clone()).or_insert_with(|| property.clone());
         }
     }
-    let said = (!every).then(|| describe_choice(keyword, &needs, &all)).flatten();
+    let notes = (!every).then(|| describe_choice(keyword, &needs, &all)).flatten();
     if !all.is_empty() {
         schema.insert("required".to_owned(), all.into());
     }
-    said
+    notes
 }
 
 fn required_names(schema: &Map<String, Value>) -> Vec<String> {
@@ -90,7 +90,7 @@ fn required_names(schema: &Map<String, Value>) -> Vec<String> {
     names.filter_map(|name| name.as_str().map(str::to_owned)).collect()
 }
 
-/// Which properties go together, beyond those that are always needed.
+/// Which properties belong together, beyond those that are always required.
 fn describe_choice(keyword: &str, needs: &[Vec<String>], always: &[String]) -> Option<String> {
     let forms: Vec<_> = needs
         .iter()

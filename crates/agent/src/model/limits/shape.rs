@@ -1,13 +1,13 @@
-//! The inside of a schema: old spellings become new ones, and what a family does not take becomes words.
+//! The inside of a schema: old spellings become current ones, and unsupported keywords become notes.
 
 use serde_json::{Map, Value, json};
 
 use super::{AllowedKeywords, FamilyLimits, MAX_DEPTH, VendorFamily, words};
 
-/// Where the words for the top wait to be taken: they belong into the tool's description, which models read first.
+/// Where the notes for the top are collected. They go into the tool's description, which models read first.
 const AT_ROOT: &str = "description";
 
-/// The schema as the family takes it.
+/// The schema as the family accepts it.
 pub(super) fn fit_schema(
     family: VendorFamily,
     limits: &FamilyLimits,
@@ -18,11 +18,11 @@ pub(super) fn fit_schema(
     shaper.fit_object(schema, "", 0).map(Value::Object)
 }
 
-/// The schema without the words at its top, and these.
+/// The schema without the notes at its top, and these notes.
 pub(super) fn take_root_notes(mut schema: Value) -> (Value, Option<String>) {
-    let said = schema.as_object_mut().and_then(|schema| schema.shift_remove(AT_ROOT));
-    let said = said.and_then(|said| said.as_str().map(str::to_owned));
-    (schema, said.filter(|said| !said.is_empty()))
+    let notes = schema.as_object_mut().and_then(|schema| schema.shift_remove(AT_ROOT));
+    let notes = notes.and_then(|notes| notes.as_str().map(str::to_owned));
+    (schema, notes.filter(|notes| !notes.is_empty()))
 }
 
 struct SchemaFitter<'a> {
@@ -32,7 +32,7 @@ struct SchemaFitter<'a> {
 }
 
 impl SchemaFitter<'_> {
-    /// A schema inside a schema; None for one that nothing fits.
+    /// A nested schema. None if nothing matches it.
     fn fit_inner(&mut self, schema: Value, at: &str, depth: usize) -> Result<Option<Value>, String> {
         Ok(match schema {
             Value::Bool(false) => None,
@@ -43,7 +43,7 @@ impl SchemaFitter<'_> {
                 )
             }
             Value::Object(schema) => Some(Value::Object(self.fit_object(schema, at, depth)?)),
-            // `true`, or nonsense: any JSON.
+            // `true`, or an invalid schema: any JSON.
             _ => Some(json!({})),
         })
     }
@@ -55,7 +55,7 @@ impl SchemaFitter<'_> {
         depth: usize,
     ) -> Result<Map<String, Value>, String> {
         let schema = self.normalise_keywords(schema);
-        let mut said = Vec::new();
+        let mut notes = Vec::new();
         let mut out = Map::new();
         let mut description = String::new();
         for (keyword, value) in schema {
@@ -64,7 +64,7 @@ impl SchemaFitter<'_> {
             } else if !self.accepts_keyword(&keyword, &value) {
                 if let Some(words) = words::describe_keyword(&keyword, &value) {
                     self.moved.push(format!("{}: {words}", if at.is_empty() { "the arguments" } else { at }));
-                    said.push(words);
+                    notes.push(words);
                 }
             } else if let Some(value) = self.fit_keyword(&keyword, value, at, depth)? {
                 out.insert(keyword, value);
@@ -72,7 +72,7 @@ impl SchemaFitter<'_> {
         }
         self.fix_lists(&mut out);
         self.fix_required(&mut out, at)?;
-        let description = words::append_notes(&description, &said, super::MAX_DESCRIPTION);
+        let description = words::append_notes(&description, &notes, super::MAX_DESCRIPTION);
         if !description.is_empty() {
             out.insert("description".to_owned(), description.into());
         }
@@ -83,7 +83,7 @@ impl SchemaFitter<'_> {
         let gemini = self.family == VendorFamily::Gemini;
         self.limits.keywords.allows(keyword)
             && match (keyword, value) {
-                // Only texts, and none of them empty.
+                // Only texts that are not empty.
                 ("enum", Value::Array(values)) if gemini => {
                     values.iter().all(|value| value.as_str().is_some_and(|text| !text.is_empty()))
                 }
@@ -93,7 +93,7 @@ impl SchemaFitter<'_> {
             }
     }
 
-    /// A keyword's value, with the schemas in it shaped as well.
+    /// A keyword's value, with the nested schemas fitted as well.
     fn fit_keyword(
         &mut self,
         keyword: &str,
@@ -128,10 +128,10 @@ impl SchemaFitter<'_> {
         }
     }
 
-    /// Old and lax spellings in those of today, which all vendors read.
+    /// Replaces old and lax spellings with the current ones, which all vendors understand.
     fn normalise_keywords(&self, mut schema: Map<String, Value>) -> Map<String, Value> {
         for (exclusive, plain) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")] {
-            // Draft 4 has a flag here.
+            // A boolean in draft 4.
             match schema.get(exclusive) {
                 Some(Value::Bool(true)) => match schema.shift_remove(plain) {
                     Some(bound) => drop(schema.insert(exclusive.to_owned(), bound)),
@@ -160,7 +160,7 @@ impl SchemaFitter<'_> {
         matches!(self.limits.keywords, AllowedKeywords::Only(_))
     }
 
-    /// For a family that takes few keywords: others that mean nearly the same.
+    /// For a family with few keywords: replaces others by nearly equivalent ones.
     fn replace_unsupported(&self, schema: &mut Map<String, Value>) {
         if let Some(forms) = schema.shift_remove("oneOf") {
             schema.entry("anyOf").or_insert(forms);
@@ -171,7 +171,7 @@ impl SchemaFitter<'_> {
             schema.insert("enum".to_owned(), json!([value]));
             schema.entry("type").or_insert_with(|| "string".into());
         }
-        // One form is what generators make of a reference with a description beside it.
+        // Generators write a single form for a reference with a description.
         if let Some(Value::Array(forms)) = schema.get("allOf")
             && let [Value::Object(form)] = &forms[..]
         {
@@ -183,7 +183,7 @@ impl SchemaFitter<'_> {
         }
     }
 
-    /// Types that exist; and one at a time where a list of them is not taken.
+    /// Keeps valid types only, and a single type if the family does not accept a list.
     fn fix_types(&self, schema: &mut Map<String, Value>) {
         const TYPES: &[&str] = &["string", "number", "integer", "boolean", "object", "array", "null"];
         let known = |kind: &Value| kind.as_str().is_some_and(|kind| TYPES.contains(&kind));
@@ -203,7 +203,7 @@ impl SchemaFitter<'_> {
         }
     }
 
-    /// Lists say what they hold: some vendors refuse them otherwise.
+    /// Arrays must say what they hold: some vendors reject them otherwise.
     fn fix_lists(&self, schema: &mut Map<String, Value>) {
         let list = match schema.get("type") {
             Some(Value::String(kind)) => kind == "array",
@@ -215,7 +215,7 @@ impl SchemaFitter<'_> {
         }
     }
 
-    /// Names of properties that are taken, and required ones that exist.
+    /// Keeps valid property names, and required names that exist.
     fn fix_required(&mut self, schema: &mut Map<String, Value>, at: &str) -> Result<(), String> {
         let needs: Vec<String> = match schema.get("required") {
             Some(Value::Array(names)) => {
@@ -237,7 +237,7 @@ impl SchemaFitter<'_> {
             let bad: Vec<_> = properties.keys().filter(|name| !fits(name)).cloned().collect();
             for name in bad {
                 if needs.contains(&name) {
-                    return Err(format!("it needs the property {name:?}, a name that is not taken"));
+                    return Err(format!("it requires the property {name:?}, a name that is not supported"));
                 }
                 properties.shift_remove(&name);
                 self.moved.push(format!(
@@ -257,7 +257,7 @@ impl SchemaFitter<'_> {
     }
 }
 
-/// The one type of several that is not null, with a word on null; or a choice between them.
+/// The only type that is not null, with a note on null. Or a choice between several.
 fn split_types(schema: &mut Map<String, Value>, kinds: &[Value]) {
     let real: Vec<_> = kinds.iter().filter(|kind| *kind != "null").cloned().collect();
     match &real[..] {

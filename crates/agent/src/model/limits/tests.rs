@@ -30,7 +30,7 @@ fn left_out(family: VendorFamily, schema: Value) -> String {
 }
 
 #[test]
-fn what_everybody_takes_stays_as_it_is() {
+fn a_schema_that_every_vendor_accepts_is_unchanged() {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -48,7 +48,7 @@ fn what_everybody_takes_stays_as_it_is() {
 }
 
 #[test]
-fn names_must_fit() {
+fn tools_with_invalid_names_are_left_out() {
     for (family, name, fits) in [
         (VendorFamily::OpenAi, "x".repeat(64), true),
         (VendorFamily::OpenAi, "x".repeat(65), false),
@@ -90,7 +90,7 @@ fn the_top_becomes_an_object_or_the_tool_is_left_out() {
 }
 
 #[test]
-fn a_choice_at_the_top_is_said_in_words() {
+fn a_choice_at_the_top_becomes_a_note() {
     let schema = |keyword: &str| {
         json!({
             "type": "object",
@@ -126,7 +126,7 @@ fn a_choice_at_the_top_is_said_in_words() {
 }
 
 #[test]
-fn what_gemini_does_not_take_is_said_in_words() {
+fn keywords_that_gemini_rejects_become_notes() {
     for (schema, want) in [
         (
             json!({ "type": "string", "pattern": "^a+$", "description": "D" }),
@@ -217,7 +217,7 @@ fn a_property_may_be_named_like_a_keyword() {
     for family in FAMILIES {
         let (tool, moved) = sent(family, schema.clone());
         let names: Vec<_> = tool.schema["properties"].as_object().unwrap().keys().collect();
-        // A dollar sign is none of Anthropic's letters.
+        // A dollar sign is not allowed by Anthropic.
         let want: &[&str] = match family {
             VendorFamily::Anthropic => &["pattern", "definitions", "description", "required"],
             _ => &["pattern", "$ref", "definitions", "description", "required"],
@@ -228,7 +228,7 @@ fn a_property_may_be_named_like_a_keyword() {
 }
 
 #[test]
-fn lax_and_old_spellings_become_those_of_today_for_all() {
+fn old_spellings_are_normalised_for_all_vendors() {
     for family in [VendorFamily::OpenAi, VendorFamily::Compatible, VendorFamily::Anthropic] {
         for (schema, want) in [
             (json!({ "type": "array" }), json!({ "type": "array", "items": {} })),
@@ -255,7 +255,7 @@ fn lax_and_old_spellings_become_those_of_today_for_all() {
 }
 
 #[test]
-fn grammars_get_no_patterns() {
+fn compatible_servers_get_no_patterns() {
     let (tool, _) = sent(
         VendorFamily::Compatible,
         json!({ "properties": { "a": { "type": "string", "pattern": "a+", "not": { "const": "aa" } } } }),
@@ -271,13 +271,13 @@ fn grammars_get_no_patterns() {
 }
 
 #[test]
-fn anthropic_takes_some_names_of_properties_only() {
+fn anthropic_accepts_only_some_property_names() {
     let schema = |required: Value| json!({ "type": "object", "properties": { "a b": {}, "ok.1-2_": {}, "x".repeat(65): {} }, "required": required });
     let (tool, moved) = sent(VendorFamily::Anthropic, schema(json!([])));
     assert_eq!(tool.schema["properties"], json!({ "ok.1-2_": {} }));
     assert_eq!(moved.len(), 2);
     let why = left_out(VendorFamily::Anthropic, schema(json!(["a b"])));
-    assert_eq!(why, "it needs the property \"a b\", a name that is not taken");
+    assert_eq!(why, "it requires the property \"a b\", a name that is not supported");
     assert_eq!(sent(VendorFamily::OpenAi, schema(json!(["a b"]))).1, Vec::<String>::new());
 }
 
@@ -371,7 +371,7 @@ fn size_and_depth_are_bounded() {
 }
 
 #[test]
-fn the_number_of_tools_is_bounded_and_what_is_left_out_is_told() {
+fn the_number_of_tools_is_bounded_and_left_out_tools_are_reported() {
     let fits = FitCache::default();
     let tool = |name: String| Arc::new(ToolSpec { name, ..spec(json!({})) });
     let mut tools: Vec<_> = (0..130).map(|at| tool(format!("t{at}"))).collect();
@@ -418,7 +418,7 @@ fn fitting_twice_is_fitting_once() {
 }
 
 #[test]
-fn nonsense_never_panics() {
+fn invalid_schemas_never_panic() {
     for schema in [
         json!({ "properties": [] }),
         json!({ "properties": { "a": 1, "b": [], "c": "x", "d": null } }),

@@ -1,14 +1,14 @@
-//! What a schema says, in plain words.
+//! Schema keywords as text.
 
 use serde_json::Value;
 
-/// Longest word of JSON inside a sentence.
+/// Longest JSON value inside a note.
 const MAX_JSON: usize = 200;
 
-/// Most words added to one description, in bytes.
+/// Most bytes of notes in one description.
 const MAX_WORDS: usize = 2 * 1024;
 
-/// Keywords that say nothing a model could go by.
+/// Keywords without information for a model.
 const SILENT: &[&str] = &[
     "$schema",
     "$id",
@@ -33,7 +33,7 @@ const SILENT: &[&str] = &[
     "additionalItems",
 ];
 
-/// A keyword and its value as a sentence; None where there is nothing to say.
+/// A keyword and its value as a note. None if there is nothing to say.
 pub(super) fn describe_keyword(keyword: &str, value: &Value) -> Option<String> {
     let json = || json_text(value);
     Some(match (keyword, value) {
@@ -94,9 +94,9 @@ fn truncate_value(text: &str) -> String {
     format!("{}…", &text[..text.floor_char_boundary(MAX_JSON)])
 }
 
-/// A description with sentences after it, not longer than that.
-pub(super) fn append_notes(description: &str, said: &[String], most: usize) -> String {
-    let mut words = said.join("; ");
+/// A description followed by notes, with a limited length.
+pub(super) fn append_notes(description: &str, notes: &[String], most: usize) -> String {
+    let mut words = notes.join("; ");
     if words.len() > MAX_WORDS {
         words.truncate(words.floor_char_boundary(MAX_WORDS));
         words.push('…');
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_bounded() {
+    fn notes_are_bounded() {
         let long = describe_keyword("pattern", &json!("x".repeat(1_000))).unwrap();
         assert_eq!(long.len(), "must match ".len() + MAX_JSON + '…'.len_utf8());
         let many = vec!["é".repeat(MAX_WORDS)];
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_is_not_said() {
+    fn keywords_without_information_make_no_note() {
         for (keyword, value) in [
             ("$schema", json!("x")),
             ("x-order", json!(1)),

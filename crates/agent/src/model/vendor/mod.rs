@@ -1,7 +1,7 @@
 //! Anthropic and Gemini in their own protocols, through `genai`. Its types stay in this folder.
 //!
-//! What `genai` 0.7.2 leaves to us: Gemini's calls come as values, so their numbers may be spelled anew; Anthropic's keep
-//! their text. Its buffers have no bound of their own; what comes out of them is counted here.
+//! Limits of `genai` 0.7.2: Gemini's calls arrive as values, so their numbers may be written differently, while
+//! Anthropic's keep their text. Its buffers are not bounded, so its output is counted here.
 
 mod request;
 mod response;
@@ -54,7 +54,7 @@ impl VendorKind {
 /// A model of such a vendor.
 pub(super) struct VendorModel {
     pub(super) info: ModelInfo,
-    /// What the vendor calls it.
+    /// The vendor's name for it.
     pub(super) model: String,
     pub(super) kind: VendorKind,
     pub(super) fits: Arc<FitCache>,
@@ -68,7 +68,7 @@ impl std::fmt::Debug for VendorModel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("VendorModel")
             .field("info", &self.info)
-            .field("whom", &self.target)
+            .field("target", &self.target)
             .finish_non_exhaustive()
     }
 }
@@ -86,7 +86,7 @@ impl Model for VendorModel {
             | SamplingOption::ReasoningEffort
             | SamplingOption::JsonSchema => true,
             SamplingOption::Seed => self.kind == VendorKind::Gemini,
-            // Neither has the first; `genai` does not send the others.
+            // Neither vendor has the first, and `genai` does not send the others.
             SamplingOption::JsonObject
             | SamplingOption::FrequencyPenalty
             | SamplingOption::PresencePenalty => false,
@@ -110,26 +110,26 @@ impl VendorModel {
         options: &ChatOptions,
     ) -> Result<ModelStream, ModelError> {
         let key = self.target.key.as_ref().map(|key| key.expose()).unwrap_or_default();
-        let target = ServiceTarget {
+        let service = ServiceTarget {
             endpoint: Endpoint::from_owned(self.target.url.as_str()),
             auth: AuthData::from_single(key),
             model: ModelIden::new(self.kind.adapter_kind(), self.model.as_str()),
         };
-        let came = self.client.exec_chat_stream(target, request, Some(options)).await;
+        let came = self.client.exec_chat_stream(service, request, Some(options)).await;
         let came = came.map_err(|error| convert_error(&self.target, &self.bounds, &error))?;
         let answer =
             VendorResponse::new(self.info.id.clone(), self.kind, self.target.clone(), self.ids.clone());
-        let (whom, bounds) = (self.target.clone(), self.bounds.clone());
+        let (target, bounds) = (self.target.clone(), self.bounds.clone());
         let events = stream::unfold(Some((came.stream, answer)), move |state| {
-            let (whom, bounds) = (whom.clone(), bounds.clone());
+            let (target, bounds) = (target.clone(), bounds.clone());
             async move {
                 let (mut events, mut answer) = state?;
                 let (out, more) = match events.next().await {
                     Some(Ok(event)) => answer.take_event(event),
-                    Some(Err(error)) => (vec![Err(convert_error(&whom, &bounds, &error))], false),
-                    None => (vec![Err(whom.broken_error("the answer ended without an end"))], false),
+                    Some(Err(error)) => (vec![Err(convert_error(&target, &bounds, &error))], false),
+                    None => (vec![Err(target.broken_error("the response has no end"))], false),
                 };
-                // Dropped as soon as it ended: the connection goes with it.
+                // Dropped at the end, which closes the connection.
                 Some((stream::iter(out), more.then_some((events, answer))))
             }
         });
@@ -137,47 +137,47 @@ impl VendorModel {
     }
 }
 
-/// What `genai` says went wrong, as ours.
-fn convert_error(whom: &ModelTarget, bounds: &RequestPolicy, error: &genai::Error) -> ModelError {
+/// Converts an error of `genai`.
+fn convert_error(target: &ModelTarget, bounds: &RequestPolicy, error: &genai::Error) -> ModelError {
     match error {
-        genai::Error::HttpError { status, headers, body, .. } => whom.status_error(*status, headers, body),
+        genai::Error::HttpError { status, headers, body, .. } => target.status_error(*status, headers, body),
         genai::Error::WebStream { error, .. } => {
             if let Some(error) = error.downcast_ref::<genai::Error>() {
-                convert_error(whom, bounds, error)
+                convert_error(target, bounds, error)
             } else if let Some(error) = error.downcast_ref::<reqwest::Error>() {
-                whom.transport_error(error)
+                target.transport_error(error)
             } else {
                 match error.downcast_ref::<StreamTimeout>() {
-                    Some(StreamTimeout::Headers) => whom.timeout_error(bounds.first_byte),
-                    Some(StreamTimeout::Read) => whom.idle_error(bounds.idle),
-                    None => whom.broken_error(&error.to_string()),
+                    Some(StreamTimeout::Headers) => target.timeout_error(bounds.first_byte),
+                    Some(StreamTimeout::Read) => target.idle_error(bounds.idle),
+                    None => target.broken_error(&error.to_string()),
                 }
             }
         }
         genai::Error::WebModelCall { webc_error, .. } | genai::Error::WebAdapterCall { webc_error, .. } => {
             match webc_error {
                 webc::Error::ResponseFailedStatus { status, body, headers } => {
-                    whom.status_error(*status, headers, body)
+                    target.status_error(*status, headers, body)
                 }
-                webc::Error::Reqwest(error) => whom.transport_error(error),
-                other => whom.broken_error(&other.to_string()),
+                webc::Error::Reqwest(error) => target.transport_error(error),
+                other => target.broken_error(&other.to_string()),
             }
         }
         genai::Error::ChatResponse { body, .. } => match body.get("error") {
-            Some(error) => whom.stream_error(error),
-            // Gemini says nothing at all where it holds the whole answer back.
+            Some(error) => target.stream_error(error),
+            // Gemini returns nothing if it withholds the whole response.
             None if body.get("finishReason").is_some() => {
-                let text = format!("{} holds its answer to this back; ask in other words.", whom.id);
-                whom.new_error(ModelErrorKind::Refused, text, Some(&body.to_string()))
+                let text = format!("{} withheld its response; rephrase the request.", target.id);
+                target.new_error(ModelErrorKind::Refused, text, Some(&body.to_string()))
             }
-            None => whom.stream_error(body),
+            None => target.stream_error(body),
         },
         genai::Error::StreamParse { .. } | genai::Error::JsonValueExt(_) | genai::Error::SerdeJson(_) => {
-            whom.broken_error(&error.to_string())
+            target.broken_error(&error.to_string())
         }
         other => {
-            let text = format!("{} cannot be asked this.", whom.id);
-            whom.new_error(ModelErrorKind::Refused, text, Some(&other.to_string()))
+            let text = format!("{} does not support this request.", target.id);
+            target.new_error(ModelErrorKind::Refused, text, Some(&other.to_string()))
         }
     }
 }

@@ -17,11 +17,11 @@ use crate::{
     },
 };
 
-/// Names by which `genai` means a tool of the vendor's own. A tool of ours that is called so is sent under another name.
+/// Names that `genai` takes for the vendor's own tools. A tool with such a name is sent under another one.
 const RESERVED: &[&str] =
     &["web_search", "googleSearch", "googleSearchRetrieval", "codeExecution", "urlContext"];
 
-/// What is added to such a name.
+/// The suffix for such a name.
 const OURS: &str = "__ours";
 
 /// A tool's name as it is sent.
@@ -35,13 +35,13 @@ fn to_wire_name(kind: VendorKind, name: &str) -> String {
     }
 }
 
-/// The tool's name that was sent so.
+/// The original name of a tool that was sent under this name.
 pub(super) fn from_wire_name(kind: VendorKind, name: &str) -> &str {
     let name = name.strip_suffix(OURS).filter(|name| RESERVED.contains(name)).unwrap_or(name);
     name.strip_prefix(LETTER_PREFIX).filter(|_| kind == VendorKind::Gemini).unwrap_or(name)
 }
 
-/// What is asked of `model`, which we call `id`.
+/// The request to `model`, which we call `id`.
 pub(super) fn chat_request(
     id: &str,
     model: &str,
@@ -60,7 +60,7 @@ pub(super) fn chat_request(
         .collect();
     let mut ids = WireIds::default();
     let messages =
-        request.messages.iter().filter_map(|said| chat_message(id, kind, said, &mut ids)).collect();
+        request.messages.iter().filter_map(|reply| chat_message(id, kind, reply, &mut ids)).collect();
     let mut options = ChatOptions::default()
         .with_capture_usage(true)
         .with_capture_reasoning_content(supports_thinking(kind, model));
@@ -103,13 +103,12 @@ fn with_sampling(mut options: ChatOptions, sampling: &SamplingParams) -> ChatOpt
     options
 }
 
-/// A seed as Gemini takes it, the only vendor here that has one: whole numbers of 32 bits. A larger one, or one below 0, is as
-/// good as its lowest bits.
+/// A seed for Gemini, the only vendor here that supports one: 32 bits. Of other seeds only the lowest bits are used.
 fn gemini_seed(seed: i64) -> u64 {
     seed.cast_unsigned() & u64::from(i32::MAX.cast_unsigned())
 }
 
-/// Whether thoughts may be asked for. Gemini refuses the question for models that have none.
+/// Whether the model can return reasoning. Gemini rejects the option for models that cannot.
 fn supports_thinking(kind: VendorKind, model: &str) -> bool {
     let old = |model: &str| model.starts_with("1.") || model.starts_with("2.0");
     match kind {
@@ -129,8 +128,8 @@ fn chat_message(
             let parts: Vec<_> = parts.iter().map(|part| user_part(kind, part)).collect();
             Some(ChatMessage::user(MessageContent::from_parts(parts)))
         }
-        ModelMessage::Assistant(said) => {
-            let parts = assistant_parts(id, kind, said, ids);
+        ModelMessage::Assistant(reply) => {
+            let parts = assistant_parts(id, kind, reply, ids);
             (!parts.is_empty()).then(|| ChatMessage::assistant(MessageContent::from_parts(parts)))
         }
         ModelMessage::Tools(answers) if answers.is_empty() => None,
@@ -148,7 +147,7 @@ fn user_part(kind: VendorKind, part: &UserPart) -> ContentPart {
     };
     match data {
         FileData::Base64(data) => Binary::from_base64(media_type.as_str(), data.clone(), None).into(),
-        // `genai` drops images that Anthropic shall fetch.
+        // `genai` drops images that Anthropic should fetch.
         FileData::Url(url) if kind == VendorKind::Anthropic && media_type.starts_with("image/") => {
             ContentPart::from_custom(
                 json!({ "type": "image", "source": { "type": "url", "url": url } }),
@@ -159,22 +158,23 @@ fn user_part(kind: VendorKind, part: &UserPart) -> ContentPart {
     }
 }
 
-/// Thoughts first, then words, then calls: the order in which vendors want them back.
+/// Reasoning first, then text, then calls: the order that vendors require.
 fn assistant_parts(
     id: &str,
     kind: VendorKind,
-    said: &AssistantMessage,
+    reply: &AssistantMessage,
     ids: &mut WireIds,
 ) -> Vec<ContentPart> {
     // Another model's signatures are not valid with this one.
-    let kept = said.vendor_state.as_deref().filter(|kept| kept["model"] == id);
+    let state = reply.vendor_state.as_deref().filter(|state| state["model"] == id);
     let mut parts: Vec<ContentPart> =
-        kept.and_then(|kept| serde_json::from_value(kept["parts"].clone()).ok()).unwrap_or_default();
-    if !said.text.is_empty() {
-        parts.push(ContentPart::Text(said.text.clone()));
+        state.and_then(|state| serde_json::from_value(state["parts"].clone()).ok()).unwrap_or_default();
+    if !reply.text.is_empty() {
+        parts.push(ContentPart::Text(reply.text.clone()));
     }
-    parts.extend(said.calls.iter().map(|call| {
-        let signatures = kept.and_then(|kept| serde_json::from_value(kept["calls"][&call.id].clone()).ok());
+    parts.extend(reply.calls.iter().map(|call| {
+        let signatures =
+            state.and_then(|state| serde_json::from_value(state["calls"][&call.id].clone()).ok());
         let arguments = serde_json::from_str(call.arguments.get()).unwrap_or_default();
         ContentPart::ToolCall(ToolCall {
             call_id: ids.assign_call_id(&call.id),
@@ -183,8 +183,8 @@ fn assistant_parts(
             thought_signatures: signatures,
         })
     }));
-    // Thoughts alone are no message.
-    if said.text.is_empty() && said.calls.is_empty() { Vec::new() } else { parts }
+    // Reasoning alone is not a message.
+    if reply.text.is_empty() && reply.calls.is_empty() { Vec::new() } else { parts }
 }
 
 fn tool_part(kind: VendorKind, answer: &ToolAnswer, ids: &WireIds) -> ContentPart {
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn thoughts_are_asked_for_where_there_are_some() {
+    fn reasoning_is_requested_from_models_that_have_it() {
         for (model, want) in [
             ("gemini-2.5-flash", true),
             ("gemini-3-pro", true),

@@ -1,4 +1,4 @@
-//! An answer out of `genai`'s events.
+//! Assembles a response from `genai`'s events.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -14,13 +14,13 @@ use crate::model::{
     ids,
 };
 
-/// Longest answer, in bytes of text, thoughts and arguments.
+/// Longest response, in bytes of text, reasoning and arguments.
 pub(super) const MAX_ANSWER: usize = 8 * 1024 * 1024;
 
-/// Most bytes of signed thoughts that are kept to be sent back.
+/// Most bytes of signed reasoning that are kept to be sent back.
 const MAX_VENDOR_STATE: usize = 1024 * 1024;
 
-/// What came of one event, and whether more can come.
+/// The events from one `genai` event, and whether more can follow.
 type EventBatch = (Vec<Result<ModelEvent, ModelError>>, bool);
 
 pub(super) struct VendorResponse {
@@ -29,7 +29,7 @@ pub(super) struct VendorResponse {
     target: ModelTarget,
     ids: Arc<dyn IdGenerator>,
     calls: CallAssembler,
-    /// The call that grows: the vendor's id, and how much of its text was heard.
+    /// The growing call: the vendor's id, and how much of its text was received.
     growing: Option<(usize, String, usize)>,
     /// By our ids.
     signatures: HashMap<String, Vec<String>>,
@@ -37,9 +37,14 @@ pub(super) struct VendorResponse {
 }
 
 impl VendorResponse {
-    pub(super) fn new(model: String, kind: VendorKind, whom: ModelTarget, ids: Arc<dyn IdGenerator>) -> Self {
+    pub(super) fn new(
+        model: String,
+        kind: VendorKind,
+        target: ModelTarget,
+        ids: Arc<dyn IdGenerator>,
+    ) -> Self {
         let calls = CallAssembler::new(ids.clone());
-        Self { model, kind, target: whom, ids, calls, growing: None, signatures: HashMap::new(), bytes: 0 }
+        Self { model, kind, target: target, ids, calls, growing: None, signatures: HashMap::new(), bytes: 0 }
     }
 
     pub(super) fn take_event(&mut self, event: ChatStreamEvent) -> EventBatch {
@@ -65,7 +70,7 @@ impl VendorResponse {
         self.bytes = self.bytes.saturating_add(bytes);
         let over = self.bytes > MAX_ANSWER;
         if over {
-            Err(self.target.broken_error(&format!("an answer of more than {MAX_ANSWER} bytes")))
+            Err(self.target.broken_error(&format!("a response of more than {MAX_ANSWER} bytes")))
         } else {
             Ok(())
         }
@@ -84,16 +89,17 @@ impl VendorResponse {
         Ok(())
     }
 
-    /// Anthropic's calls grow: each chunk has all of the text so far. Gemini's come whole, and their ids may repeat.
+    /// Anthropic's calls grow: each chunk has the whole text so far. Gemini's arrive complete, and their ids may
+    /// repeat.
     fn push_call(&mut self, call: ToolCall, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let name = from_wire_name(self.kind, &call.fn_name);
         match (self.kind, call.fn_arguments) {
             (VendorKind::Anthropic, Value::String(text)) => {
-                let (at, heard) = match &self.growing {
-                    Some((at, id, heard)) if *id == call.call_id => (*at, *heard),
+                let (at, received) = match &self.growing {
+                    Some((at, id, received)) if *id == call.call_id => (*at, *received),
                     _ => (self.open_call()?, 0),
                 };
-                let fresh = text.get(heard..).unwrap_or_default();
+                let fresh = text.get(received..).unwrap_or_default();
                 self.count_bytes(fresh.len())?;
                 self.growing = Some((at, call.call_id, text.len()));
                 self.calls.add(at, Some(name), fresh, out);
@@ -116,25 +122,25 @@ impl VendorResponse {
     }
 
     fn finish_events(&mut self, end: StreamEnd) -> Vec<Result<ModelEvent, ModelError>> {
-        // `genai` makes up an end for Gemini where the connection was cut.
+        // `genai` makes up an end for Gemini if the connection was cut.
         if self.kind == VendorKind::Gemini && end.captured_stop_reason.is_none() {
-            return vec![Err(self.target.broken_error("the answer ended without an end"))];
+            return vec![Err(self.target.broken_error("the response has no end"))];
         }
         let calls = std::mem::replace(&mut self.calls, CallAssembler::new(self.ids.clone()));
         let mut events = Vec::new();
         let bad = end.captured_stop_reason.as_ref().and_then(|reason| self.bad_call(reason));
         let stop = map_stop_reason(end.captured_stop_reason.as_ref(), !calls.is_empty() || bad.is_some());
-        let kept = self.signed_thoughts(&end);
+        let vendor_state = self.signed_thoughts(&end);
         events.extend(calls.into_events(stop).into_iter().chain(bad).map(Ok));
         let usage = end.captured_usage.map(|usage| ModelUsage {
             input: token_count(usage.prompt_tokens),
             output: token_count(usage.completion_tokens),
         });
-        events.push(Ok(ModelEvent::End(ResponseEnd { stop, usage, vendor_state: kept })));
+        events.push(Ok(ModelEvent::End(ResponseEnd { stop, usage, vendor_state })));
         events
     }
 
-    /// Gemini does not show a call that it could not read; it only says so.
+    /// Gemini does not return a malformed call, it only reports it.
     fn bad_call(&self, reason: &StopReason) -> Option<ModelEvent> {
         let problem = match reason.raw() {
             "MALFORMED_FUNCTION_CALL" => "the call could not be read; write it again",
@@ -150,15 +156,15 @@ impl VendorResponse {
         }))
     }
 
-    /// Signed thoughts: those before the words, and those that belong to a call.
+    /// Signed reasoning: what precedes the text, and what belongs to a call.
     fn signed_thoughts(&mut self, end: &StreamEnd) -> Option<Arc<Value>> {
         let parts: Vec<_> = end.captured_content.iter().flat_map(|content| content.parts()).collect();
         if parts.is_empty() && self.signatures.is_empty() {
             return None;
         }
-        let kept =
+        let state =
             json!({ "model": self.model, "parts": parts, "calls": std::mem::take(&mut self.signatures) });
-        (kept.to_string().len() <= MAX_VENDOR_STATE).then(|| Arc::new(kept))
+        (state.to_string().len() <= MAX_VENDOR_STATE).then(|| Arc::new(state))
     }
 }
 
@@ -166,7 +172,7 @@ fn token_count(count: Option<i32>) -> u64 {
     count.and_then(|count| u64::try_from(count).ok()).unwrap_or_default()
 }
 
-/// Calls decide, unless the answer was cut.
+/// With calls the reason is always `Calls`, unless the response was cut.
 fn map_stop_reason(reason: Option<&StopReason>, called: bool) -> ModelStopReason {
     match reason {
         Some(StopReason::MaxTokens(_)) => ModelStopReason::Length,

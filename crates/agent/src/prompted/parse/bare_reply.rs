@@ -1,8 +1,8 @@
-//! A reply that is nothing but calls, without markers: JSON, fenced JSON, or a Python list. Only the very beginning of a
-//! reply can become one, and it waits until the end: one word more, and it was an example.
+//! A reply that consists of calls only, without markers: JSON, fenced JSON, or a Python list. Only the beginning of a
+//! reply can become one, and the parser waits for the end: if any text follows, it was an example.
 //!
-//! It stops waiting as soon as it cannot be one: the first member must be one that calls have, or a tool; the first
-//! Python name must be a tool; a fence must say `json`, something of tools, or nothing.
+//! The parser stops waiting as soon as the reply cannot be one. The first key must occur in calls or be a tool, the
+//! first Python name must be a tool, and a fence must say `json`, a word for tools, or nothing.
 
 use super::{
     envelope::{self, CallParseResult, EnvelopeForm},
@@ -14,7 +14,7 @@ use super::{
     tools::CallableTools,
 };
 
-/// First members of calls.
+/// Keys that can be first in a call.
 const FIRST_KEYS: [&str; 16] = [
     "name",
     "tool",
@@ -33,7 +33,7 @@ const FIRST_KEYS: [&str; 16] = [
     "input",
     "tool_input",
 ];
-/// What a fence around a call may say.
+/// Accepted labels of a fence around a call.
 const FENCES: [&str; 6] = ["", "json", "tool", "tool_call", "tool_calls", "tool_code"];
 /// Shortest fence.
 const FENCE: usize = 3;
@@ -48,11 +48,11 @@ enum BareStage {
     Head,
     /// In a value.
     Inside,
-    /// Behind a value.
+    /// After a value.
     Tail,
 }
 
-/// A reply that may be nothing but calls.
+/// A reply that may consist of calls only.
 #[derive(Debug)]
 pub(super) struct BareReply {
     text: String,
@@ -66,7 +66,7 @@ pub(super) struct BareReply {
     scan: BracketScan,
 }
 
-/// What the end of the reply makes of it.
+/// The decision at the end of the reply.
 #[derive(Debug)]
 pub(super) enum BareVerdict {
     Calls(Vec<CallParseResult>),
@@ -74,7 +74,7 @@ pub(super) enum BareVerdict {
 }
 
 impl BareReply {
-    /// Whether a reply that begins like this may be one.
+    /// Whether a reply that begins with this character may be one.
     pub(super) fn may_begin(c: char) -> bool {
         matches!(c, '{' | '[' | '`')
     }
@@ -84,12 +84,12 @@ impl BareReply {
         Self { text: String::new(), stage: BareStage::Head, fence: 0, from: 0, to: 0, python: false, scan }
     }
 
-    /// All of it, for the user after all.
+    /// The whole text, if it is none.
     pub(super) fn into_text(self) -> String {
         self.text
     }
 
-    /// The next character. False: it is text.
+    /// Takes the next character. Returns false if the reply is text.
     pub(super) fn push_char(&mut self, c: char, tools: &CallableTools) -> bool {
         if self.text.is_empty() && c == '`' {
             self.stage = BareStage::Fence;
@@ -108,15 +108,15 @@ impl BareReply {
 
     fn fence_line(&mut self, c: char) -> bool {
         self.fence = self.text.bytes().take_while(|byte| *byte == b'`').count();
-        let said = self.text[self.fence..].trim();
+        let label = self.text[self.fence..].trim();
         if c == '\n' {
             self.from = self.text.len();
             self.stage = BareStage::Head;
-            return self.fence >= FENCE && FENCES.contains(&said);
+            return self.fence >= FENCE && FENCES.contains(&label);
         }
         let is_mark = self.fence == self.text.len();
         self.text.len() <= MAX_FENCE_LINE
-            && (is_mark || (self.fence >= FENCE && FENCES.iter().any(|fence| fence.starts_with(said))))
+            && (is_mark || (self.fence >= FENCE && FENCES.iter().any(|fence| fence.starts_with(label))))
     }
 
     fn check_head(&mut self, tools: &CallableTools) -> bool {
@@ -160,7 +160,7 @@ impl BareReply {
         }
     }
 
-    /// The reply is at its end; `cut` means that the model had more to say.
+    /// The end of the reply. `cut` means that the model had more to say.
     pub(super) fn finish(&self, cut: bool, tools: &CallableTools) -> BareVerdict {
         let known = || {
             let body = &self.text[self.from..];
@@ -180,7 +180,7 @@ impl BareReply {
         }
         let values = &self.text[self.from..self.to];
         let reads = if self.python {
-            family::read_pythonic(values, tools)
+            family::parse_pythonic(values, tools)
         } else {
             envelope::parse_calls(values, tools)
         };
@@ -258,14 +258,14 @@ fn first_name(list: &str, tools: &CallableTools) -> BareHead {
 enum BareTail {
     No,
     Fine,
-    /// One more value begins.
+    /// Another value begins.
     Again,
 }
 
 fn tail_of(mut text: &str, fence: usize) -> BareTail {
     let mut open = fence > 0;
     loop {
-        // A bracket too many is a common slip.
+        // An extra bracket is a common mistake.
         text = text.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ';' | ',' | '}' | ']'));
         let ticks = text.bytes().take_while(|byte| *byte == b'`').count();
         if open && ticks > 0 {

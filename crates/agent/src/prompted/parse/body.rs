@@ -1,11 +1,11 @@
-//! The body of one call while it comes: where it ends. What is in it is read when it is whole.
+//! The body of one call while it arrives, up to its end. It is parsed when it is complete.
 
 use super::{family::CallFamily, limits::MAX_CALL_BYTES, markers, scan::BracketScan};
 
-/// Inside of what the end of a body does not count: an argument may well contain it.
+/// The parts of a body in which an end marker does not count, because an argument may contain it.
 #[derive(Debug)]
 pub(super) enum EndGuard {
-    /// Inside of strings.
+    /// Inside strings.
     Scanned { scan: Box<BracketScan>, started: bool },
     /// Between these tags.
     Between { open: &'static str, close: &'static str, inside: bool },
@@ -33,7 +33,7 @@ impl EndGuard {
     fn push_char(&mut self, body: &str, c: char) {
         match self {
             Self::Scanned { scan, started } => {
-                // Names before the JSON may have brackets of their own, as in `N[ARGS]{…}`.
+                // Names before the JSON may contain brackets, as in `N[ARGS]{…}`.
                 *started |=
                     c == '{' || (c == '[' && body.trim_start().len() == 1) || (c == '[' && is_fenced(body));
                 if *started {
@@ -58,8 +58,8 @@ impl EndGuard {
         matches!(self, Self::Scanned { scan, .. } if scan.is_complete())
     }
 
-    /// A stray quote turns the inside out. Brackets that are even without believing in strings, right before the end,
-    /// are the better sign then.
+    /// After a stray quote, inside and outside of strings are swapped. Then balanced brackets right before the end are
+    /// the better sign.
     fn seems_done(&self, before: &str) -> bool {
         matches!(self, Self::Scanned { scan, .. } if scan.is_raw_even())
             && before.trim_end().ends_with(['}', ']'])
@@ -70,7 +70,7 @@ fn is_fenced(body: &str) -> bool {
     body.len() <= FENCE_LINE && body.trim_start().starts_with("```")
 }
 
-/// Longest first line of a fence inside of a call.
+/// Longest first line of a fence inside a call.
 const FENCE_LINE: usize = 32;
 
 /// How a body ended.
@@ -78,32 +78,32 @@ const FENCE_LINE: usize = 32;
 pub(super) enum BodyEnd {
     /// By its closing tag, or by itself.
     Closed,
-    /// With the reply.
+    /// By the end of the reply.
     Open,
 }
 
-/// What a further character did to a body.
+/// The effect of a character on a body.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum BodyStep {
     More,
-    /// It is whole. What ended it opens something itself and must be looked at again.
+    /// It is complete. The end marker may itself open something and must be parsed again.
     Ended {
         again: &'static str,
     },
-    /// It is over the bound.
+    /// It exceeds the size limit.
     TooLong,
 }
 
-/// A body.
+/// A body that is not complete yet.
 #[derive(Debug)]
 pub(super) struct PartialBody {
     pub(super) family: CallFamily,
     pub(super) name: Option<String>,
     pub(super) text: String,
     guard: Option<EndGuard>,
-    /// Where an end stood that did not count, and how long it was.
+    /// The position and length of an end marker that did not count.
     passed: Option<(usize, usize)>,
-    /// Over the bound: nothing is kept any more, only its end is looked for.
+    /// Over the size limit: nothing is stored any more, only the end is searched.
     tail: Option<String>,
 }
 
@@ -112,13 +112,13 @@ impl PartialBody {
         Self { family, name, text: String::new(), guard: None, passed: None, tail: None }
     }
 
-    /// The next character.
+    /// Takes the next character.
     pub(super) fn push_char(&mut self, c: char) -> BodyStep {
         if let Some(tail) = &mut self.tail {
             return skip_char(tail, c, self.family);
         }
         self.text.push(c);
-        // White space decides nothing; asking at each of it would be slow.
+        // White space decides nothing, and checking it would be slow.
         if self.guard.is_none() && !c.is_whitespace() {
             self.guard = self.family.end_guard(&self.text);
         }
@@ -144,19 +144,20 @@ impl PartialBody {
         if self.text.len() > MAX_CALL_BYTES { BodyStep::TooLong } else { BodyStep::More }
     }
 
-    /// Keeps nothing from here on but what may be the beginning of its end.
+    /// Stores nothing from here on except a possible beginning of the end marker.
     pub(super) fn skip_rest(&mut self) {
-        let kept = self.text.floor_char_boundary(self.text.len().saturating_sub(longest_end(self.family)));
-        self.tail = Some(self.text.split_off(kept));
+        let start = self.text.floor_char_boundary(self.text.len().saturating_sub(longest_end(self.family)));
+        self.tail = Some(self.text.split_off(start));
         self.text = String::new();
     }
 
-    /// Whether it was over the bound.
+    /// Whether it exceeded the size limit.
     pub(super) fn is_skipping(&self) -> bool {
         self.tail.is_some()
     }
 
-    /// Cuts the body at the first end that did not count, and gives back what stood behind it: nothing better came.
+    /// Cuts the body at the first end marker that did not count, and returns the text after it. Used if no better end
+    /// came.
     pub(super) fn fall_back(&mut self) -> Option<String> {
         if self.guard.as_ref().is_some_and(EndGuard::is_complete) {
             return None;
@@ -172,7 +173,7 @@ fn longest_end(family: CallFamily) -> usize {
     family.end_markers().iter().map(|end| end.len()).max().unwrap_or(0)
 }
 
-/// Looks for the end and for nothing else.
+/// Searches for the end only.
 fn skip_char(tail: &mut String, c: char, family: CallFamily) -> BodyStep {
     tail.push(c);
     let ends = family.end_markers();

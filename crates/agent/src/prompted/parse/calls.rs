@@ -1,4 +1,4 @@
-//! The ends of calls: what was collected becomes calls and bad calls, within the bounds.
+//! The ends of calls: collected text becomes calls and bad calls, within the limits.
 
 use std::mem;
 
@@ -104,13 +104,13 @@ impl ReplyParser {
         if self.count > limits::MAX_CALLS {
             return;
         }
-        let wrong = if self.count == limits::MAX_CALLS { CallProblem::TooMany } else { fault.problem };
+        let problem = if self.count == limits::MAX_CALLS { CallProblem::TooMany } else { fault.problem };
         self.count += 1;
         self.events.push(ParseEvent::BadCall(BadCall {
             id: ids::new_call_id(&*self.ids),
             name: fault.name.map(|name| problem::truncate_text(&name, limits::MAX_NAME_BYTES)),
             text: problem::truncate_text(text.trim(), limits::MAX_SHOWN_BYTES),
-            problem: wrong.describe(&self.tools),
+            problem: problem.describe(&self.tools),
         }));
     }
 }

@@ -1,4 +1,4 @@
-//! The JSON around a call: which member is the name, which are the arguments.
+//! The JSON around a call: which key holds the name, and which the arguments.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use super::{
 const NAME_KEYS: [&str; 5] = ["name", "tool", "tool_name", "function", "function_name"];
 const ARGUMENT_KEYS: [&str; 7] =
     ["arguments", "args", "params", "parameters", "input", "tool_input", "action_input"];
-/// Members that say nothing about what is called.
+/// Keys without information about the call.
 const BESIDE_KEYS: [&str; 4] = ["id", "type", "index", "call_id"];
-/// Members that only the description of a tool has.
+/// Keys that only a tool definition has.
 const DEFINITION_KEYS: [&str; 3] = ["description", "inputSchema", "input_schema"];
-/// Lists of calls.
+/// The key of a list of calls.
 const LIST_KEY: &str = "tool_calls";
 
-/// A call that was read.
+/// A parsed call.
 #[derive(Debug)]
 pub(super) struct ParsedCall {
     pub(super) name: String,
@@ -28,18 +28,18 @@ pub(super) struct ParsedCall {
     pub(super) form: EnvelopeForm,
 }
 
-/// How sure it is that a call was meant, where no marker says so.
+/// How certain it is that a call was meant, if there is no marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EnvelopeForm {
     /// Name and arguments.
     Full,
     /// `{"tool":{…}}` with arguments that the tool has.
     Keyed,
-    /// Only a marker makes a call of it.
+    /// A call only if a marker says so.
     Weak,
 }
 
-/// Something that was meant as a call.
+/// A call that cannot be run.
 #[derive(Debug)]
 pub(super) struct CallFault {
     pub(super) name: Option<String>,
@@ -47,15 +47,15 @@ pub(super) struct CallFault {
 }
 
 impl From<CallProblem> for CallFault {
-    fn from(wrong: CallProblem) -> Self {
-        Self { name: None, problem: wrong }
+    fn from(problem: CallProblem) -> Self {
+        Self { name: None, problem }
     }
 }
 
-/// A call, or what is wrong with it.
+/// A call, or its fault.
 pub(super) type CallParseResult = Result<ParsedCall, CallFault>;
 
-/// All calls of a text that is JSON, in whatever envelope.
+/// All calls in a JSON text, in any envelope.
 pub(super) fn parse_calls(text: &str, tools: &CallableTools) -> Vec<CallParseResult> {
     let text = json::strip_wrapping(text);
     if text.is_empty() {
@@ -65,7 +65,7 @@ pub(super) fn parse_calls(text: &str, tools: &CallableTools) -> Vec<CallParseRes
     for value in json::split_values(text) {
         match value.and_then(json::to_valid_json) {
             Ok(valid) => read_value(&valid, tools, NestedEnvelopes::Allowed, &mut reads),
-            Err(wrong) => reads.push(Err(CallFault { name: json::guess_name(text), problem: wrong })),
+            Err(problem) => reads.push(Err(CallFault { name: json::guess_name(text), problem })),
         }
         if reads.len() > limits::MAX_CALLS {
             break;
@@ -77,7 +77,7 @@ pub(super) fn parse_calls(text: &str, tools: &CallableTools) -> Vec<CallParseRes
     reads
 }
 
-/// A call by name, with its arguments as they were written.
+/// A call by name, with the arguments as written.
 pub(super) fn resolve_call(
     name: &str,
     arguments: Result<Box<RawValue>, CallProblem>,
@@ -85,12 +85,12 @@ pub(super) fn resolve_call(
 ) -> CallParseResult {
     let Some(spec) = tools.find(name) else {
         let name = name.trim().to_owned();
-        let wrong = if name.is_empty() { CallProblem::NoName } else { CallProblem::Unknown(name.clone()) };
-        return Err(CallFault { name: Some(name).filter(|name| !name.is_empty()), problem: wrong });
+        let problem = if name.is_empty() { CallProblem::NoName } else { CallProblem::Unknown(name.clone()) };
+        return Err(CallFault { name: Some(name).filter(|name| !name.is_empty()), problem });
     };
     match arguments {
         Ok(arguments) => Ok(ParsedCall { name: spec.name.clone(), arguments, form: EnvelopeForm::Full }),
-        Err(wrong) => Err(CallFault { name: Some(spec.name.clone()), problem: wrong }),
+        Err(problem) => Err(CallFault { name: Some(spec.name.clone()), problem }),
     }
 }
 
@@ -170,7 +170,7 @@ fn read_keyed(members: &BTreeMap<String, &RawValue>, tools: &CallableTools) -> C
     Ok(ParsedCall { form: if known { EnvelopeForm::Keyed } else { EnvelopeForm::Weak }, ..found })
 }
 
-/// Arguments as an object, or as the text of one.
+/// Arguments as an object, or as JSON text in a string.
 fn given_arguments(given: &RawValue) -> Result<Box<RawValue>, CallProblem> {
     if given.get() == "null" {
         return json::no_arguments();
@@ -182,7 +182,7 @@ fn given_arguments(given: &RawValue) -> Result<Box<RawValue>, CallProblem> {
     }
 }
 
-/// `{"type":"object","properties":…}` is what a tool takes, not what it is given.
+/// `{"type":"object","properties":…}` is the schema of a tool, not its arguments.
 fn is_schema(json: &str) -> bool {
     serde_json::from_str::<BTreeMap<String, Value>>(json).is_ok_and(|members| {
         members.get("type").is_some_and(|kind| kind == "object")

@@ -1,10 +1,10 @@
-//! JSON as models write it. Repairs spelling, never makes up an end: see [`CallProblem::Cut`].
+//! JSON as models write it. Repairs spelling, but never makes up an end: see [`CallProblem::Cut`].
 
 use serde_json::value::RawValue;
 
 use super::{limits, markers, problem::CallProblem, scan::BracketScan};
 
-/// One value as valid JSON: as it is where it is valid, repaired where only its spelling is wrong.
+/// One value as valid JSON: unchanged if it is valid, repaired if only its spelling is wrong.
 pub(super) fn to_valid_json(text: &str) -> Result<String, CallProblem> {
     let scan = BracketScan::for_json().scan_text(text);
     if scan.is_too_deep() {
@@ -35,7 +35,7 @@ fn is_json(text: &str) -> bool {
     serde_json::from_str::<&RawValue>(text).is_ok()
 }
 
-/// The arguments of a call where they stand alone. Nothing at all means that they were cut off.
+/// The arguments of a call. Empty text means that they were cut off.
 pub(super) fn parse_arguments(text: &str) -> Result<Box<RawValue>, CallProblem> {
     let text = strip_wrapping(text);
     match split_values(text).into_iter().next() {
@@ -45,17 +45,17 @@ pub(super) fn parse_arguments(text: &str) -> Result<Box<RawValue>, CallProblem> 
     }
 }
 
-/// An empty object, for a call that says that it has none.
+/// An empty object, for a call without arguments.
 pub(super) fn no_arguments() -> Result<Box<RawValue>, CallProblem> {
     to_raw_value("{}".to_owned())
 }
 
-/// Text that is known to be JSON, as it is.
+/// Text that is known to be JSON, as a raw value.
 pub(super) fn to_raw_value(json: String) -> Result<Box<RawValue>, CallProblem> {
     RawValue::from_string(json).map_err(|_| CallProblem::NotJson)
 }
 
-/// The objects and arrays of a text, one after the other; what stands between them does not matter.
+/// The objects and arrays in a text, in order. The text between them is ignored.
 pub(super) fn split_values(text: &str) -> Vec<Result<&str, CallProblem>> {
     let (mut found, mut rest) = (Vec::new(), text);
     while let Some(start) = rest.find(['{', '[']) {
@@ -65,8 +65,8 @@ pub(super) fn split_values(text: &str) -> Vec<Result<&str, CallProblem>> {
                 found.push(Ok(&rest[..end]));
                 rest = &rest[end..];
             }
-            Err(wrong) => {
-                found.push(Err(wrong));
+            Err(problem) => {
+                found.push(Err(problem));
                 break;
             }
         }
@@ -77,7 +77,7 @@ pub(super) fn split_values(text: &str) -> Vec<Result<&str, CallProblem>> {
     found
 }
 
-/// How long the value is that a text begins with.
+/// The length of the value at the beginning of a text.
 pub(super) fn end_of_value(text: &str, mut scan: BracketScan) -> Result<usize, CallProblem> {
     for (at, c) in text.char_indices() {
         scan.push_char(c);
@@ -91,7 +91,7 @@ pub(super) fn end_of_value(text: &str, mut scan: BracketScan) -> Result<usize, C
     Err(CallProblem::Cut)
 }
 
-/// Without white space, a code fence and end tokens around it.
+/// Removes white space, a code fence and end tokens around a text.
 pub(super) fn strip_wrapping(text: &str) -> &str {
     let text = markers::without_end_tokens(text);
     let Some(fenced) = text.strip_prefix("```") else { return text };
@@ -99,8 +99,8 @@ pub(super) fn strip_wrapping(text: &str) -> &str {
     inner.strip_suffix("```").unwrap_or(inner).trim()
 }
 
-/// `{{…}}`, as models copy it from templates, with single braces. An object cannot begin with an object, so a brace
-/// right behind another one is a double; it goes, and the one that closes it.
+/// Replaces `{{…}}`, which models copy from templates, by single braces. An object cannot begin with an object, so a
+/// brace right after another one is a double: it is removed, together with the brace that closes it.
 fn single_braces(text: &str) -> String {
     let (mut scan, mut doubles, mut single) =
         (BracketScan::for_json(), Vec::new(), String::with_capacity(text.len()));
@@ -122,7 +122,7 @@ fn single_braces(text: &str) -> String {
     single
 }
 
-/// The name that a broken call seems to have: what stands behind its first `name` key.
+/// The probable name in a broken call: the value of its first `name` key.
 pub(super) fn guess_name(text: &str) -> Option<String> {
     let quote = |c: char| matches!(c, '"' | '\'' | '“' | '”' | '\\' | '`');
     let after = &text[text.find("name")? + "name".len()..];
@@ -155,7 +155,7 @@ mod tests {
             r#"{{"name":"f","arguments":{{"a":1,"b":"x"}}}}"#,
             r#"{{"name":"f","arguments":{"a":1,"b":"x"}}}"#,
         ] {
-            let json = to_valid_json(text).unwrap_or_else(|wrong| panic!("{text}: {wrong:?}"));
+            let json = to_valid_json(text).unwrap_or_else(|problem| panic!("{text}: {problem:?}"));
             assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap(), want, "{text}");
         }
     }
@@ -168,7 +168,7 @@ mod tests {
             (r#"{"a":"say "hi" now"}"#, serde_json::json!({"a": "say \"hi\" now"})),
             (r#"{"a":'it\'s'}"#, serde_json::json!({"a": "it's"})),
         ] {
-            let json = to_valid_json(text).unwrap_or_else(|wrong| panic!("{text}: {wrong:?}"));
+            let json = to_valid_json(text).unwrap_or_else(|problem| panic!("{text}: {problem:?}"));
             assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap(), want, "{text}");
         }
     }

@@ -1,8 +1,8 @@
-//! Where in the Markdown of a reply we are: at the start of a line, in a code block, in inline code, in prose.
+//! The position in the Markdown of a reply: at the start of a line, in a code block, in inline code, or in prose.
 //!
-//! A fence opens with three or more backticks that are not closed on their line, wherever they stand on it (models
-//! put them behind list marks), or with tildes at the start of a line. It closes with a line of at least as many of the
-//! same. Inline code ends with its line at the latest: a stray backtick must not hide the calls of later lines.
+//! A fence opens with three or more backticks that are not closed on their line, at any position (models put them after
+//! list marks), or with tildes at the start of a line. It closes with a line of at least as many of the same. Inline
+//! code ends with its line at the latest: a stray backtick must not hide calls in later lines.
 
 /// A line that is indented further than this is code, as in Markdown.
 const MAX_INDENT: usize = 3;
@@ -17,7 +17,7 @@ struct CodeFence {
     length: usize,
 }
 
-/// How far a line looks like the end of a fence.
+/// How much of a closing fence the line has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum FenceClosing {
     /// White space and quote marks so far.
@@ -28,18 +28,18 @@ enum FenceClosing {
     No,
 }
 
-/// Where we are. Knows what was shown; knows nothing of calls.
+/// The position in the text that was shown.
 #[derive(Debug, Clone)]
 pub(super) struct MarkdownPosition {
     /// Only white space on this line so far.
     start: bool,
     indent: usize,
     previous: Option<char>,
-    /// Backticks of the run under way.
+    /// Backticks in the current run.
     run: usize,
-    /// Inline code, or a fence whose line has not ended: how many backticks opened it.
+    /// How many backticks opened inline code, or a fence whose line has not ended.
     code: Option<usize>,
-    /// Tildes that the line began with.
+    /// Tildes at the start of the line.
     tildes: usize,
     fence: Option<CodeFence>,
     closing: FenceClosing,
@@ -61,7 +61,7 @@ impl Default for MarkdownPosition {
 }
 
 impl MarkdownPosition {
-    /// The next character that is shown.
+    /// Takes the next character of the text.
     pub(super) fn push_char(&mut self, c: char) {
         if c == '\n' {
             self.end_line();
@@ -113,7 +113,7 @@ impl MarkdownPosition {
         (self.start, self.indent, self.tildes, self.closing) = (true, 0, 0, FenceClosing::default());
     }
 
-    /// Whether a line begins here, `more` columns of white space counted in, and is not code.
+    /// Whether a line begins here, with `more` columns of white space, and is not code.
     pub(super) fn is_start(&self, more: usize) -> bool {
         self.start && self.fence.is_none() && self.indent + more <= MAX_INDENT
     }
@@ -123,13 +123,14 @@ impl MarkdownPosition {
         self.fence.is_some() || self.code.is_some() || self.run > 0
     }
 
-    /// Whether the next character, outside of code, would be glued to a word: no white space, quote or bracket between.
+    /// Whether the next character is attached to a word: outside of code, without white space, a quote or a bracket
+    /// between.
     pub(super) fn is_glued(&self) -> bool {
         self.previous.is_some_and(|c| !c.is_whitespace() && !"\"'`“”‘’«»„「(<>[{|*_=".contains(c))
     }
 }
 
-/// How wide white space is.
+/// The width of white space in columns.
 pub(super) fn column_width(space: &str) -> usize {
     space.chars().map(|c| if c == '\t' { TAB } else { 1 }).sum()
 }

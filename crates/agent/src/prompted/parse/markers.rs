@@ -1,4 +1,4 @@
-//! Every marker that models put around calls and thoughts, in one table; and the tokens that end a reply.
+//! The markers that models put around calls and reasoning, and the tokens that end a reply.
 
 use super::family::CallFamily;
 
@@ -7,32 +7,32 @@ use super::family::CallFamily;
 pub(super) enum MarkerKind {
     /// One call, or several in one body.
     Call(CallFamily),
-    /// Calls follow; or a channel of text. Only the marker itself is swallowed.
+    /// Calls follow, or a channel of text. Only the marker itself is removed.
     Section(CallFamily),
-    /// What closes a call or a section, where a call has just ended.
+    /// Closes a call or a section, right after a call.
     Closer,
-    /// Thoughts, up to one of these.
+    /// Reasoning, up to one of these.
     Thoughts(&'static [&'static str]),
-    /// A result that the model made up instead of waiting for it: swallowed.
+    /// A result that the model made up instead of waiting for it. Removed.
     Invented,
-    /// An end token: swallowed if nothing but such tokens follows.
+    /// An end token. Removed if only such tokens follow.
     End,
-    /// The header of a harmony message; it says what follows.
+    /// The header of a harmony message, which says what follows.
     Header,
 }
 
-/// Where a marker counts. The rule: a tag that a person could write counts only where nothing but white space stands
-/// before it on its line; a control token of a model counts there, and glued to the end of a word; none of them counts
-/// in code. Right behind a call, a section or thoughts is as good as the start of a line.
+/// Where a marker counts. A tag that a person could write counts only if nothing but white space precedes it on its
+/// line. A control token of a model also counts right after a word. Neither counts in code. The position right after a
+/// call, a section or reasoning is like the start of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MarkerPosition {
     /// At the start of a line.
     Line,
-    /// There, or glued to what stands before it.
+    /// There, or right after a word.
     Glued,
-    /// Only right behind a call, a section or thoughts.
+    /// Only right after a call, a section or reasoning.
     Behind,
-    /// Only in a section of this family, or right behind a call of it.
+    /// Only in a section of this family, or right after a call of it.
     In(CallFamily),
     /// Only at the very beginning of a reply.
     First,
@@ -40,7 +40,7 @@ pub(super) enum MarkerPosition {
     Anywhere,
 }
 
-/// What must stand behind a marker, so that a text *about* the marker is not swallowed.
+/// What must follow a marker, so that text *about* the marker is not removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MarkerFollow {
     Anything,
@@ -86,16 +86,16 @@ pub(super) const HARMONY_START: &str = "<|start|>";
 pub(super) const HARMONY_CHANNEL: &str = "<|channel|>";
 pub(super) const HARMONY_MESSAGE: &str = "<|message|>";
 pub(super) const HARMONY_RECIPIENT: &str = "to=functions.";
-/// What ends a message in harmony. The last two open the next one.
+/// The end markers of a harmony message. The last two open the next one.
 pub(super) const HARMONY_ENDS: &[&str] =
     &["<|end|>", "<|return|>", "<|call|>", HARMONY_START, HARMONY_CHANNEL];
 
-/// The end of a result.
+/// The end of a made-up result.
 pub(super) const INVENTED_END: &[&str] = &["</tool_result>"];
 
-/// All of them. No marker is the beginning of another one.
+/// All markers. None is a prefix of another one.
 pub(super) const MARKERS: &[Marker] = &[
-    // Ours, and Hermes with its relatives.
+    // Ours, and Hermes and its relatives.
     marker("<tool>", MarkerKind::Call(CallFamily::Plain), MarkerPosition::Line, MarkerFollow::Call),
     marker(
         "<tool_call>",
@@ -109,7 +109,7 @@ pub(super) const MARKERS: &[Marker] = &[
         MarkerPosition::Line,
         MarkerFollow::Name('>'),
     ),
-    // Control tokens and what goes for them.
+    // Control tokens and similar markers.
     marker(
         "<|python_tag|>",
         MarkerKind::Call(CallFamily::PythonTag),
@@ -200,7 +200,7 @@ pub(super) const MARKERS: &[Marker] = &[
     marker(HARMONY_START, MarkerKind::Header, MarkerPosition::Glued, MarkerFollow::Anything),
     marker(HARMONY_CHANNEL, MarkerKind::Header, MarkerPosition::Glued, MarkerFollow::Anything),
     marker(HARMONY_RECIPIENT, MarkerKind::Header, MarkerPosition::First, MarkerFollow::Anything),
-    // Thoughts.
+    // Reasoning.
     marker("<think>", MarkerKind::Thoughts(&["</think>"]), MarkerPosition::Line, MarkerFollow::Anything),
     marker(
         "<thinking>",
@@ -212,7 +212,7 @@ pub(super) const MARKERS: &[Marker] = &[
     marker("</think>", MarkerKind::Section(CallFamily::Plain), MarkerPosition::Glued, MarkerFollow::Anything),
     marker("[/THINK]", MarkerKind::Section(CallFamily::Plain), MarkerPosition::Glued, MarkerFollow::Anything),
     marker("<tool_result name=\"", MarkerKind::Invented, MarkerPosition::Line, MarkerFollow::Anything),
-    // What closes.
+    // Closing markers.
     closer("</tool>"),
     closer("</tool_call>"),
     closer("</function>"),
@@ -226,7 +226,7 @@ pub(super) const MARKERS: &[Marker] = &[
     closer("<end_function_call>"),
     closer("<tool_call|>"),
     closer("</tool_result>"),
-    // What ends a reply.
+    // End tokens.
     end_marker("<|im_end|>"),
     end_marker("<|eot_id|>"),
     end_marker("<|eom_id|>"),
@@ -245,7 +245,7 @@ pub(super) const MARKERS: &[Marker] = &[
     end_marker("<｜end▁of▁sentence｜>"),
 ];
 
-/// Without white space and end tokens around it.
+/// Removes white space around a text, and end tokens after it.
 pub(super) fn without_end_tokens(text: &str) -> &str {
     let mut text = text.trim();
     loop {
@@ -257,7 +257,7 @@ pub(super) fn without_end_tokens(text: &str) -> &str {
     }
 }
 
-/// Whether a text is a beginning of an end token.
+/// Whether a text is a prefix of an end token.
 pub(super) fn may_be_end_token(text: &str) -> bool {
     MARKERS.iter().any(|marker| marker.kind == MarkerKind::End && marker.text.starts_with(text))
 }
@@ -268,7 +268,7 @@ pub(super) fn end_token(text: &str) -> Option<&'static str> {
     ends.find(|marker| text.starts_with(marker.text)).map(|marker| marker.text)
 }
 
-/// Whether a text begins with any of the markers: such a place in a tool's result must not reach a model as it is.
+/// Whether a text begins with a marker. Such text in a tool result must be escaped before a model sees it.
 pub(in crate::prompted) fn begins_with_marker(text: &str) -> bool {
     let is_start = |marker: &Marker| {
         text.get(..marker.text.len()).is_some_and(|start| start.eq_ignore_ascii_case(marker.text))
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn markers_begin_with_few_characters() {
-        // The quick way out of `opening::look` relies on it.
+        // The fast path of `opening::match_opening` relies on it.
         assert!(MARKERS.iter().all(|marker| marker.text.starts_with(['<', '[', 'f', 't'])));
     }
 

@@ -1,23 +1,25 @@
-//! Finds the calls in what a model writes, while it writes.
+//! Parses the calls in a reply while it arrives.
 //!
-//! The machine reads one character at a time and every decision depends only on the characters so far, so what comes out
-//! is the same however the stream was cut. It shows text at once, except:
+//! The parser reads one character at a time, and each decision depends on the characters so far only. So the result is
+//! the same however the stream was cut. Text is shown at once, except:
 //!
-//! - what may still become a marker (a few characters), and up to three columns of white space at the start of a line;
-//! - the beginning of a reply that may be a bare call (`whole`): until its first member or name says that it is none;
+//! - text that may still become a marker (a few characters), and up to three columns of white space at the start of a
+//! line;
+//! - the beginning of a reply that may be a bare call (`bare_reply`), until its first key or name shows that it is
+//! none;
 //! - an end token, until something follows it.
 //!
-//! A call is one only where a call may stand (`markers::Stands`), never in code, and only if its tool is known. What is
-//! wrong between explicit markers is a [`BadCall`], so that the model can try again; what is wrong elsewhere is text.
+//! A call counts only at certain positions (`markers::MarkerPosition`), never in code, and only if its tool is known. A
+//! mistake between explicit markers is a [`BadCall`], so that the model can try again. Elsewhere it is text.
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | the forms | `family` |
+//! | the formats | `family` |
 //! | the markers, and where each counts | `markers`, `opening` |
-//! | what is shown and what waits | `prose` |
+//! | which text is shown and which is held back | `prose` |
 //! | where a call ends | `body` |
-//! | JSON, repair, and what must not be repaired | `json`, `scan` |
-//! | bounds | [`limits`] |
+//! | JSON, and what is repaired | `json`, `scan` |
+//! | limits | [`limits`] |
 
 mod bare_reply;
 mod body;
@@ -50,23 +52,23 @@ use crate::{
     model::{BadCall, ModelStopReason},
 };
 
-/// What comes of a reply.
+/// An event from a reply.
 #[derive(Debug, Clone)]
 pub enum ParseEvent {
-    /// Words for the user. Never call syntax.
+    /// Text for the user, without call syntax.
     Text(String),
-    /// Thoughts.
+    /// Reasoning.
     Reasoning(String),
-    /// A call of a known tool, whole.
+    /// A complete call of a known tool.
     Call(ModelToolCall),
-    /// Something that was meant as a call and cannot be run.
+    /// A call that cannot be run.
     BadCall(BadCall),
 }
 
 #[derive(Debug)]
 enum ParserState {
     Prose,
-    /// All of the reply may be calls.
+    /// The whole reply may consist of calls.
     Bare(BareReply),
     Thoughts(ThoughtReader),
     /// A result that the model made up.
@@ -74,27 +76,27 @@ enum ParserState {
     Body(PartialBody),
 }
 
-/// The machine. One for each reply.
+/// The parser. One for each reply.
 pub struct ReplyParser {
     tools: Arc<CallableTools>,
     ids: Arc<dyn IdGenerator>,
     state: ParserState,
-    /// Characters that must be looked at again before the next one.
+    /// Characters to parse before the next one.
     pending: VecDeque<char>,
     lines: MarkdownPosition,
-    /// White space that a marker behind it would swallow.
+    /// White space that is removed if a marker follows it.
     space: String,
-    /// What may become a marker.
+    /// Text that may become a marker.
     held: String,
-    /// End tokens and white space behind them; dropped if nothing but markers follows.
+    /// End tokens and the white space after them. Dropped if only markers follow.
     trailer: String,
-    /// Right behind a call, a section or thoughts: of which family.
+    /// Right after a call, a section or reasoning of this family.
     behind: Option<CallFamily>,
     /// Whether text was shown or a call made.
     has_output: bool,
-    /// Whether the reply was already found not to be all calls.
+    /// Whether the reply is known not to consist of calls only.
     not_bare: bool,
-    /// Whether the text shown so far ends a line.
+    /// Whether the shown text ends with a line break.
     line_ended: bool,
     /// Calls, bad ones included.
     count: usize,
@@ -103,7 +105,7 @@ pub struct ReplyParser {
 
 impl fmt::Debug for ReplyParser {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parser")
+        f.debug_struct("ReplyParser")
             .field("state", &self.state)
             .field("count", &self.count)
             .finish_non_exhaustive()
@@ -111,7 +113,7 @@ impl fmt::Debug for ReplyParser {
 }
 
 impl ReplyParser {
-    /// For a reply that may call these tools. Ids of calls are made with `ids`.
+    /// For a reply that may call these tools. Call ids are made with `ids`.
     pub fn new(tools: Arc<CallableTools>, ids: Arc<dyn IdGenerator>) -> Self {
         Self {
             tools,
@@ -140,7 +142,7 @@ impl ReplyParser {
         mem::take(&mut self.events)
     }
 
-    /// The end of the reply. A call under way that was cut, by itself or by the model's `stop`, is a bad call.
+    /// The end of the reply. An unfinished call is a bad call, also if the model's `stop` says that it was cut.
     pub fn finish(&mut self, stop: ModelStopReason) -> Vec<ParseEvent> {
         let cut = match stop {
             ModelStopReason::Length | ModelStopReason::Filtered => true,
@@ -189,7 +191,7 @@ impl ReplyParser {
         }
     }
 
-    /// What ended is behind us; `rest` comes next.
+    /// Something ended. `rest` is parsed next.
     fn close_section(&mut self, family: CallFamily, rest: &str) {
         self.state = ParserState::Prose;
         self.behind = Some(family);

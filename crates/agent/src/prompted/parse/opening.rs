@@ -1,5 +1,5 @@
-//! Whether what stands at a place opens something: a pure function of the text held back so far, so that the answer
-//! cannot depend on how the stream was cut.
+//! Decides whether a text opens something. A pure function of the text that is held back, so it cannot depend on how
+//! the stream was cut.
 
 use super::{
     family::CallFamily,
@@ -8,16 +8,16 @@ use super::{
     tools::{self, CallableTools},
 };
 
-/// Where a text stands.
+/// The position of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextPosition {
-    /// Nothing was said yet.
+    /// At the beginning of the reply.
     First,
-    /// Right behind a call or a section of this family, or behind thoughts.
+    /// Right after a call or a section of this family, or after reasoning.
     Behind(CallFamily),
     /// At the start of a line.
     Line,
-    /// Glued to a word.
+    /// Right after a word.
     Glued,
     /// In prose.
     Prose,
@@ -30,9 +30,9 @@ pub(super) enum TextPosition {
 pub(super) enum OpeningMatch {
     /// Text.
     No,
-    /// More must come to know.
+    /// Undecided: more text is needed.
     Maybe,
-    /// It opens something; so many bytes are the marker, the rest belongs to what it opens.
+    /// It opens something. `used` bytes are the marker, the rest belongs to what it opens.
     Opens { what: OpenedItem, used: usize },
 }
 
@@ -40,14 +40,14 @@ pub(super) enum OpeningMatch {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum OpenedItem {
     Kind(MarkerKind),
-    /// A call of harmony: its header names the tool.
+    /// A harmony call, whose header names the tool.
     Harmony(String),
 }
 
-/// Looks at a text.
+/// Matches a text against all openings.
 pub(super) fn match_opening(text: &str, place: TextPosition, tools: &CallableTools) -> OpeningMatch {
     let mut best = OpeningMatch::No;
-    // Nearly every character of a reply ends here.
+    // The fast path for nearly every character of a reply.
     let markers = if text.starts_with(['<', '[', 'f', 't']) { MARKERS } else { &[] };
     for marker in markers.iter().filter(|marker| is_marker_at(marker, place)) {
         if text.len() < marker.text.len() {
@@ -68,7 +68,7 @@ pub(super) fn match_opening(text: &str, place: TextPosition, tools: &CallableToo
     }
 }
 
-/// What a reply that ends here had begun: a marker is whole, what it opens is not there.
+/// The marker at the end of a reply, without the text that it should open.
 pub(super) fn begun_marker(text: &str, place: TextPosition) -> Option<MarkerKind> {
     let whole = |marker: &&Marker| is_marker_at(marker, place) && text.starts_with(marker.text);
     MARKERS.iter().find(whole).map(|marker| marker.kind)
@@ -96,7 +96,7 @@ fn match_follow(marker: &Marker, rest: &str, place: TextPosition) -> OpeningMatc
     }
     let yes =
         || OpeningMatch::Opens { what: OpenedItem::Kind(marker.kind), used: marker.text.len() - marker.keep };
-    // A token that is glued on one side is glued on the other side too.
+    // A token right after a word must be followed directly, too.
     let body = if place == TextPosition::Glued { rest } else { rest.trim_start() };
     if marker.follow == MarkerFollow::Anything {
         return yes();
@@ -122,7 +122,7 @@ fn match_follow(marker: &Marker, rest: &str, place: TextPosition) -> OpeningMatc
     }
 }
 
-/// How well a text fits what must stand there.
+/// How well a text matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MatchState {
     Yes,
@@ -158,7 +158,7 @@ fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/')
 }
 
-/// A name, then perhaps white space, then one of these.
+/// A name, optional white space, then one of these characters.
 fn match_name(body: &str, ends: &[char]) -> MatchState {
     let length = body.find(|c| !is_name(c)).unwrap_or(body.len());
     if length == 0 || length > MAX_NAME_BYTES {
@@ -171,7 +171,7 @@ fn match_name(body: &str, ends: &[char]) -> MatchState {
     if rest.starts_with(ends) { MatchState::Yes } else { MatchState::No }
 }
 
-/// The forms without a marker of their own.
+/// The formats without a marker.
 fn match_unmarked(text: &str, place: TextPosition, tools: &CallableTools) -> OpeningMatch {
     match place {
         TextPosition::First => match_functionary(text, 0, tools),
@@ -207,8 +207,8 @@ impl OpeningMatch {
     }
 }
 
-/// Functionary writes a name, a line break and the arguments; words go to `all`. Only a known tool and arguments that
-/// it has make a call of it: nothing else tells it from text.
+/// Functionary writes a name, a line break and the arguments, and text for the user goes to `all`. It is a call only if
+/// the tool and the arguments are known: nothing else distinguishes it from text.
 fn match_functionary(text: &str, used: usize, tools: &CallableTools) -> OpeningMatch {
     let Some((name, rest)) = text.split_once('\n') else {
         let open = !text.is_empty() && (tools.has_name_prefix(text) || "all".starts_with(text));
@@ -242,7 +242,7 @@ fn match_functionary(text: &str, used: usize, tools: &CallableTools) -> OpeningM
     }
 }
 
-/// Whether a header has only the tokens that headers have; any other one begins something else.
+/// Whether a header contains only header tokens.
 fn has_only_header_tokens(marker: &str, rest: &str) -> bool {
     let mut channels = usize::from(marker == markers::HARMONY_CHANNEL);
     rest.match_indices("<|").all(|(at, _)| {
@@ -255,7 +255,7 @@ fn has_only_header_tokens(marker: &str, rest: &str) -> bool {
 
 const CHANNELS: &[&str] = &["analysis", "commentary", "final"];
 
-/// The header of a message in harmony, up to `<|message|>`.
+/// The header of a harmony message, up to `<|message|>`.
 fn match_header(marker: &str, rest: &str) -> OpeningMatch {
     let expected = match marker {
         markers::HARMONY_START => match_text(rest, &["assistant"]),

@@ -1,29 +1,29 @@
-//! What can be wrong with a call, and how a model is told: short, and with what to do.
+//! What can be wrong with a call, and the texts for the model: short, and with what to do.
 
 use super::{limits, tools::CallableTools};
 
-/// What is wrong with something that was meant as a call.
+/// What is wrong with a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CallProblem {
-    /// Something at its end is missing. What is missing may change the meaning, so it is never made up.
+    /// Its end is missing. The missing part may change the meaning, so it is never made up.
     Cut,
     /// No such tool.
     Unknown(String),
-    /// Not even repair makes JSON of it.
+    /// Not JSON, and not repairable.
     NotJson,
     /// A bracket closes what it did not open.
     Brackets,
-    /// A lone backslash, as in `C:\dir`: repairs guess wrong.
+    /// A single backslash, as in `C:\dir`, which repairs get wrong.
     Backslash,
-    /// No name in it.
+    /// Without a name.
     NoName,
-    /// Arguments stand beside the name.
+    /// Arguments next to the name.
     Loose,
     /// The description of a tool instead of a call.
     Definition,
-    /// Nothing in it.
+    /// Empty.
     Empty,
-    /// Tags or values in no form we know.
+    /// Tags or values in an unknown form.
     Shape,
     /// Arguments without names.
     Positional,
@@ -38,7 +38,7 @@ pub(super) enum CallProblem {
 const FORM: &str = r#"<tool>{"name":"…","arguments":{…}}</tool>"#;
 
 impl CallProblem {
-    /// For the model.
+    /// The text for the model.
     pub(super) fn describe(&self, tools: &CallableTools) -> String {
         match self {
             Self::Cut => "the call was cut off, so it was not run; write it again, whole".to_owned(),
@@ -80,7 +80,7 @@ fn unknown_tool_text(name: &str, tools: &CallableTools) -> String {
     )
 }
 
-/// The beginning of a text, cut between characters.
+/// The beginning of a text, cut at a character boundary.
 pub(super) fn truncate_text(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();

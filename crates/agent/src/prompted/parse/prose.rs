@@ -1,4 +1,4 @@
-//! Prose: what is shown, what is held back, and what opens something.
+//! Prose: which text is shown, which is held back, and what opens something.
 
 use std::mem;
 
@@ -50,7 +50,7 @@ impl ReplyParser {
                 self.show_held_space();
             }
         } else if (self.behind.is_some() || !self.has_output) && !self.lines.is_code() {
-            // Blank lines around what was swallowed say nothing.
+            // Blank lines around removed text are dropped.
             if c == '\n' && self.line_ended {
                 self.space.clear()
             } else {
@@ -69,7 +69,7 @@ impl ReplyParser {
         }
     }
 
-    /// What is held is no marker: its first character is text, the rest may still be one.
+    /// The held text is no marker: its first character is shown, and the rest is parsed again.
     fn reject_held(&mut self) {
         let held = mem::take(&mut self.held);
         let Some(first) = held.chars().next() else { return };
@@ -117,7 +117,7 @@ impl ReplyParser {
                 let family = self.behind.unwrap_or(CallFamily::Plain);
                 return self.close_section(family, rest);
             }
-            // Both were turned into something else by now.
+            // These were handled above.
             MarkerKind::Header | MarkerKind::End => {}
         }
         self.requeue_text(rest);

@@ -1,5 +1,5 @@
-//! Walks strings and brackets, one character at a time. Says where a value ends and whether something at its end is
-//! missing, before anybody repairs anything. Not a parser: what stands between the brackets is not its business.
+//! Scans strings and brackets, one character at a time. Finds the end of a value, and whether its end is missing,
+//! before anything is repaired. Not a parser: it ignores what is between the brackets.
 
 use super::limits::MAX_DEPTH;
 
@@ -7,25 +7,25 @@ use super::limits::MAX_DEPTH;
 enum CommentState {
     #[default]
     None,
-    /// A slash that may begin one.
+    /// A slash that may begin a comment.
     Slash,
     Line,
     Block,
-    /// A star in a block that may end it.
+    /// A star that may end a block comment.
     Star,
 }
 
-/// Where in a value we are.
+/// The position in a value.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BracketScan {
-    /// Brackets that must still come, at most [`MAX_DEPTH`] of them.
+    /// The closing brackets that are still expected, at most [`MAX_DEPTH`].
     due: Vec<char>,
     /// Brackets deeper than that.
     deeper: usize,
     string: Option<char>,
     escaped: bool,
     comment: CommentState,
-    /// The last character that counts, outside of strings.
+    /// The last character outside of strings that is not white space.
     last: Option<char>,
     opened: bool,
     mismatched: bool,
@@ -37,7 +37,7 @@ pub(super) struct BracketScan {
 }
 
 impl BracketScan {
-    /// For JSON, well written or not.
+    /// For JSON, valid or not.
     pub(super) fn for_json() -> Self {
         Self::default()
     }
@@ -47,13 +47,13 @@ impl BracketScan {
         Self { parentheses: true, ..Self::default() }
     }
 
-    /// All of a text.
+    /// Scans a whole text.
     pub(super) fn scan_text(mut self, text: &str) -> Self {
         text.chars().for_each(|c| self.push_char(c));
         self
     }
 
-    /// The next character.
+    /// Takes the next character.
     pub(super) fn push_char(&mut self, c: char) {
         match c {
             '{' | '[' => self.raw += 1,
@@ -114,7 +114,7 @@ impl BracketScan {
         }
     }
 
-    /// An apostrophe elsewhere is one, not a quote.
+    /// Elsewhere an apostrophe is not a quote.
     fn value_may_begin(&self) -> bool {
         matches!(self.last, None | Some('{' | '[' | '(' | ',' | ':' | '='))
     }
@@ -146,12 +146,12 @@ impl BracketScan {
             && matches!(self.comment, CommentState::None | CommentState::Slash)
     }
 
-    /// Whether we are inside of a string.
+    /// Whether the position is inside a string.
     pub(super) fn is_in_string(&self) -> bool {
         self.string.is_some()
     }
 
-    /// Whether brackets are even when strings are not believed: so it looks after a stray quote.
+    /// Whether brackets are balanced if strings are ignored, as after a stray quote.
     pub(super) fn is_raw_even(&self) -> bool {
         self.opened && self.raw == 0
     }
@@ -161,17 +161,17 @@ impl BracketScan {
         self.mismatched
     }
 
-    /// Whether it was nested too deep.
+    /// Whether the nesting is too deep.
     pub(super) fn is_too_deep(&self) -> bool {
         self.too_deep
     }
 
-    /// Whether a string has an escape that JSON does not know.
+    /// Whether a string has an escape that JSON does not allow.
     pub(super) fn has_bad_escape(&self) -> bool {
         self.bad_escape
     }
 
-    /// The last character that counts, outside of strings and comments.
+    /// The last character outside of strings and comments that is not white space.
     pub(super) fn last_char(&self) -> Option<char> {
         self.last
     }

@@ -1,23 +1,23 @@
-//! Thoughts, and other text that runs up to a known end.
+//! Reasoning, and other text up to a known end.
 
 use super::markers;
 
-/// Text up to one of its ends.
+/// Reads text up to one of several ends.
 #[derive(Debug)]
 pub(super) struct ThoughtReader {
     ends: &'static [&'static str],
-    /// What may be the beginning of an end.
+    /// A possible beginning of an end.
     held: String,
-    /// Nothing but line breaks so far.
+    /// Only white space so far.
     blank: bool,
 }
 
-/// What a further character did.
+/// The effect of a character.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ThoughtStep {
-    /// So much is surely not the end.
+    /// Text that is not part of an end.
     More(String),
-    /// It was the end. What ended it may open something itself and must be looked at again.
+    /// The end. The end marker may itself open something and must be parsed again.
     Ended { again: &'static str },
 }
 
@@ -26,7 +26,7 @@ impl ThoughtReader {
         Self { ends, held: String::new(), blank: true }
     }
 
-    /// The next character.
+    /// Takes the next character.
     pub(super) fn push_char(&mut self, c: char) -> ThoughtStep {
         if self.blank && self.held.is_empty() && c.is_whitespace() {
             return ThoughtStep::More(String::new());
@@ -44,7 +44,7 @@ impl ThoughtReader {
         ThoughtStep::More(free)
     }
 
-    /// What was held back, at the end of a reply.
+    /// The held text, at the end of a reply.
     pub(super) fn into_rest(self) -> String {
         self.held
     }
@@ -57,10 +57,10 @@ mod tests {
     #[test]
     fn only_the_end_is_held_back() {
         let mut thoughts = ThoughtReader::new(&["</think>"]);
-        let said: Vec<_> = "\n a</th<".chars().map(|c| thoughts.push_char(c)).collect();
-        let said: String =
-            said.iter().map(|step| if let ThoughtStep::More(text) = step { text } else { "" }).collect();
-        assert_eq!(said, "a</th");
+        let shown: Vec<_> = "\n a</th<".chars().map(|c| thoughts.push_char(c)).collect();
+        let shown: String =
+            shown.iter().map(|step| if let ThoughtStep::More(text) = step { text } else { "" }).collect();
+        assert_eq!(shown, "a</th");
         let ended = "/think>".chars().map(|c| thoughts.push_char(c)).last();
         assert_eq!(ended, Some(ThoughtStep::Ended { again: "" }));
     }

@@ -1,4 +1,4 @@
-//! The tools that a reply may call, by every name that counts as theirs.
+//! The tools that a reply may call, by all of their names.
 
 use std::{collections::BTreeMap, ops::Bound, sync::Arc};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::limits;
 use crate::model::ToolSpec;
 
-/// Models put this before a name when they think of their own vendor's form.
+/// Models put this before a name when they fall back to their vendor's format.
 const NAMESPACE: &str = "functions.";
 
 /// The tools that a reply may call.
@@ -18,13 +18,13 @@ pub struct CallableTools {
 }
 
 impl CallableTools {
-    /// These, by their names.
+    /// These tools by name.
     pub fn new(specs: &[Arc<ToolSpec>]) -> Self {
         let names = specs.iter().enumerate().map(|(at, spec)| (spec.name.clone(), at)).collect();
         Self { specs: specs.to_vec(), names }
     }
 
-    /// A further name for the tool `name`, such as its canonical one. Names that are taken stay as they are.
+    /// Adds another name for the tool `name`, such as its canonical one. Existing names are kept.
     #[must_use]
     pub fn with_alias(mut self, other: impl Into<String>, name: &str) -> Self {
         if let Some(at) = self.names.get(name).copied() {
@@ -40,7 +40,7 @@ impl CallableTools {
         self.specs.get(*at)
     }
 
-    /// Whether there is nothing to call.
+    /// Whether there are no tools.
     pub fn is_empty(&self) -> bool {
         self.specs.is_empty()
     }
@@ -51,7 +51,7 @@ impl CallableTools {
         self.names.range::<str, _>(from).next().is_some_and(|(name, _)| name.starts_with(start))
     }
 
-    /// The names, for a model that got one wrong; not more than it can use.
+    /// The names for the model after an unknown one, at most a few.
     pub(super) fn list_names(&self) -> String {
         let names: Vec<_> =
             self.specs.iter().take(limits::MAX_LISTED_NAMES).map(|spec| spec.name.as_str()).collect();
@@ -65,7 +65,7 @@ pub(super) fn argument_schema<'a>(spec: &'a ToolSpec, name: &str) -> Option<&'a 
     spec.schema.get("properties")?.get(name)
 }
 
-/// Whether an argument of this schema is text, so that nothing in it must be read as JSON.
+/// Whether an argument of this schema is text, which must not be parsed as JSON.
 pub(super) fn is_text(schema: &Value) -> bool {
     let named = |kind: &Value| kind == "string";
     match schema.get("type") {
@@ -79,7 +79,7 @@ pub(super) fn is_text(schema: &Value) -> bool {
     }
 }
 
-/// Whether `null` is a value of this schema.
+/// Whether the schema allows `null`.
 pub(super) fn takes_null(schema: &Value) -> bool {
     let null = |kind: &Value| kind == "null";
     match schema.get("type") {

@@ -1,11 +1,11 @@
-//! Values that stand between tags as plain text: what the schema says is text stays text, the rest is read as JSON.
+//! Values between tags: text if the schema says so, else JSON.
 
 use serde_json::{Value, value::RawValue};
 
 use super::{json, problem::CallProblem, scan::BracketScan, tools};
 use crate::model::ToolSpec;
 
-/// What the tag itself says about its value.
+/// What the tag says about its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ValueHint {
     /// Nothing: the schema decides.
@@ -14,12 +14,12 @@ pub(super) enum ValueHint {
     Json,
 }
 
-/// Arguments that come one by one.
+/// Arguments that arrive one by one.
 #[derive(Debug, Default)]
 pub(super) struct ArgumentList(Vec<(String, String)>);
 
 impl ArgumentList {
-    /// One more; a name that comes again replaces the first.
+    /// Adds an argument. A repeated name replaces the earlier value.
     pub(super) fn add(
         &mut self,
         spec: Option<&ToolSpec>,
@@ -36,7 +36,7 @@ impl ArgumentList {
         Ok(())
     }
 
-    /// All of them as an object.
+    /// All arguments as an object.
     pub(super) fn into_object(self) -> Result<Box<RawValue>, CallProblem> {
         let members: Vec<_> =
             self.0.iter().map(|(name, value)| format!("{}:{value}", json::quote_json(name))).collect();
@@ -44,7 +44,7 @@ impl ArgumentList {
     }
 }
 
-/// Templates put a value on lines of its own; the line breaks around it are not part of it.
+/// Templates put a value on separate lines. The line breaks around it are not part of it.
 fn trim_line_breaks(written: &str) -> &str {
     let inner = written.strip_prefix("\r\n").or_else(|| written.strip_prefix('\n')).unwrap_or(written);
     inner.strip_suffix("\r\n").or_else(|| inner.strip_suffix('\n')).unwrap_or(inner)

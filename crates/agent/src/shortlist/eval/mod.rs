@@ -1,8 +1,8 @@
-//! How good the shortlist is on a set of tools and questions: the share of right tools among the first k.
+//! Measures the shortlist with a set of tools and questions: the share of the expected tools among the first k.
 //!
 //! Both files are JSON Lines. A tool is an MCP definition, optionally with `package`, `app` (its name for people) and
-//! `mentraExtensions.activationPhrases`; it is known as `package:name`, or by its name alone. A question has `text`,
-//! the right `tools`, and optionally a `kind` and `recent` texts, the newest first.
+//! `mentraExtensions.activationPhrases`. Its id is `package:name`, or its name alone. A question has a `text`, the
+//! expected `tools`, and optionally a `kind` and `recent` texts, newest first.
 
 mod read;
 mod report;
@@ -18,7 +18,7 @@ use super::{
 };
 use read::{EvalQuestion, EvalTool};
 
-/// Measures a set. `now` is a clock that only goes forward, from any start.
+/// Measures a set. `now` is a monotonic clock.
 pub fn measure_shortlist(
     tools: impl BufRead,
     questions: impl BufRead,
@@ -58,7 +58,7 @@ fn eval_tool_document(key: usize, tool: &EvalTool) -> ToolDocument<'_> {
     }
 }
 
-/// The share of the right tools that is among those found.
+/// The share of the expected tools that was found.
 fn recall_share(question: &EvalQuestion, found: &[usize]) -> f64 {
     let right = question.right.iter().filter(|tool| found.contains(tool)).count();
     right as f64 / question.right.len() as f64

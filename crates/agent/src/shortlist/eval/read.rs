@@ -1,4 +1,4 @@
-//! Reads the two files of a set, line by line, and says in which line something is wrong.
+//! Reads the two files of a set, line by line. Errors name the line.
 
 use std::{
     collections::HashSet,
@@ -22,7 +22,7 @@ pub enum ShortlistEvalError {
     /// A file could not be read.
     #[error("cannot read the {0} file: {1}")]
     Io(&'static str, #[source] io::Error),
-    /// A line is not what it should be.
+    /// A line is invalid.
     #[error("line {line} of the {file} file: {problem}")]
     Line {
         /// Which file.
@@ -32,7 +32,7 @@ pub enum ShortlistEvalError {
         /// What is wrong.
         problem: String,
     },
-    /// There is nothing to measure.
+    /// A file has no entries.
     #[error("the {0} file is empty")]
     Empty(&'static str),
 }
@@ -52,7 +52,7 @@ pub(super) struct EvalTool {
 }
 
 impl EvalTool {
-    /// The name by which questions know it.
+    /// The id that questions use.
     pub(super) fn id(&self) -> String {
         match &self.package {
             Some(package) => format!("{package}:{}", self.name),
@@ -66,7 +66,7 @@ pub(super) struct EvalQuestion {
     pub(super) text: String,
     pub(super) kind: Option<String>,
     pub(super) recent: Vec<String>,
-    /// Positions of the right tools, at least one.
+    /// Positions of the expected tools, at least one.
     pub(super) right: Vec<usize>,
 }
 
@@ -99,13 +99,13 @@ pub(super) fn read_questions(
         right.sort_unstable();
         right.dedup();
         if right.is_empty() {
-            return Err("it names no right tool".to_owned());
+            return Err("it names no expected tool".to_owned());
         }
         Ok(EvalQuestion { text: raw.text, kind: raw.kind, recent: raw.recent, right })
     })
 }
 
-/// Reads up to `most` lines of JSON. Empty lines are passed over.
+/// Reads up to `most` lines of JSON. Empty lines are skipped.
 fn read_json_lines<Raw: DeserializeOwned, T>(
     mut reader: impl BufRead,
     file: &'static str,
@@ -158,7 +158,7 @@ mod tests {
         let unknown = "{\"text\":\"q\",\"tools\":[\"b\"]}";
         assert_eq!(questions_error(unknown), "line 1 of the questions file: there is no tool b");
         let none = "{\"text\":\"q\",\"tools\":[]}";
-        assert_eq!(questions_error(none), "line 1 of the questions file: it names no right tool");
+        assert_eq!(questions_error(none), "line 1 of the questions file: it names no expected tool");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The numbers of a set, for people and as JSON.
+//! The results of a set, for people and as JSON.
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
@@ -7,33 +7,33 @@ use serde::{Serialize, Serializer};
 use super::{EvalQuestion, recall_share};
 use crate::shortlist::ToolIndex;
 
-/// How many of the best tools are looked at.
+/// The values of k.
 pub const KS: [usize; 5] = [1, 3, 5, 10, 24];
 
-/// Results over some questions.
+/// Results for some questions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct RecallRow {
-    /// How many questions.
+    /// Number of questions.
     pub questions: usize,
-    /// Share of the right tools among the first 1, 3, 5, 10 and 24, mean over the questions.
+    /// Share of the expected tools among the first 1, 3, 5, 10 and 24, averaged over the questions.
     pub recall: [f64; KS.len()],
-    /// Share of the right tools in the list that a model would see.
+    /// Share of the expected tools in the shortlist.
     pub picked: f64,
 }
 
-/// What came out.
+/// The results of a set.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ShortlistReport {
-    /// How many tools.
+    /// Number of tools.
     pub tools: usize,
-    /// Whether meaning counted.
+    /// Whether word vectors were used.
     pub vectors: bool,
     /// All questions.
     pub all: RecallRow,
-    /// By kind, where questions have one.
+    /// By kind, if questions have one.
     pub kinds: BTreeMap<String, RecallRow>,
-    /// Bytes that the index holds.
+    /// Memory of the index, in bytes.
     pub index_bytes: usize,
     /// Time to build the index, in seconds.
     #[serde(serialize_with = "serialize_seconds")]
@@ -41,7 +41,7 @@ pub struct ShortlistReport {
     /// Mean time of a search, in seconds.
     #[serde(serialize_with = "serialize_seconds")]
     pub mean: Duration,
-    /// Time that 95 of 100 searches keep, in seconds.
+    /// 95th percentile of the search time, in seconds.
     #[serde(serialize_with = "serialize_seconds")]
     pub p95: Duration,
     #[serde(skip)]
@@ -123,12 +123,7 @@ impl fmt::Display for ShortlistReport {
         let micros = |time: Duration| time.as_secs_f64() * 1e6;
         let (build, kib) = (self.build.as_secs_f64() * 1e3, self.index_bytes / 1024);
         writeln!(f, "index: built in {build:.1} ms, {kib} KiB")?;
-        write!(
-            f,
-            "search: {:.0} µs in the mean, {:.0} µs at the 95th percentile",
-            micros(self.mean),
-            micros(self.p95)
-        )
+        write!(f, "search: mean {:.0} µs, 95th percentile {:.0} µs", micros(self.mean), micros(self.p95))
     }
 }
 

@@ -1,9 +1,9 @@
-//! Meaning beyond words: a static table of vectors, one for each token, and the tokenizer that goes with it.
+//! Meaning beyond words: a static table of vectors, one for each token, and its tokenizer.
 //!
-//! The files are those of `wordllama` (MIT): one safetensors table and one Hugging Face tokenizer. A word's vector is
-//! the sum of its tokens' rows; texts that mean the same point the same way. The files are given by path or as
-//! readers, checked, and never fetched. Texts of tools are kept as small integers: a quarter of the memory, and
-//! integer products run in any build's vector instructions.
+//! The files are those of `wordllama` (MIT): a safetensors table and a Hugging Face tokenizer. A word's vector is the
+//! sum of its tokens' rows, and texts with the same meaning have a similar direction. The files are given by path or as
+//! readers, checked, and never downloaded. The vectors of tools are stored as 8-bit integers: a quarter of the memory,
+//! and integer products use vector instructions in any build.
 
 mod table;
 mod tokens;
@@ -21,9 +21,9 @@ pub(super) use tokens::WordTokenizer;
 pub const MAX_TABLE_BYTES: u64 = 256 * 1024 * 1024;
 /// Largest tokenizer file, in bytes.
 pub const MAX_TOKENIZER_BYTES: u64 = 32 * 1024 * 1024;
-/// File of the table in a directory of vectors.
+/// The table's file name in the directory.
 pub const TABLE_FILE: &str = "model.safetensors";
-/// File of the tokenizer in a directory of vectors.
+/// The tokenizer's file name in the directory.
 pub const TOKENIZER_FILE: &str = "tokenizer.json";
 
 /// Why word vectors cannot be used.
@@ -32,18 +32,18 @@ pub enum VectorsError {
     /// A file could not be read.
     #[error("cannot read {0}: {1}")]
     Io(&'static str, #[source] io::Error),
-    /// A file is too large to be what it should be.
+    /// A file is too large.
     #[error("{0} is larger than {1} bytes")]
     TooLarge(&'static str, u64),
-    /// The table is not one that we understand.
+    /// The table is not supported.
     #[error("{TABLE_FILE} cannot be used: {0}")]
     Table(String),
-    /// The tokenizer is not one that we understand.
+    /// The tokenizer is not supported.
     #[error("{TOKENIZER_FILE} cannot be used: {0}")]
     Tokenizer(String),
 }
 
-/// A table of vectors and its tokenizer. Large; share it.
+/// A table of vectors and its tokenizer. Large, so share it.
 #[derive(Debug)]
 pub struct WordVectors {
     table: VectorTable,
@@ -51,7 +51,7 @@ pub struct WordVectors {
 }
 
 impl WordVectors {
-    /// Reads [`TABLE_FILE`] and [`TOKENIZER_FILE`] of a directory. Blocks for some tenths of a second.
+    /// Reads [`TABLE_FILE`] and [`TOKENIZER_FILE`] from a directory. Blocks for some tenths of a second.
     pub fn open(directory: &Path) -> Result<Self, VectorsError> {
         let file = |name: &'static str| {
             File::open(directory.join(name))
@@ -61,7 +61,7 @@ impl WordVectors {
         Self::from_readers(file(TABLE_FILE)?, file(TOKENIZER_FILE)?)
     }
 
-    /// Reads a table and a tokenizer, and checks that they go together.
+    /// Reads a table and a tokenizer, and checks that they match.
     pub fn from_readers(table: impl Read, tokenizer: impl Read) -> Result<Self, VectorsError> {
         let table = VectorTable::parse(&read_bounded(table, TABLE_FILE, MAX_TABLE_BYTES)?)?;
         let tokens = WordTokenizer::parse(&read_bounded(tokenizer, TOKENIZER_FILE, MAX_TOKENIZER_BYTES)?)?;
@@ -78,7 +78,7 @@ impl WordVectors {
         self.table.dimensions()
     }
 
-    /// The tokens of one word. Words are lower case and short.
+    /// The tokens of one word, which must be lower case and short.
     pub fn word_tokens(&self, word: &str) -> Vec<u32> {
         self.tokens.tokenize_word(word)
     }
@@ -92,7 +92,7 @@ impl WordVectors {
         }
     }
 
-    /// The direction of some words, of length 1; zeros for no words.
+    /// The normalised sum of the vectors of some words. Zeros if there are no words.
     pub fn embed<'a>(&self, words: impl IntoIterator<Item = &'a str>) -> Vec<f32> {
         let mut sum = vec![0.0; self.dimensions()];
         for word in words {
@@ -109,7 +109,7 @@ fn read_bounded(reader: impl Read, name: &'static str, limit: u64) -> Result<Vec
     if bytes.len() as u64 > limit { Err(VectorsError::TooLarge(name, limit)) } else { Ok(bytes) }
 }
 
-/// Makes a vector 1 long, unless it is nothing.
+/// Scales a vector to length 1, unless it is zero.
 pub(super) fn normalise_vector(vector: &mut [f32]) {
     let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
     if length > 0.0 {
@@ -117,7 +117,7 @@ pub(super) fn normalise_vector(vector: &mut [f32]) {
     }
 }
 
-/// Directions of length 1, many in a row, as small integers with a scale each.
+/// Vectors of length 1, stored as 8-bit integers with a scale each.
 #[derive(Debug, Default)]
 pub(super) struct QuantisedVectors {
     dimensions: usize,
@@ -130,7 +130,7 @@ impl QuantisedVectors {
         Self { dimensions, ..Self::default() }
     }
 
-    /// Adds one, made 1 long.
+    /// Adds a vector, scaled to length 1.
     pub(super) fn push(&mut self, vector: &mut [f32]) {
         normalise_vector(vector);
         let (values, scale) = quantise_vector(vector);
@@ -143,21 +143,21 @@ impl QuantisedVectors {
         if self.dimensions == 0 {
             return Vec::new();
         }
-        let (asked, asked_scale) = quantise_vector(vector);
-        let asked: Vec<i8> = asked.collect();
+        let (query, query_scale) = quantise_vector(vector);
+        let query: Vec<i8> = query.collect();
         let dot =
-            |row: &[i8]| row.iter().zip(&asked).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum::<i32>();
+            |row: &[i8]| row.iter().zip(&query).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum::<i32>();
         let rows = self.values.chunks_exact(self.dimensions).zip(&self.scales);
-        rows.map(|(row, scale)| dot(row) as f32 * scale * asked_scale).collect()
+        rows.map(|(row, scale)| dot(row) as f32 * scale * query_scale).collect()
     }
 
-    /// Bytes that the vectors hold.
+    /// Memory in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         self.values.len() + self.scales.len() * 4
     }
 }
 
-/// A vector as integers of 8 bits, and what one of them is worth.
+/// A vector as 8-bit integers, and its scale.
 fn quantise_vector(vector: &[f32]) -> (impl Iterator<Item = i8>, f32) {
     let largest = vector.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
     let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };

@@ -13,7 +13,7 @@ const MAX_HEADER_BYTES: usize = 64 * 1024;
 const MAX_ROWS: usize = 300_000;
 /// Fewest and most numbers in a row.
 const DIMENSIONS: std::ops::RangeInclusive<usize> = 16..=1024;
-/// Names under which tools of this kind store their table.
+/// Tensor names that tools of this kind use.
 const NAMES: [&str; 2] = ["embedding.weight", "embeddings"];
 
 /// Rows of numbers.
@@ -79,7 +79,7 @@ impl VectorTable {
         self.dimensions
     }
 
-    /// The row of a token; nothing where there is none.
+    /// The row of a token. Empty if there is none.
     pub(super) fn row(&self, token: u32) -> &[f32] {
         let start = token as usize * self.dimensions;
         self.values.get(start..start + self.dimensions).unwrap_or_default()
@@ -146,7 +146,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn whatever_is_wrong_is_said() {
+    fn invalid_tables_are_rejected_with_a_reason() {
         let nan: Vec<u8> = (0..16).flat_map(|_| 0x7e00_u16.to_le_bytes()).collect();
         let cases = [
             (vec![], "too short"),

@@ -1,6 +1,6 @@
-//! The tokenizer of the table: byte-pair merges as Llama 2 has them (SentencePiece form, bytes for unknown
-//! characters), read from a Hugging Face `tokenizer.json`. Words are tokenized one by one, each with a space before it;
-//! no token of this kind crosses from one word to the next, so whole texts come out the same.
+//! The tokenizer of the table: byte-pair merges as in Llama 2 (SentencePiece, with bytes for unknown characters), read
+//! from a Hugging Face `tokenizer.json`. Words are tokenized one by one, each with a space before it. No token spans
+//! two words, so whole texts give the same tokens.
 
 use std::{
     collections::HashMap,
@@ -14,7 +14,7 @@ use super::VectorsError;
 
 /// Most tokens, and most merges.
 const MAX_ENTRIES: usize = 1_000_000;
-/// Stands for a space.
+/// Represents a space.
 const SPACE: char = '▁';
 
 #[derive(Deserialize)]
@@ -44,12 +44,12 @@ enum MergeEntry {
     Pair(String, String),
 }
 
-/// Words to tokens.
+/// From words to tokens.
 #[derive(Debug)]
 pub(in super::super) struct WordTokenizer {
     characters: HashMap<char, u32>,
     bytes: [u32; 256],
-    /// What two tokens become, and how early.
+    /// The token that a pair becomes, and its rank.
     merges: HashMap<u64, (u32, u32), BuildHasherDefault<PairHasher>>,
     highest: u32,
 }
@@ -57,7 +57,7 @@ pub(in super::super) struct WordTokenizer {
 impl WordTokenizer {
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, VectorsError> {
         let file: TokenizerFile = serde_json::from_slice(bytes)
-            .map_err(|error| VectorsError::Tokenizer(format!("it is no tokenizer of ours: {error}")))?;
+            .map_err(|error| VectorsError::Tokenizer(format!("it is not a supported tokenizer: {error}")))?;
         Self::from_file(file).map_err(VectorsError::Tokenizer)
     }
 
@@ -101,7 +101,7 @@ impl WordTokenizer {
         self.highest
     }
 
-    /// The tokens of a word. Time grows with the square of its length, so words must be short.
+    /// The tokens of a word. The time grows with the square of the length, so words must be short.
     pub(super) fn tokenize_word(&self, word: &str) -> Vec<u32> {
         let mut tokens = Vec::with_capacity(word.len() + 1);
         for character in [SPACE].into_iter().chain(word.chars()) {
@@ -118,10 +118,10 @@ impl WordTokenizer {
         tokens
     }
 
-    /// Merges until nothing merges: always the earliest merge that applies, leftmost among equals.
+    /// Merges as long as possible: always the merge with the lowest rank, leftmost among equals.
     fn apply_merges(&self, tokens: &mut Vec<u32>) {
         let next = |left: u32, right: u32| self.merges.get(&pair_key(left, right)).copied();
-        // What each token and the one after it become, so that a merge only asks for its two neighbours.
+        // The merge of each token with the next one, so that only the neighbours of a merge are looked up again.
         let mut ahead: Vec<Option<(u32, u32)>> = tokens.windows(2).map(|two| next(two[0], two[1])).collect();
         loop {
             let ranked =
@@ -145,7 +145,7 @@ fn pair_key(left: u32, right: u32) -> u64 {
     u64::from(left) << 32 | u64::from(right)
 }
 
-/// Spreads pairs. The table is fixed once it is read, so nobody can choose keys that collide in it.
+/// Hashes pairs. The table is fixed after loading, so its keys cannot be chosen to collide.
 #[derive(Debug, Default)]
 struct PairHasher(u64);
 
@@ -224,7 +224,7 @@ pub(super) mod tests {
         assert!(with(&|file| file["model"]["merges"] = json!(["ab"])).contains("without a pair"));
         assert!(with(&|file| file["model"]["merges"] = json!(["a a"])).contains("no token \"aa\""));
         assert!(with(&|file| file["model"]["vocab"] = json!({ "a": 1 })).contains("<0x00>"));
-        assert!(with(&|file| file["model"] = json!([])).contains("no tokenizer"));
+        assert!(with(&|file| file["model"] = json!([])).contains("not a supported tokenizer"));
         assert!(WordTokenizer::parse(b"").is_err());
     }
 }

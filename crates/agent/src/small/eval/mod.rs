@@ -1,8 +1,8 @@
-//! How well a model chooses tools and fills in their arguments, on a set of prompts. For any model, not only small ones.
+//! Measures how well a model chooses tools and fills in their arguments, with a set of prompts. For any model.
 //!
-//! Both files are JSON Lines. A tool is an MCP definition: `name`, `description`, `inputSchema`. A prompt has a `text`, the
-//! right `tool` (none for plain talk), and for each argument that counts the texts that its value must contain, whatever
-//! their case: `{"text":"12 times 7?","tool":"calculator","arguments":{"expression":["12","7"]}}`.
+//! Both files are JSON Lines. A tool is an MCP definition: `name`, `description`, `inputSchema`. A prompt has a `text`,
+//! the expected `tool` (none for plain talk), and for each argument that counts the texts that its value must contain,
+//! in any case: `{"text":"12 times 7?","tool":"calculator","arguments":{"expression":["12","7"]}}`.
 
 mod read;
 mod report;
@@ -23,7 +23,7 @@ use crate::{
     model::{Model, ModelError, ModelEvent, ModelRequest, ToolSpec},
 };
 
-/// What a model made of a prompt.
+/// A model's response to a prompt.
 #[derive(Debug, Default)]
 struct EvalAnswer {
     calls: Vec<ModelToolCall>,
@@ -31,7 +31,7 @@ struct EvalAnswer {
     text: String,
 }
 
-/// Asks a model everything. `now` is a clock that only goes forward, from any start.
+/// Sends all prompts to a model. `now` is a monotonic clock.
 pub async fn measure_calling(
     model: &dyn Model,
     suite: &PromptSuite,
@@ -71,7 +71,7 @@ async fn ask_prompt(
     Ok(answer)
 }
 
-/// The verdict on one answer; each part needs the one before it, but for `tool`.
+/// The verdict on one response. Each field requires the one before it, except `tool`.
 #[derive(Debug, PartialEq, Eq)]
 struct AnswerVerdict {
     well_formed: bool,
@@ -84,7 +84,7 @@ fn judge_answer(prompt: &EvalPrompt, tools: &[Arc<ToolSpec>], answer: &EvalAnswe
     let call = answer.calls.first();
     let arguments = call.and_then(|call| serde_json::from_str::<Value>(call.arguments.get()).ok());
     let well_formed = answer.bad == 0 && answer.calls.iter().all(|call| is_well_formed(call, tools));
-    // One call is what was asked for; more of the same tool is not.
+    // Exactly one call is expected.
     let tool = answer.bad == 0
         && answer.calls.len() <= 1
         && call.map(|call| call.name.as_str()) == prompt.tool.as_deref();

@@ -1,4 +1,4 @@
-//! Reads the two files of a set and says in which line something is wrong.
+//! Reads the two files of a set. Errors name the line.
 
 use std::{collections::BTreeMap, io, io::BufRead, io::Read as _, sync::Arc};
 
@@ -19,7 +19,7 @@ pub enum CallingEvalError {
     /// A file is too large.
     #[error("the {0} file has more than {MAX_FILE_BYTES} bytes; make it smaller")]
     TooLarge(&'static str),
-    /// A line is not what it should be.
+    /// A line is invalid.
     #[error("line {line} of the {file} file: {problem}")]
     Line {
         /// Which file.
@@ -29,7 +29,7 @@ pub enum CallingEvalError {
         /// What is wrong.
         problem: String,
     },
-    /// There is nothing to measure.
+    /// A file has no entries.
     #[error("the {0} file is empty")]
     Empty(&'static str),
 }
@@ -90,12 +90,12 @@ impl PromptSuite {
         Ok(Self { tools: known, prompts: found })
     }
 
-    /// How many prompts there are.
+    /// The number of prompts.
     pub fn len(&self) -> usize {
         self.prompts.len()
     }
 
-    /// Never: an empty set is an error.
+    /// Always false, because an empty set is an error.
     pub fn is_empty(&self) -> bool {
         self.prompts.is_empty()
     }

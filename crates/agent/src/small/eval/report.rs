@@ -1,4 +1,4 @@
-//! The numbers of a set, for people and as JSON.
+//! The results of a set, for people and as JSON.
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
@@ -6,47 +6,47 @@ use serde::{Serialize, Serializer};
 
 use super::{AnswerVerdict, EvalPrompt};
 
-/// Results over some prompts.
+/// Results for some prompts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallingRow {
-    /// How many prompts.
+    /// Number of prompts.
     pub prompts: usize,
-    /// Answers whose calls, if any, name a tool and fit its schema.
+    /// Responses whose calls, if any, name a tool and match its schema.
     pub well_formed: usize,
-    /// Answers with the right tool, or rightly none.
+    /// Responses with the expected tool, or without a call if none is expected.
     pub tool: usize,
-    /// Those of them with the right arguments.
+    /// Of these, responses with the expected arguments.
     pub arguments: usize,
 }
 
-/// A prompt that was not answered rightly.
+/// A prompt without the expected response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MissedPrompt {
-    /// What was asked.
+    /// The prompt.
     pub text: String,
-    /// The right tool.
+    /// The expected tool.
     pub tool: Option<String>,
-    /// What came.
+    /// The response.
     pub said: String,
 }
 
-/// What came out.
+/// The results of a set.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallingReport {
     /// The model.
     pub model: String,
-    /// How many tools.
+    /// Number of tools.
     pub tools: usize,
     /// All prompts.
     pub all: CallingRow,
-    /// By the right tool; plain talk is `none`.
+    /// By expected tool. Plain talk is `none`.
     pub by_tool: BTreeMap<String, CallingRow>,
-    /// What went wrong.
+    /// The prompts without the expected response.
     pub misses: Vec<MissedPrompt>,
-    /// Time of all answers, in seconds.
+    /// Time of all responses, in seconds.
     #[serde(serialize_with = "serialize_seconds")]
     pub time: Duration,
 }
@@ -88,10 +88,10 @@ impl fmt::Display for CallingReport {
         }
         for miss in &self.misses {
             let tool = miss.tool.as_deref().unwrap_or("none");
-            writeln!(f, "missed: {:?} wants {tool}, got {}", miss.text, miss.said)?;
+            writeln!(f, "missed: {:?} expected {tool}, got {}", miss.text, miss.said)?;
         }
         let mean = self.time.as_secs_f64() / self.all.prompts.max(1) as f64;
-        write!(f, "{mean:.2} s a prompt in the mean")
+        write!(f, "mean: {mean:.2} s per prompt")
     }
 }
 

@@ -1,34 +1,34 @@
-//! The alternatives of a schema, each as one flat set of keywords: references followed, `allOf` merged, `anyOf` and
-//! `oneOf` spread out. Leaving an alternative out is always sound; merging is not always exact, so merged keywords that
-//! have no common meaning make the alternative impossible.
+//! The alternatives of a schema, each as one flat set of keywords: references are followed, `allOf` is merged, `anyOf`
+//! and `oneOf` are expanded. Leaving an alternative out is always sound. Merging is not always exact, so an alternative
+//! with incompatible keywords is impossible.
 
 use serde_json::{Map, Value, json};
 use toolyard_protocol::schema_expansion::approximate_bytes;
 
 use super::{MAX_DEPTH, MAX_WORK, UnfitSchema};
 
-/// Most alternatives of one schema; those after them are left out.
+/// Most alternatives of one schema. Further ones are left out.
 const MAX_BRANCHES: usize = 16;
-/// Bytes that are copied for one unit of work: what is referred to many times is copied as often.
+/// Bytes that are copied per unit of work. What is referenced many times is copied many times.
 const BYTES_OF_WORK: usize = 1024;
-/// Longest chain of references and combinations at one place.
+/// Longest chain of references and combinations in one place.
 const MAX_HOPS: usize = 4 * MAX_DEPTH;
 
-/// A schema with its references, and how much may still be done with it.
+/// A schema with its references, and the remaining work.
 #[derive(Debug)]
 pub(super) struct SchemaBranches<'a> {
     root: &'a Value,
     work: usize,
 }
 
-type FlatSchema = Map<String, Value>;
+pub(super) type FlatSchema = Map<String, Value>;
 
 impl<'a> SchemaBranches<'a> {
     pub(super) fn new(root: &'a Value) -> Self {
         Self { root, work: MAX_WORK }
     }
 
-    /// The alternatives of a schema; none where nothing can fit it.
+    /// The alternatives of a schema. Empty if nothing matches it.
     pub(super) fn branches_of(&mut self, schema: &Value) -> Result<Vec<FlatSchema>, UnfitSchema> {
         self.expand_schema(schema, 0)
     }
@@ -76,14 +76,14 @@ impl<'a> SchemaBranches<'a> {
     }
 }
 
-/// Keywords that stand for other schemas at the same place.
+/// Keywords that combine schemas.
 const COMBINES: [&str; 4] = ["$ref", "allOf", "anyOf", "oneOf"];
 
 fn array_keyword<'a>(members: &'a FlatSchema, name: &str) -> &'a [Value] {
     members.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// What fits one of these and one of those.
+/// The combinations of two sets of alternatives.
 fn merge_branches(these: &[FlatSchema], those: &[FlatSchema]) -> Vec<FlatSchema> {
     let pairs = these.iter().flat_map(|this| those.iter().map(move |that| (this, that)));
     pairs.filter_map(|(this, that)| merge_schemas(this, that)).take(MAX_BRANCHES).collect()
@@ -102,7 +102,7 @@ fn merge_schemas(this: &FlatSchema, that: &FlatSchema) -> Option<FlatSchema> {
     Some(all)
 }
 
-/// One keyword that both have, with different values.
+/// Merges one keyword with different values.
 fn merge_keyword(name: &str, ours: &Value, theirs: &Value) -> Option<Value> {
     let larger =
         || if number_or_zero(ours) >= number_or_zero(theirs) { ours.clone() } else { theirs.clone() };
@@ -133,7 +133,7 @@ fn merge_keyword(name: &str, ours: &Value, theirs: &Value) -> Option<Value> {
         "items" | "additionalProperties" => json!({ "allOf": [ours, theirs] }),
         "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties" => larger(),
         "maximum" | "exclusiveMaximum" | "maxLength" | "maxItems" | "maxProperties" => smaller(),
-        // Titles, descriptions, and what is checked afterwards.
+        // Titles, descriptions, and keywords that are checked afterwards.
         _ => theirs.clone(),
     })
 }

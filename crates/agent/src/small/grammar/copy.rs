@@ -1,4 +1,4 @@
-//! Strings that are made of words of a text, in their order and without gaps.
+//! Strings of consecutive words from a text.
 
 use serde_json::json;
 
@@ -7,13 +7,13 @@ use super::{
     rules::{GrammarRules, quote_literal},
 };
 
-/// The rule for a string of one or more words of a text; None where it has no words. Punctuation at the end of the
-/// string is left off, at its start it may be, inside of it it stays.
+/// The rule for a string of one or more words of a text. None if it has no words. Punctuation is removed at the end of
+/// the string, optional at its start, and kept inside.
 pub(super) fn copied_words_rule(text: &str, rules: &mut GrammarRules) -> Option<String> {
     let words: Vec<&str> =
         text.split_whitespace().filter(|word| word.len() <= MAX_LITERAL / 8).take(MAX_WORDS).collect();
     let mut starts = Vec::new();
-    // From the last word to the first, because each goes on with the next.
+    // From the last word to the first, because each rule refers to the next.
     let mut next: Option<String> = None;
     for word in words.iter().rev() {
         let (start, on) = (word.trim_start_matches(is_edge), next.take());
@@ -30,7 +30,7 @@ pub(super) fn copied_words_rule(text: &str, rules: &mut GrammarRules) -> Option<
     Some(rules.add(format!(r#""\"" {any} "\"""#)))
 }
 
-/// This word and perhaps those after it.
+/// This word, optionally followed by the next ones.
 fn word_rule(word: &str, next: Option<&str>, rules: &mut GrammarRules) -> Option<String> {
     if word.is_empty() {
         return None;
@@ -42,7 +42,7 @@ fn word_rule(word: &str, next: Option<&str>, rules: &mut GrammarRules) -> Option
     (!body.is_empty()).then(|| rules.add(body.join(" | ")))
 }
 
-/// As it stands in a JSON string.
+/// The text inside a JSON string.
 fn escape_json(text: &str) -> String {
     let quoted = json!(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()

@@ -1,19 +1,19 @@
-//! Grammars for the arguments of a tool: JSON Schema in, GBNF (the form that llama.cpp reads) out.
+//! Grammars for the arguments of a tool, made from JSON Schema. The output is GBNF, which llama.cpp reads.
 //!
-//! A small model under such a grammar can only write what the schema allows: required members first, every string, list
-//! and number bounded, no white space between tokens. Schemas come from outside and may be anything; what cannot be put
-//! into a grammar, or only into a large one, becomes a bounded JSON object of any kind. Some keywords (`pattern`,
-//! `multipleOf`, `not`, `if`, `contains`, `dependentRequired`) are beyond a grammar, so arguments are checked afterwards
-//! all the same.
+//! With such a grammar a small model can only write what the schema allows: required members first, every string, list
+//! and number bounded, no white space between tokens. Schemas are untrusted. One that does not fit into a grammar of
+//! bounded size becomes a bounded JSON object of any kind. Some keywords (`pattern`, `multipleOf`, `not`, `if`,
+//! `contains`, `dependentRequired`) are not possible in a grammar, so arguments are still checked afterwards.
 //!
-//! [`calls_grammar`] puts several of them together: for models that may also talk, and are held to it where a call begins.
+//! [`calls_grammar`] combines several of them, for models that may also write text. It applies from where a call
+//! begins.
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | which alternatives a schema has: `$ref`, `allOf`, `anyOf`, `oneOf` | `branches` |
+//! | the alternatives of a schema: `$ref`, `allOf`, `anyOf`, `oneOf` | `branches` |
 //! | objects, lists, strings | `shape` |
 //! | ranges of numbers | `number` |
-//! | strings out of the user's words | `copy` |
+//! | strings copied from the user's words | `copy` |
 //! | rules and literals | `rules` |
 
 mod branches;
@@ -31,36 +31,36 @@ use serde_json::Value;
 use self::{rules::GrammarRules, shape::GrammarBuilder};
 use crate::model::ToolSpec;
 
-/// Most characters of a string, where its schema does not ask for more.
+/// Most characters of a string, unless its schema requires more.
 pub const MAX_STRING: usize = 120;
-/// Most characters of a string, whatever its schema asks for.
+/// Most characters of a string, whatever its schema requires.
 pub const MAX_LONG_STRING: usize = 1_000;
-/// Most items of a list, where its schema does not ask for more.
+/// Most items of a list, unless its schema requires more.
 pub const MAX_ITEMS: usize = 8;
-/// Most items of a list, whatever its schema asks for.
+/// Most items of a list, whatever its schema requires.
 pub const MAX_LONG_LIST: usize = 32;
-/// Most optional members of an object; those after them are left out.
+/// Most optional members of an object. Further ones are left out.
 pub const MAX_OPTIONAL: usize = 12;
 /// Most required members of an object.
 pub const MAX_REQUIRED: usize = 32;
-/// Most values of an enumeration; those after them are left out.
+/// Most values of an enumeration. Further ones are left out.
 pub const MAX_CHOICES: usize = 64;
 /// Longest literal of a grammar in bytes: a member's name, or a value of an enumeration.
 pub const MAX_LITERAL: usize = 512;
 /// Deepest nesting of objects and lists.
 pub const MAX_DEPTH: usize = 6;
-/// Most parts of schemas that are looked at for one grammar.
+/// Most schema parts that are processed for one grammar.
 pub const MAX_WORK: usize = 1_024;
 /// Longest grammar in bytes.
 pub const MAX_GRAMMAR: usize = 32 * 1024;
-/// Most words of a text of which strings are copied.
+/// Most words of the text that strings are copied from.
 pub const MAX_WORDS: usize = 48;
-/// Largest whole number, with its sign either way: 15 digits are exact everywhere.
+/// Largest whole number, positive or negative: 15 digits are exact everywhere.
 pub const MAX_WHOLE: u64 = 999_999_999_999_999;
 
-/// Most bytes of a grammar for calls of several tools.
+/// Longest grammar for calls of several tools, in bytes.
 pub const MAX_CALLS: usize = 128 * 1024;
-/// Most calls that follow each other.
+/// Most consecutive calls.
 pub const MAX_CALLS_AT_ONCE: usize = 4;
 
 /// A grammar for the arguments of a tool.
@@ -71,12 +71,12 @@ pub struct Grammar {
 }
 
 impl Grammar {
-    /// As GBNF.
+    /// The grammar as GBNF.
     pub fn gbnf(&self) -> &str {
         &self.text
     }
 
-    /// Whether it is that of the schema; else it allows any JSON object, within bounds.
+    /// Whether it follows the schema. Otherwise it allows any bounded JSON object.
     pub const fn is_of_schema(&self) -> bool {
         self.of_schema
     }
@@ -85,19 +85,19 @@ impl Grammar {
 /// Why there is no rule for a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum UnfitSchema {
-    /// Nothing within our bounds fits it. Where it is optional, it is left out.
+    /// Nothing within our limits matches it. An optional part is left out.
     Impossible,
-    /// It takes more work or room than there is: the whole grammar is given up.
+    /// It exceeds the work or size limit: there is no grammar for the schema.
     TooMuch,
 }
 
-/// The grammar for arguments that fit a schema.
+/// The grammar for arguments that match a schema.
 pub fn arguments_grammar(schema: &Value) -> Grammar {
     schema_grammar(schema, "")
 }
 
-/// The same, but free strings are words of this text that follow each other: a small model copies better than it writes.
-/// How long such a string is depends on the text alone, so check what was written.
+/// The same, but strings without restrictions consist of consecutive words of this text: a small model copies better
+/// than it writes. The length of such a string depends on the text alone, so check the result.
 pub fn copying_grammar(schema: &Value, text: &str) -> Grammar {
     schema_grammar(schema, text)
 }
@@ -113,9 +113,9 @@ fn prefixed_grammar(schema: &Value, text: &str, prefix: &str) -> Grammar {
     }
 }
 
-/// The grammar for one or more calls by text, each as `<tool>{"name":…,"arguments":…}</tool>`: the name first, one of these,
-/// then arguments that fit its schema. None without tools. Where the schemas together take more than [`MAX_CALLS`] bytes,
-/// the later tools get any JSON object.
+/// The grammar for one or more calls by text, each as `<tool>{"name":…,"arguments":…}</tool>`: first the name of one of
+/// these tools, then arguments that match its schema. None without tools. If the schemas together take more than
+/// [`MAX_CALLS`] bytes, the later tools accept any JSON object.
 pub fn calls_grammar(tools: &[Arc<ToolSpec>]) -> Option<Grammar> {
     let mut rules = String::new();
     let mut of_schema = true;

@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 
 use super::MAX_WHOLE;
 
-/// Digits after the point.
+/// Digits after the decimal point.
 const FRACTION: &str = r#"( "." [0-9]{1,6} )"#;
-/// Whole numbers above zero without a bound.
+/// Positive whole numbers without a limit.
 const POSITIVE: &str = "[1-9] [0-9]{0,14}";
 
 /// Any number.
@@ -16,20 +16,20 @@ pub(super) fn any_number() -> String {
     format!(r#""-"? ( "0" | {POSITIVE} ) {FRACTION}?"#)
 }
 
-/// The range of a schema. An end is whole, and within it.
+/// The range of a schema. Both ends are whole numbers within it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct WholeRange {
     low: i64,
     high: i64,
 }
 
-/// The rule for whole numbers that a schema allows; None where there are none.
+/// The rule for the whole numbers that a schema allows. None if there are none.
 pub(super) fn whole_rule(schema: &Map<String, Value>) -> Option<String> {
     let found = whole_alternatives(whole_range(schema));
     (!found.is_empty()).then(|| found.join(" | "))
 }
 
-/// The rule for numbers that a schema allows; None where there are none.
+/// The rule for the numbers that a schema allows. None if there are none.
 pub(super) fn fractional_rule(schema: &Map<String, Value>) -> Option<String> {
     let bounds = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
     if !bounds.iter().any(|bound| schema.get(*bound).is_some_and(Value::is_number)) {
@@ -37,7 +37,7 @@ pub(super) fn fractional_rule(schema: &Map<String, Value>) -> Option<String> {
     }
     let WholeRange { low, high } = whole_range(schema);
     let mut found = whole_alternatives(WholeRange { low, high });
-    // Between two whole numbers of the range everything is in it.
+    // Everything between two whole numbers of the range is in the range.
     if high > 0 && low < high {
         let with = unsigned_alternatives(low.max(0).unsigned_abs(), (high - 1).unsigned_abs());
         found.extend(with.into_iter().map(|digits| format!("{digits} {FRACTION}")));
@@ -53,7 +53,7 @@ pub(super) fn fractional_rule(schema: &Map<String, Value>) -> Option<String> {
     Some(found.join(" | "))
 }
 
-/// A range without a whole number in it still has its ends or its middle.
+/// A range without whole numbers still has its ends or its middle.
 fn fraction_only_rule(schema: &Map<String, Value>) -> Option<String> {
     let number = |name: &str| schema.get(name).and_then(Value::as_f64);
     let low = number("minimum").into_iter().chain(number("exclusiveMinimum")).reduce(f64::max)?;
@@ -89,7 +89,7 @@ fn whole_range(schema: &Map<String, Value>) -> WholeRange {
     WholeRange { low, high }
 }
 
-/// All whole numbers of a range. Never `-0`, which is no whole number to many readers.
+/// All whole numbers of a range. Never `-0`, which many parsers do not accept as a whole number.
 fn whole_alternatives(WholeRange { low, high }: WholeRange) -> Vec<String> {
     let mut found = Vec::new();
     if low > high {
@@ -124,7 +124,7 @@ fn unsigned_alternatives(low: u64, high: u64) -> Vec<String> {
     found
 }
 
-/// Where to cut a range so that in each part every digit runs freely from one value to another.
+/// Where to split a range so that in each part every digit has a fixed range.
 fn range_ends(low: u64, high: u64) -> BTreeSet<u64> {
     let mut ends = BTreeSet::from([high]);
     let powers = || (1..16).map(|digits| 10_u64.pow(digits));

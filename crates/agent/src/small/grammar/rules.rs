@@ -1,32 +1,32 @@
-//! The rules of a grammar while it is made, and how literals are written in it.
+//! The rules of a grammar while it is built, and its literals.
 
 use std::{collections::HashMap, fmt::Write as _};
 
 use super::{MAX_GRAMMAR, MAX_ITEMS, MAX_STRING, UnfitSchema};
 
-/// Any character that may stand in a JSON string as it is.
+/// Any character that needs no escape in a JSON string.
 const CHAR: &str = r#"[^"\\\x00-\x1F\x7F]"#;
-/// The same but a space, with which no string begins: models that begin so go on so.
+/// The same without a space, because a model that begins a string with a space keeps writing spaces.
 const FIRST: &str = r#"[^"\\ \x00-\x1F\x7F]"#;
 /// Escapes that a model may need.
 const ESCAPE: &str = r#""\\" ["\\nt]"#;
 
-/// Rules so far. Equal ones are one.
+/// The rules so far. Equal rules are stored once.
 #[derive(Debug, Default)]
 pub(super) struct GrammarRules {
-    /// What names begin with, where several grammars become one.
+    /// The prefix of rule names, if several grammars are combined.
     prefix: String,
     text: String,
     names: HashMap<String, String>,
 }
 
 impl GrammarRules {
-    /// With names that begin so.
+    /// Rules with this prefix.
     pub(super) fn with_prefix(prefix: &str) -> Self {
         Self { prefix: prefix.to_owned(), ..Self::default() }
     }
 
-    /// The name of a rule with that body.
+    /// Adds a rule with this body, and returns its name.
     pub(super) fn add(&mut self, body: String) -> String {
         if let Some(name) = self.names.get(&body) {
             return name.clone();
@@ -38,17 +38,17 @@ impl GrammarRules {
         name
     }
 
-    /// Whether there is room for more.
+    /// Fails if the grammar is too long.
     pub(super) fn check_size(&self) -> Result<(), UnfitSchema> {
         if self.text.len() > MAX_GRAMMAR { Err(UnfitSchema::TooMuch) } else { Ok(()) }
     }
 
-    /// The grammar that begins with this rule.
+    /// The grammar with this root rule.
     pub(super) fn into_grammar(self, root: &str) -> String {
         format!("{}root ::= {root}\n{}", self.prefix, self.text)
     }
 
-    /// A string of so many characters.
+    /// A string with a limited number of characters.
     pub(super) fn string_rule(&mut self, min: usize, max: usize) -> String {
         if max == 0 {
             return self.add(r#""\"\"""#.to_owned());
@@ -68,7 +68,7 @@ impl GrammarRules {
         self.add(format!(r#"{string} | {number} | "true" | "false" | "null""#))
     }
 
-    /// Any value: `depth` says how many levels of lists and objects there may be.
+    /// Any value, with at most `depth` levels of lists and objects.
     pub(super) fn any_value(&mut self, depth: usize) -> String {
         let scalar = self.any_scalar();
         if depth == 0 {
@@ -110,7 +110,7 @@ impl GrammarRules {
     }
 }
 
-/// So many times.
+/// A repetition.
 pub(super) fn repeat_rule(what: &str, min: usize, max: usize) -> String {
     match (min, max) {
         (_, 0) => String::new(),
@@ -121,7 +121,7 @@ pub(super) fn repeat_rule(what: &str, min: usize, max: usize) -> String {
     }
 }
 
-/// A literal. The text is never empty and, being JSON, has no control characters but perhaps DEL.
+/// A literal. The text is never empty, and as JSON it has no control characters except perhaps DEL.
 pub(super) fn quote_literal(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');

@@ -1,31 +1,30 @@
-//! From the keywords of a schema to rules.
+//! Builds rules from the keywords of a schema.
 
 use serde_json::{Map, Value, json};
 
 use super::{
     MAX_CHOICES, MAX_DEPTH, MAX_ITEMS, MAX_LITERAL, MAX_LONG_LIST, MAX_LONG_STRING, MAX_OPTIONAL,
     MAX_REQUIRED, MAX_STRING, MAX_WORK, UnfitSchema,
-    branches::SchemaBranches,
+    branches::{FlatSchema, SchemaBranches},
     copy, number,
     rules::{GrammarRules, quote_literal},
 };
 
-/// Makes the rules for one schema.
+/// Builds the rules for one schema.
 #[derive(Debug)]
 pub(super) struct GrammarBuilder<'a> {
     root: &'a Value,
     schemas: SchemaBranches<'a>,
     rules: GrammarRules,
-    /// The rule for words out of a text, where strings are copied.
+    /// The rule for words of a text, if strings are copied.
     copy: Option<String>,
 }
 
-type FlatKeywords = Map<String, Value>;
 type RuleResult = Result<String, UnfitSchema>;
 
 impl<'a> GrammarBuilder<'a> {
     pub(super) fn new(root: &'a Value, text: &str, prefix: &str) -> Result<Self, UnfitSchema> {
-        // Each step copies parts of the schema, so a large one is not begun with.
+        // Each step copies parts of the schema, so a large one is refused at once.
         if is_larger(root, &mut (2 * MAX_WORK)) {
             return Err(UnfitSchema::TooMuch);
         }
@@ -34,7 +33,7 @@ impl<'a> GrammarBuilder<'a> {
         Ok(Self { root, schemas: SchemaBranches::new(root), rules, copy })
     }
 
-    /// The grammar for arguments: an object, whatever else the schema allows.
+    /// The grammar for arguments: always an object, even if the schema allows more.
     pub(super) fn build_arguments(mut self) -> RuleResult {
         let mut found = Vec::new();
         for flat in self.schemas.branches_of(self.root)? {
@@ -81,18 +80,18 @@ impl<'a> GrammarBuilder<'a> {
         }
     }
 
-    fn flat_rules(&mut self, flat: &FlatKeywords, depth: usize) -> Vec<RuleResult> {
+    fn flat_rules(&mut self, flat: &FlatSchema, depth: usize) -> Vec<RuleResult> {
         if flat.contains_key("const") || flat.contains_key("enum") {
             return vec![self.choices_rule(flat)];
         }
-        // A schema that says nothing of a value allows all of them: scalars will do.
+        // A schema without a type allows every value. Scalars are enough.
         if !SAYS_TYPE.iter().any(|name| flat.contains_key(*name)) {
             return vec![Ok(self.rules.any_scalar())];
         }
         schema_types(flat).into_iter().map(|of| self.of_type(of, flat, depth)).collect()
     }
 
-    fn of_type(&mut self, of: &str, flat: &FlatKeywords, depth: usize) -> RuleResult {
+    fn of_type(&mut self, of: &str, flat: &FlatSchema, depth: usize) -> RuleResult {
         match of {
             "object" => self.object_rule(flat, depth + 1),
             "array" => self.array_rule(flat, depth + 1),
@@ -109,7 +108,7 @@ impl<'a> GrammarBuilder<'a> {
         }
     }
 
-    fn choices_rule(&mut self, flat: &FlatKeywords) -> RuleResult {
+    fn choices_rule(&mut self, flat: &FlatSchema) -> RuleResult {
         let listed = flat.get("enum").and_then(Value::as_array);
         let allowed = |value: &&Value| match listed {
             Some(listed) => flat.get("const").is_none_or(|only| only == *value) && listed.contains(value),
@@ -126,13 +125,13 @@ impl<'a> GrammarBuilder<'a> {
         if body.is_empty() { Err(UnfitSchema::Impossible) } else { Ok(self.rules.add(body.join(" | "))) }
     }
 
-    fn string_rule(&mut self, flat: &FlatKeywords) -> RuleResult {
+    fn string_rule(&mut self, flat: &FlatSchema) -> RuleResult {
         if let Some(format) = flat.get("format").and_then(Value::as_str).and_then(format_of) {
             return Ok(self.rules.add(format!(r#""\"" {format} "\"""#)));
         }
         let (min, max) = (count_bound(flat, "minLength"), count_bound(flat, "maxLength"));
         let max = max.unwrap_or(MAX_STRING.max(min.unwrap_or(0))).min(MAX_LONG_STRING);
-        // An empty string is never worth a call, where something else is allowed.
+        // An empty string is never worth a call if something else is allowed.
         let min = min.unwrap_or(0).max(1.min(max));
         if min > max {
             return Err(UnfitSchema::Impossible);
@@ -144,10 +143,10 @@ impl<'a> GrammarBuilder<'a> {
         Ok(self.rules.string_rule(min, max))
     }
 
-    fn array_rule(&mut self, flat: &FlatKeywords, depth: usize) -> RuleResult {
+    fn array_rule(&mut self, flat: &FlatSchema, depth: usize) -> RuleResult {
         let min = count_bound(flat, "minItems").unwrap_or(0);
         let most = count_bound(flat, "maxItems").unwrap_or(MAX_ITEMS.max(min));
-        // Nothing here can tell whether two items are equal.
+        // A grammar cannot tell whether two items are equal.
         let unique = flat.get("uniqueItems") == Some(&Value::Bool(true));
         let max = most.min(MAX_ITEMS.max(min)).min(if unique { min.max(1) } else { MAX_LONG_LIST });
         if min > max || depth > MAX_DEPTH {
@@ -166,8 +165,8 @@ impl<'a> GrammarBuilder<'a> {
         }
     }
 
-    /// A list whose first items have schemas of their own. Exactly as many as there must be, and those first ones if
-    /// they may be there.
+    /// A list whose first items have their own schemas. It has as many items as required, and the first ones if they
+    /// are allowed.
     fn tuple_rule(
         &mut self,
         first: &[Value],
@@ -191,7 +190,7 @@ impl<'a> GrammarBuilder<'a> {
         Ok(self.rules.add(format!(r#""[" {} "]""#, items.join(r#" "," "#))))
     }
 
-    fn object_rule(&mut self, flat: &FlatKeywords, depth: usize) -> RuleResult {
+    fn object_rule(&mut self, flat: &FlatSchema, depth: usize) -> RuleResult {
         if depth > MAX_DEPTH {
             return Err(UnfitSchema::Impossible);
         }
@@ -234,15 +233,15 @@ impl<'a> GrammarBuilder<'a> {
         Ok(self.rules.add(object_body(&required, &optional)))
     }
 
-    /// An object of which nothing is said. As arguments it is empty: such a tool takes none.
-    fn free_object(&mut self, flat: &FlatKeywords, depth: usize) -> RuleResult {
+    /// An object without known members. As arguments it is empty: such a tool has none.
+    fn free_object(&mut self, flat: &FlatSchema, depth: usize) -> RuleResult {
         let others = flat.get("additionalProperties").unwrap_or(&Value::Bool(true));
         let min = count_bound(flat, "minProperties").unwrap_or(0);
         let max = count_bound(flat, "maxProperties").unwrap_or(MAX_ITEMS).min(MAX_ITEMS);
         if min > max {
             return Err(UnfitSchema::Impossible);
         }
-        // Names of members are free, so two may be the same: then there is one less.
+        // Names of members are free, so two may be equal, which makes one less.
         if (depth == 0 && min == 0) || min > 1 {
             return if min == 0 { Ok(self.rules.map_rule("", 0, 0)) } else { Err(UnfitSchema::Impossible) };
         }
@@ -263,7 +262,7 @@ impl<'a> GrammarBuilder<'a> {
     }
 }
 
-/// The body of an object: all of these, then any of those, in their order.
+/// The body of an object: all required members, then any of the optional ones, in order.
 fn object_body(required: &[String], optional: &[String]) -> String {
     let may = |members: &[String]| members.iter().map(|m| format!(r#" ( "," {m} )?"#)).collect::<String>();
     let inside = if required.is_empty() {
@@ -276,7 +275,7 @@ fn object_body(required: &[String], optional: &[String]) -> String {
     format!(r#""{{" {inside}"}}""#)
 }
 
-/// Keywords that say which type a value has, or make sense for one only.
+/// Keywords that imply a type.
 const SAYS_TYPE: [&str; 16] = [
     "type",
     "properties",
@@ -296,8 +295,8 @@ const SAYS_TYPE: [&str; 16] = [
     "exclusiveMaximum",
 ];
 
-/// The types that a schema allows; guessed where it says none.
-fn schema_types(flat: &FlatKeywords) -> Vec<&str> {
+/// The types that a schema allows, guessed from its keywords if it has none.
+fn schema_types(flat: &FlatSchema) -> Vec<&str> {
     let has = |names: &[&str]| names.iter().any(|name| flat.contains_key(*name));
     match flat.get("type") {
         Some(Value::String(one)) => vec![one],
@@ -322,8 +321,8 @@ fn is_of_type(value: &Value, of: &str) -> bool {
     }
 }
 
-/// A bound of a schema. One that is too large for this machine is one that nothing fits.
-fn count_bound(flat: &FlatKeywords, name: &str) -> Option<usize> {
+/// A numeric limit of a schema. One that is too large for this machine is never reached.
+fn count_bound(flat: &FlatSchema, name: &str) -> Option<usize> {
     let bound = flat.get(name)?;
     #[expect(
         clippy::cast_possible_truncation,
@@ -334,7 +333,7 @@ fn count_bound(flat: &FlatKeywords, name: &str) -> Option<usize> {
     bound.as_u64().map(|bound| usize::try_from(bound).unwrap_or(usize::MAX)).or_else(of_float)
 }
 
-/// Formats that are worth a rule: a model that knows the form gets it right more often.
+/// Formats with a rule: a model gets the form right more often with it.
 fn format_of(name: &str) -> Option<String> {
     const DATE: &str =
         r#"[1-2] [0-9]{3} "-" ( "0" [1-9] | "1" [0-2] ) "-" ( "0" [1-9] | "1" [0-9] | "2" [0-8] )"#;
@@ -347,7 +346,7 @@ fn format_of(name: &str) -> Option<String> {
     }
 }
 
-/// Whether a schema has more values than are left.
+/// Whether a schema has more values than `left`.
 fn is_larger(value: &Value, left: &mut usize) -> bool {
     let Some(rest) = left.checked_sub(1) else { return true };
     *left = rest;

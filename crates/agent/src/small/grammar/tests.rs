@@ -1,4 +1,4 @@
-//! A reader of GBNF of our own: it matches texts against a grammar, and writes texts that the grammar allows.
+//! A GBNF reader for tests: it matches texts against a grammar, and generates texts that the grammar allows.
 
 mod gbnf;
 mod hostile;

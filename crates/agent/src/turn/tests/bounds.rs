@@ -1,4 +1,4 @@
-//! Every bound of a turn, and its ends from outside.
+//! The limits of a turn, and its ends from outside.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::{
     model::{BadCall, ToolChoice},
 };
 
-/// A model that never comes to an end.
+/// A model that never finishes.
 fn for_ever(event: impl FnOnce() -> Vec<ModelEvent>) -> TurnWorld {
     let mut world = TurnWorld::new(Vec::new());
     world.model().for_ever = Some(event());
@@ -16,7 +16,7 @@ fn for_ever(event: impl FnOnce() -> Vec<ModelEvent>) -> TurnWorld {
 }
 
 #[tokio::test]
-async fn the_last_step_is_for_words_and_then_it_is_over() {
+async fn the_last_step_has_no_tools_and_ends_the_turn() {
     let mut world = for_ever(|| calls(&[("a", "good")]));
     world.limits.steps = 3;
     world.limits.repeats = 10;
@@ -29,13 +29,13 @@ async fn the_last_step_is_for_words_and_then_it_is_over() {
 }
 
 #[tokio::test]
-async fn whoever_wants_no_tools_hears_of_no_calls() {
+async fn without_tools_no_calls_are_reported() {
     let asked = |events: Vec<ModelEvent>| async move {
         let world = TurnWorld::new(vec![events]);
-        let (turn, mut told) = world.turn();
+        let (turn, mut events) = world.turn();
         let ended = turn.run(ModelRequest { choice: ToolChoice::None, ..hello() }).await;
         let mut kinds = Vec::new();
-        while let Ok(event) = told.try_recv() {
+        while let Ok(event) = events.try_recv() {
             kinds.push(match event {
                 TurnEvent::StepBegins | TurnEvent::StepEnds { .. } => continue,
                 TurnEvent::Text(text) => text,
@@ -54,9 +54,9 @@ async fn whoever_wants_no_tools_hears_of_no_calls() {
     };
     let all = || vec![began(), piece(), call("a", "good", json!({})), bad(), call("c", "client", json!({}))];
     let with = |first: &str, stop: ModelStopReason| [vec![text(first)], all(), vec![end(stop)]].concat();
-    let (finish, told) = asked(with("Well.", ModelStopReason::Calls)).await;
+    let (finish, events) = asked(with("Well.", ModelStopReason::Calls)).await;
     assert!(matches!(finish, TurnEndReason::Stop), "{finish:?}");
-    assert_eq!(told, ["Well.", "end"]);
+    assert_eq!(events, ["Well.", "end"]);
     let (finish, _) = asked(with(" \n", ModelStopReason::Calls)).await;
     assert!(
         matches!(&finish, TurnEndReason::Failed(error) if error.text.contains("although tools are switched off")),
@@ -69,7 +69,7 @@ async fn whoever_wants_no_tools_hears_of_no_calls() {
 }
 
 #[tokio::test]
-async fn the_same_call_for_ever_is_not_run_for_ever() {
+async fn a_repeated_call_is_refused() {
     let world = for_ever(|| calls(&[("a", "good")]));
     let (ended, events) = world.run().await;
     assert_eq!(world.tools.ran.lock().unwrap().len(), world.limits.repeats);
@@ -105,7 +105,7 @@ async fn calls_that_cannot_be_run_are_corrected_a_few_times() {
 }
 
 #[tokio::test]
-async fn more_calls_at_once_than_allowed_are_told_so() {
+async fn too_many_calls_in_one_step_fail() {
     let mut world = TurnWorld::new(vec![calls(&[("a", "good"), ("b", "good"), ("c", "good")]), says("ok")]);
     world.limits.calls = 2;
     let (_, events) = world.run().await;
@@ -148,15 +148,15 @@ async fn what_is_called_in_a_cut_answer_is_not_run() {
 }
 
 #[tokio::test]
-async fn a_turn_can_be_ended_while_a_tool_runs_and_while_the_model_speaks() {
+async fn a_turn_can_be_cancelled_while_a_tool_or_the_model_runs() {
     let world = TurnWorld::new(vec![calls(&[("a", "never")])]);
-    let (turn, mut told) = world.turn();
+    let (turn, mut events) = world.turn();
     let cancel = world.cancel.clone();
     let (ended, ()) = tokio::join!(turn.run(hello()), async {
-        while !matches!(told.recv().await, Some(TurnEvent::Called { .. })) {}
+        while !matches!(events.recv().await, Some(TurnEvent::Called { .. })) {}
         cancel.cancel();
         let mut rest = Vec::new();
-        while let Some(event) = told.recv().await {
+        while let Some(event) = events.recv().await {
             rest.push(event);
         }
         assert_eq!(ends(&rest), ["a: CANCELLED"]);
@@ -166,26 +166,26 @@ async fn a_turn_can_be_ended_while_a_tool_runs_and_while_the_model_speaks() {
 
     let mut world = TurnWorld::new(vec![vec![text("Well")]]);
     world.model().hangs = true;
-    let (turn, mut told) = world.turn();
+    let (turn, mut events) = world.turn();
     let ended = tokio::join!(turn.run(hello()), async {
-        while !matches!(told.recv().await, Some(TurnEvent::Text(_))) {}
-        // Nobody hears the rest.
-        drop(told);
+        while !matches!(events.recv().await, Some(TurnEvent::Text(_))) {}
+        // The receiver of the events is dropped.
+        drop(events);
         world.cancel.cancel();
     });
     assert!(matches!(ended.0.finish, TurnEndReason::Cancelled));
 }
 
 #[tokio::test]
-async fn a_turn_that_nobody_hears_ends() {
+async fn a_turn_without_a_receiver_ends() {
     let world = for_ever(|| calls(&[("a", "good")]));
-    let (turn, told) = world.turn();
-    drop(told);
+    let (turn, events) = world.turn();
+    drop(events);
     assert!(matches!(turn.run(hello()).await.finish, TurnEndReason::Cancelled));
 }
 
 #[tokio::test]
-async fn a_model_sees_so_many_tools_and_no_more() {
+async fn the_number_of_offered_tools_is_bounded() {
     let mut world = TurnWorld::new(vec![says("ok")]);
     Arc::get_mut(&mut world.tools).unwrap().many = 100;
     world.run().await;

@@ -1,4 +1,4 @@
-//! What a turn does when all goes well, and when tools do not.
+//! What a turn does if all goes well, and if tools fail.
 
 use super::*;
 use crate::{
@@ -7,19 +7,19 @@ use crate::{
 };
 
 #[tokio::test]
-async fn words_flow_and_that_is_all() {
+async fn a_text_response_is_streamed() {
     let world = TurnWorld::new(vec![vec![text("Hel"), text("lo"), end(ModelStopReason::Done)]]);
     let (ended, events) = world.run().await;
-    let told: Vec<_> =
+    let events: Vec<_> =
         events.iter().map(|event| format!("{event:?}").chars().take(12).collect::<String>()).collect();
-    assert_eq!(told, ["StepBegins", "Text(\"Hel\")", "Text(\"lo\")", "StepEnds { u", "Ends(Stop)"]);
+    assert_eq!(events, ["StepBegins", "Text(\"Hel\")", "Text(\"lo\")", "StepEnds { u", "Ends(Stop)"]);
     assert!(matches!(ended.finish, TurnEndReason::Stop));
     assert!(matches!(&ended.messages[..], [ModelMessage::Assistant(said)] if said.text == "Hello"));
     assert_eq!((ended.steps, ended.usage), (1, ModelUsage { input: 10, output: 5 }));
 }
 
 #[tokio::test]
-async fn what_the_model_calls_is_run_and_told_to_it() {
+async fn calls_are_run_and_their_results_sent_to_the_model() {
     let world = TurnWorld::new(vec![calls(&[("a", "good")]), says("done")]);
     let (ended, events) = world.run().await;
     assert_eq!(ends(&events), ["a: good of a"]);
@@ -30,7 +30,7 @@ async fn what_the_model_calls_is_run_and_told_to_it() {
 }
 
 #[tokio::test]
-async fn several_calls_run_side_by_side_with_their_progress() {
+async fn several_calls_run_in_parallel_with_their_progress() {
     let world = TurnWorld::new(vec![calls(&[("a", "slow"), ("b", "good"), ("c", "fails")]), says("done")]);
     let (_, events) = world.run().await;
     let mut ended = ends(&events);
@@ -46,7 +46,7 @@ async fn several_calls_run_side_by_side_with_their_progress() {
 }
 
 #[tokio::test]
-async fn a_tool_that_is_not_there_is_told_to_the_model() {
+async fn an_unknown_tool_is_an_error_for_the_model() {
     let world = TurnWorld::new(vec![calls(&[("a", "nothing")]), says("sorry")]);
     let (_, events) = world.run().await;
     assert_eq!(ends(&events), ["a: TOOL_NOT_FOUND"]);
@@ -106,7 +106,7 @@ async fn a_call_that_began_and_cannot_be_read_has_an_end() {
 }
 
 #[tokio::test]
-async fn some_tools_stay_on_offer_whatever_is_asked() {
+async fn some_tools_are_always_offered() {
     let mut world = TurnWorld::new(vec![says("ok")]);
     world.limits.tools = 5;
     Arc::get_mut(&mut world.tools).unwrap().many = 100;
@@ -116,7 +116,7 @@ async fn some_tools_stay_on_offer_whatever_is_asked() {
 }
 
 #[tokio::test]
-async fn how_far_a_call_is_comes_before_its_end() {
+async fn progress_is_sent_before_the_end() {
     let mut world = TurnWorld::new(vec![calls(&[("a", "more_0")]), says("ok")]);
     Arc::get_mut(&mut world.tools).unwrap().many = 1;
     let (_, events) = world.run().await;
@@ -137,7 +137,7 @@ async fn a_long_result_is_cut_and_the_rest_is_kept() {
 }
 
 #[tokio::test]
-async fn one_call_may_be_asked_for_and_not_for_ever() {
+async fn a_required_call_is_required_once() {
     let world = TurnWorld::new(vec![calls(&[("a", "good")]), says("ok")]);
     let (turn, _told) = world.turn();
     turn.run(ModelRequest { choice: ToolChoice::Required, ..hello() }).await;
@@ -146,7 +146,7 @@ async fn one_call_may_be_asked_for_and_not_for_ever() {
 }
 
 #[tokio::test]
-async fn trouble_with_the_model_or_the_list_ends_the_turn() {
+async fn errors_of_the_model_or_the_tool_list_end_the_turn() {
     let refused = TurnWorld::of(vec![Err(broken(ModelErrorKind::Unauthorized))]).run().await.0;
     assert!(
         matches!(refused.finish, TurnEndReason::Failed(error) if error.kind == ModelErrorKind::Unauthorized)
@@ -176,20 +176,20 @@ async fn trouble_with_the_model_or_the_list_ends_the_turn() {
 }
 
 #[tokio::test]
-async fn a_client_hears_only_of_what_it_shall_run() {
-    // Arguments that do not fit go back to the model, and the client hears of nothing that it could run.
+async fn a_client_is_sent_only_calls_that_it_can_run() {
+    // Invalid arguments go back to the model, and the client is not sent a call to run.
     let unfit = vec![call("a", "client", json!({ "unfit": true })), end(ModelStopReason::Calls)];
     let world = TurnWorld::new(vec![unfit, calls(&[("b", "client")])]);
     let (ended, events) = world.run().await;
     assert!(matches!(ended.finish, TurnEndReason::ClientCalls));
-    let told: Vec<_> = events
+    let called: Vec<_> = events
         .iter()
         .filter_map(|event| match event {
             TurnEvent::Called { call, tool } => Some((call.id.as_str(), tool.is_some())),
             _ => None,
         })
         .collect();
-    assert_eq!(told, [("a", false), ("b", true)]);
+    assert_eq!(called, [("a", false), ("b", true)]);
     assert_eq!(ends(&events), ["a: INVALID_ARGUMENTS"]);
 
     let began = ModelEvent::CallBegins { id: "a".to_owned(), name: "client".to_owned() };

@@ -1,4 +1,4 @@
-//! `toolyard apps add`: registers an app, from flags or from what the app itself says under its URL.
+//! `toolyard apps add`: registers an app, from flags or from the description that the app publishes at its URL.
 
 use std::path::PathBuf;
 
@@ -36,7 +36,7 @@ const HARDWARE: [(&str, HardwareType); 9] = [
 ];
 
 const HELP: &str = "\
-The API key and the signing secret are shown once: the app needs both.
+The API key and the signing secret are shown only once. The app needs both.
 
 Examples:
   toolyard apps add --package com.example.todo --url http://127.0.0.1:7010 --kind tools-only --tools tools.json
@@ -46,42 +46,42 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct AppsAddArgs {
-    /// Its name, such as com.example.todo; --from-url may say it as well
+    /// The package name, such as com.example.todo; optional if the file of --from-url has it
     #[arg(long, required_unless_present = "from_url")]
     package: Option<PackageName>,
-    /// Its name for people
+    /// Display name
     #[arg(long)]
     name: Option<String>,
-    /// What it does, for people
+    /// What the app does, for people
     #[arg(long)]
     description: Option<String>,
-    /// Where it answers
+    /// Base URL at which the app answers
     #[arg(long, conflicts_with = "from_url")]
     url: Option<String>,
-    /// Its picture: an https address, which the server fetches, or a small one as data:image
+    /// Icon: an https URL, which the server fetches, or a small data:image URL
     #[arg(long, value_name = "URL")]
     icon: Option<String>,
-    /// `tools-only` apps just answer calls; `session` apps are started before a call and can show and hear. Without it
-    /// the server decides, `tools-only` unless it is configured otherwise
+    /// `tools-only` apps only answer calls; `session` apps are woken before a call and can use display and microphone
+    /// [default: as the server is configured, usually `tools-only`]
     #[arg(long, value_parser = PossibleValuesParser::new(["session", "tools-only"]).map(parse_app_kind))]
     kind: Option<AppKind>,
-    /// How it shares the screen: one standard app is in front, background apps run beside it
+    /// How the app shares the display: one standard app is in front, background apps run beside it
     #[arg(long = "type", value_name = "TYPE", default_value = "background",
         value_parser = PossibleValuesParser::new(["standard", "background"]).map(parse_app_type))]
     app_type: AppType,
-    /// What it may hear and see; can be given more than once
+    /// A permission that the app needs; can be repeated
     #[arg(long = "permission", value_parser = PossibleValuesParser::new(Permission::EVERY.map(Permission::as_str)).map(parse_permission))]
     permissions: Vec<Permission>,
-    /// What the device must have; can be given more than once
+    /// Hardware that the device must have; can be repeated
     #[arg(long = "requires", value_name = "HARDWARE", value_parser = PossibleValuesParser::new(HARDWARE.map(|(name, _)| name)).map(parse_hardware))]
     requires: Vec<HardwareType>,
-    /// Built on an older SDK that wants `X-App-API-Key`
+    /// The app uses an older SDK that expects `X-App-API-Key`
     #[arg(long)]
     legacy: bool,
-    /// Its tools: a list or {"tools": […]}, MCP definitions or an older form; `prompts` and `resources` beside `tools` come along
+    /// File with the tools: a list or {"tools": […]}, as MCP definitions or in an older format; `prompts` and `resources` are included
     #[arg(long, value_name = "FILE", conflicts_with = "from_url")]
     tools: Option<PathBuf>,
-    /// Read name, tools and settings from URL/tpa_config.json
+    /// Read name, tools and settings from tpa_config.json at this URL
     #[arg(long, value_name = "URL")]
     from_url: Option<String>,
 }
@@ -95,7 +95,7 @@ fn parse_app_type(text: String) -> AppType {
 }
 
 fn parse_permission(text: String) -> Permission {
-    // The list of possible values was made of the same table.
+    // Clap accepts only the names of this table, so the default is never used.
     Permission::EVERY.into_iter().find(|permission| permission.as_str() == text).unwrap_or(Permission::All)
 }
 
@@ -111,7 +111,7 @@ pub(crate) struct NewAppBody<'a> {
     pub(crate) package_name: &'a PackageName,
     #[serde(flatten)]
     pub(crate) details: Map<String, Value>,
-    /// SHA-256 of the key that the app has already, in hex.
+    /// SHA-256 of the app's existing key, in hex.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) api_key_hash: Option<&'a str>,
     pub(crate) tools: &'a [Box<RawValue>],
@@ -119,7 +119,7 @@ pub(crate) struct NewAppBody<'a> {
     pub(crate) items: &'a AppItems,
 }
 
-/// The details as members of the body; without a kind the server decides which one.
+/// The details as fields of the body. Without a kind the server uses its default.
 pub(crate) fn app_detail_fields(details: &AppDetails, kind: Option<AppKind>) -> Map<String, Value> {
     let mut members = match serde_json::to_value(details) {
         Ok(Value::Object(members)) => members,
@@ -143,7 +143,7 @@ impl RenderText for AppAddedOutput {
         let rows =
             [["API key".to_owned(), api_key.clone()], ["signing secret".to_owned(), signing_secret.clone()]];
         format!(
-            "registered {package} with {} tools\n\n{}\n\nBoth are shown only now: give them to the app and keep them safe.\n\
+            "registered {package} with {} tools\n\n{}\n\nBoth are shown only once: give them to the app and keep them safe.\n\
              Next: toolyard apps install {package} --user NAME",
             app.tool_count,
             text::format_table(&rows),
@@ -169,39 +169,39 @@ pub(super) async fn add_app(cx: &CommandContext, args: AppsAddArgs) -> Result<Co
     Ok(CommandOutcome::Success)
 }
 
-/// The app of the flags and the file. What a flag says is stronger.
+/// The app as described by the flags and the file. Flags win.
 fn build_app_details(
     args: AppsAddArgs,
     about: Map<String, Value>,
 ) -> Result<(PackageName, AppDetails), CliError> {
-    let told = from_url::parse_file_details(about).map_err(|problems| {
+    let described = from_url::parse_file_details(about).map_err(|problems| {
         let what = args.from_url.clone().unwrap_or_else(|| "the file".to_owned());
         CliError::Problems { what, problems }
     })?;
-    let package = args.package.or(told.package_name).ok_or_else(|| {
-        let message = "the app does not say its package name";
-        CliError::usage(message, "name it with --package com.example.app")
+    let package = args.package.or(described.package_name).ok_or_else(|| {
+        let message = "the app's file has no package name";
+        CliError::usage(message, "set it with --package com.example.app")
     })?;
     let permissions = args.permissions.into_iter().map(|kind| DeclaredPermission { kind, description: None });
     let requires = args.requires.into_iter();
     let requires =
         requires.map(|kind| HardwareRequirement { kind, level: HardwareLevel::Required, description: None });
     let details = AppDetails {
-        name: args.name.or(told.name).unwrap_or_else(|| package.to_string()),
-        description: args.description.or(told.description).unwrap_or_default(),
+        name: args.name.or(described.name).unwrap_or_else(|| package.to_string()),
+        description: args.description.or(described.description).unwrap_or_default(),
         public_url: args.url.or(args.from_url),
         icon_url: args.icon,
         app_type: args.app_type,
-        permissions: permissions.chain(told.permissions).collect(),
-        hardware_requirements: requires.chain(told.hardware_requirements).collect(),
-        settings: told.settings,
+        permissions: permissions.chain(described.permissions).collect(),
+        hardware_requirements: requires.chain(described.hardware_requirements).collect(),
+        settings: described.settings,
         legacy: args.legacy,
         ..AppDetails::default()
     };
     Ok((package, details))
 }
 
-/// A place in what an app says of itself.
+/// A problem with a field of the app's file.
 pub(super) fn field_problem(path: &str, error: &serde_json::Error) -> Problem {
     Problem::new(path, error.to_string())
 }

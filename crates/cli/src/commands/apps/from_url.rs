@@ -1,4 +1,4 @@
-//! What an app says of itself under its URL: `tpa_config.json`, read through the guard.
+//! Fetches `tpa_config.json`, with which an app describes itself, from the app's URL. Subject to the URL guard.
 
 use std::time::Duration;
 
@@ -19,16 +19,16 @@ use crate::{
 
 /// The file below the app's URL.
 const FILE: &str = "tpa_config.json";
-/// How long the app may take.
+/// Timeout for the app's response.
 const WAIT: Duration = Duration::from_secs(15);
 
-/// What apps may be looked at from here: public ones, and those on this machine where the server is on it too. The URL
-/// may come from somebody else, and this machine may stand in a network that the app's author cannot reach.
+/// Which URLs of apps may be requested from here: public ones, and those on this machine if the server runs here too. The
+/// URL may come from a third party, and this machine may be in a network that they cannot reach.
 pub(crate) fn guard_for_server(server: &ApiClient) -> Guard {
     if server.is_on_loopback() { Guard::dev() } else { Guard::strict() }
 }
 
-/// Reads the file.
+/// Fetches and parses the file.
 pub(super) async fn fetch_tool_file(url: &str, server: &ApiClient) -> Result<ToolFile, CliError> {
     let failed = |why: String| CliError::Fetch { url: format!("{}/{FILE}", url.trim_end_matches('/')), why };
     let guard = guard_for_server(server);
@@ -42,16 +42,16 @@ pub(super) async fn fetch_tool_file(url: &str, server: &ApiClient) -> Result<Too
         let status = answer.status;
         Ok::<_, NetError>((status, answer.bytes(MAX_TOOL_FILE_BYTES).await?))
     });
-    let fetched = fetched.await.map_err(|_| failed(format!("no answer within {WAIT:?}")))?;
+    let fetched = fetched.await.map_err(|_| failed(format!("no response within {WAIT:?}")))?;
     let (status, body) = fetched.map_err(|error| failed(error.to_string()))?;
     if !status.is_success() {
-        return Err(failed(format!("the app answered {status}")));
+        return Err(failed(format!("the app responded with {status}")));
     }
     let text = std::str::from_utf8(&body).map_err(|_| failed("it is not UTF-8".to_owned()))?;
     ToolFile::parse(text).map_err(|problems| CliError::Problems { what: format!("{base}/{FILE}"), problems })
 }
 
-/// What the file says beside the tools.
+/// The fields of the file besides the tools.
 #[derive(Debug, Default)]
 pub(super) struct AppFileDetails {
     pub(super) package_name: Option<PackageName>,
@@ -62,7 +62,7 @@ pub(super) struct AppFileDetails {
     pub(super) settings: Vec<Value>,
 }
 
-/// Reads it and names every problem at once. What we do not know is passed over.
+/// Parses the fields and reports every problem at once. Unknown fields are ignored.
 pub(super) fn parse_file_details(mut members: Map<String, Value>) -> Result<AppFileDetails, Vec<Problem>> {
     let mut problems = Vec::new();
     let about = AppFileDetails {
@@ -98,16 +98,16 @@ mod tests {
 
     #[test]
     fn reads_what_it_knows() {
-        let told = read(json!({
+        let parsed = read(json!({
             "name": "Todo", "packageName": "com.example.todo", "version": "1", "settings": [{ "key": "k" }],
             "permissions": [{ "type": "MICROPHONE" }], "hardwareRequirements": null,
         }));
-        let told = told.unwrap();
+        let parsed = parsed.unwrap();
         assert_eq!(
-            (told.package_name.unwrap().as_str(), told.name.as_deref()),
+            (parsed.package_name.unwrap().as_str(), parsed.name.as_deref()),
             ("com.example.todo", Some("Todo"))
         );
-        assert_eq!((told.permissions.len(), told.settings.len()), (1, 1));
+        assert_eq!((parsed.permissions.len(), parsed.settings.len()), (1, 1));
     }
 
     #[test]

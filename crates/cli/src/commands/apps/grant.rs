@@ -1,4 +1,4 @@
-//! `toolyard apps grant`: lets an app of the user call the tools of the user's other apps.
+//! `toolyard apps grant`: allows an app to call the tools of the user's other apps, or revokes that.
 
 use clap::Args;
 use http::Method;
@@ -8,8 +8,8 @@ use toolyard_protocol::PackageName;
 use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, output::RenderText};
 
 const HELP: &str = "\
-With the assistant grant an app can list and call every tool of the user, as an assistant must. Without it an app reaches
-its own tools only.
+With the assistant grant an app can list and call all tools of the user, as an assistant must. Without it an app can call
+only its own tools.
 
 Examples:
   toolyard apps grant com.toolyard.assistant --user ada@example.com
@@ -25,7 +25,7 @@ pub(crate) struct GrantArgs {
     revoke: bool,
 }
 
-/// What the app may do now.
+/// The state after the change.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct GrantState {
@@ -38,7 +38,7 @@ impl RenderText for GrantState {
         let package = &self.package_name;
         match self.assistant {
             true => format!("{package} can call all tools of the user"),
-            false => format!("{package} can call its own tools only"),
+            false => format!("{package} can call only its own tools"),
         }
     }
 }

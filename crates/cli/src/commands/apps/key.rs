@@ -17,7 +17,7 @@ struct AppKeyOutput {
 impl RenderText for AppKeyOutput {
     fn render_text(&self) -> String {
         format!(
-            "API key  {}\n\nIt is shown only now. The old key of {} is void: give the new one to the app.",
+            "API key  {}\n\nIt is shown only once. The old key of {} is no longer valid: give the new one to the app.",
             self.key.api_key, self.package_name
         )
     }

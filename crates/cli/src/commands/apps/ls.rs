@@ -10,7 +10,7 @@ struct AppsOutput {
     apps: Vec<AppSummary>,
 }
 
-/// How an app is called, for people.
+/// The name of an app kind, for people.
 pub(super) const fn app_kind_label(kind: AppKind) -> &'static str {
     match kind {
         AppKind::Session => "session",

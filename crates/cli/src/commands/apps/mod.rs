@@ -1,4 +1,4 @@
-//! `toolyard apps`: registering, reading, changing, removing, and who has them.
+//! `toolyard apps`: register, list, change, remove, install and grant.
 
 pub(crate) mod add;
 mod from_url;
@@ -29,25 +29,25 @@ Examples:
 #[derive(Debug, Subcommand)]
 #[command(after_help = HELP)]
 pub(crate) enum AppsCommand {
-    /// List the apps that you may see and change
+    /// List the apps that you can see and change
     Ls,
     /// Register an app; shows its API key and signing secret once
     Add(Box<add::AppsAddArgs>),
-    /// Remove an app with everything that hangs on it
+    /// Remove an app with its tools, keys, installs and stored data
     Rm(rm::AppsRmArgs),
     /// Install an app for the user
     Install(PackageArg),
-    /// Remove an app, and what it keeps, for the user
+    /// Uninstall an app for the user and delete its data
     Uninstall(PackageArg),
-    /// Let an app call all tools of the user, as an assistant does; or revoke that
+    /// Allow an app to call all tools of the user, as an assistant does, or revoke that
     Grant(grant::GrantArgs),
     /// Show one app
     Show(PackageArg),
     /// List the tools of an app, or publish a new set
     Tools(tools::AppsToolsArgs),
-    /// Make a new API key; the old one is void at once
+    /// Create a new API key; the old one stops working at once
     Key(PackageArg),
-    /// Make a new signing secret; calls carry signatures of both until the next one is made
+    /// Create a new signing secret; until the next rotation requests are signed with the old and the new one
     Secret(PackageArg),
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct PackageArg {
     package: PackageName,
 }
 
-/// Something was done, and there is nothing else to say.
+/// What was done to an app.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AppChangeOutput {

@@ -11,7 +11,7 @@ use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, inpu
 pub(crate) struct AppsRmArgs {
     /// The app, such as com.example.todo
     package: PackageName,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
 }
@@ -20,7 +20,7 @@ pub(super) async fn remove_app(cx: &CommandContext, args: AppsRmArgs) -> Result<
     let client = cx.client()?;
     if !args.yes {
         input::ask_confirmation(&format!(
-            "Remove {} with its tools, keys, installs and everything it keeps?",
+            "Remove {} with its tools, keys, installs and stored data?",
             args.package
         ))?;
     }

@@ -17,7 +17,7 @@ struct AppSecretOutput {
 impl RenderText for AppSecretOutput {
     fn render_text(&self) -> String {
         format!(
-            "signing secret  {}\n\nIt is shown only now. Until the next rotation, requests to {} carry signatures of the old and the new one.",
+            "signing secret  {}\n\nIt is shown only once. Until the next rotation, requests to {} carry signatures of the old and the new one.",
             self.secret.signing_secret, self.package_name
         )
     }

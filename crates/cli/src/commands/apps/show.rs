@@ -39,13 +39,13 @@ impl RenderText for AppDetailsOutput {
             ("kind", app_kind_label(details.kind).to_owned()),
             ("type", app_type.to_owned()),
             ("permissions", listed(permissions.collect())),
-            ("needs", listed(hardware.collect())),
+            ("hardware", listed(hardware.collect())),
             ("settings", details.settings.len().to_string()),
             ("legacy", if details.legacy { "yes" } else { "no" }.to_owned()),
             ("tools", format!("{} in version {}", app.tool_count, app.tools_version)),
             ("owner", app.owner.clone()),
             ("registered", app.created_at.clone()),
-            ("changed", app.updated_at.clone()),
+            ("updated", app.updated_at.clone()),
         ];
         text::format_table(&rows.map(|(name, value)| [name.to_owned(), value]))
     }

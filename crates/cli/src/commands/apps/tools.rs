@@ -1,4 +1,4 @@
-//! `toolyard apps tools`: the tools of an app, or a new set of them.
+//! `toolyard apps tools`: lists the tools of an app, or publishes a new set.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ use crate::{
 };
 
 const HELP: &str = "\
-A new set replaces the old one in one act; the server keeps the old one as a version.
+A new set replaces the old one atomically; the server keeps the old one as an earlier version.
 
 Examples:
   toolyard apps tools com.example.todo
@@ -32,8 +32,8 @@ Examples:
 pub(crate) struct AppsToolsArgs {
     /// The app, such as com.example.todo
     package: PackageName,
-    /// Publish the tools of this file: a list or {"tools": […]}, MCP definitions or an older form; `prompts`, `resources`
-    /// and `resourceTemplates` beside them are published too
+    /// Publish the tools of this file: a list or {"tools": […]}, as MCP definitions or in an older format; `prompts`,
+    /// `resources` and `resourceTemplates` are included
     #[arg(long, value_name = "FILE")]
     set: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! `toolyard calls --follow`: calls as they end, one line each.
+//! `toolyard calls --follow`: prints calls as they finish, one line each.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use crate::{
     signals::SignalListener, text,
 };
 
-/// How long the server may take to open the stream.
+/// Timeout for opening the stream.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(30);
-/// The server sends a comment every 15 seconds; a stream that is silent for this long is broken.
+/// The server sends a comment every 15 seconds; without any data for this long the connection is lost.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
-/// Longest event; a call is a few hundred bytes.
+/// Longest event, in bytes; a call is a few hundred.
 const MAX_EVENT_BYTES: usize = 64 * 1024;
 
 /// One call as a line.
@@ -55,7 +55,7 @@ async fn print_calls(
         let (status, body) = (response.status, client.read_body(response).await?);
         return Err(client.server_refusal(status, &body));
     }
-    cx.output.print_note("waiting for calls; Ctrl-C ends");
+    cx.output.print_note("waiting for calls; press Ctrl-C to stop");
     let mut events = response.into_events(MAX_EVENT_BYTES).with_idle_timeout(IDLE_TIMEOUT);
     while let Some(SseEvent { name, data }) =
         events.next().await.map_err(|error| client.transport_error(error))?

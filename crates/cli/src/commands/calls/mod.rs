@@ -1,4 +1,4 @@
-//! `toolyard calls`: the record of calls, newest first; one call; or calls as they end.
+//! `toolyard calls`: lists recorded calls, newest first, shows one, or prints calls as they finish.
 
 mod follow;
 
@@ -14,12 +14,12 @@ use crate::{cli::CommandContext, error::CliError, output::RenderText, text};
 
 /// Longest tool name in the table, in characters.
 const MAX_NAME_CHARS: usize = 60;
-/// Most calls that the server puts on one page.
+/// Most calls per page of the server.
 const MAX_PAGE: u32 = 200;
 
 const HELP: &str = "\
-You see your own calls. Operators see the calls of all users, or of one with --user; developers see the calls of their
-apps with --of-apps, without the users. With --json --follow each call is one line of JSON.
+You see your own calls. Operators see the calls of all users, or of one user with --user. Developers see the calls to
+their apps with --of-apps, without the users. With --json --follow each call is one line of JSON.
 
 Examples:
   toolyard calls --user ada@example.com
@@ -30,10 +30,10 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct CallsArgs {
-    /// Show this call, with the time of each step
+    /// Show this call, with the duration of each step
     #[arg(value_name = "ID", conflicts_with_all = ["tool", "app", "outcome", "since", "limit", "follow"])]
     id: Option<CallId>,
-    /// Only calls of this tool, by its canonical name
+    /// Only calls of this tool, by its canonical name package:tool
     #[arg(long)]
     tool: Option<String>,
     /// Only calls of this app
@@ -42,22 +42,22 @@ pub(crate) struct CallsArgs {
     /// Only calls with this outcome: OK, or an error code such as TIMEOUT
     #[arg(long)]
     outcome: Option<String>,
-    /// Only calls at this time or later, such as 2026-11-16T08:00:00Z
+    /// Only calls since this time, such as 2026-11-16T08:00:00Z
     #[arg(long, value_name = "TIME")]
     since: Option<jiff::Timestamp>,
-    /// At most this many calls
+    /// Most calls to list
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=MAX_PAGE as i64))]
     limit: u32,
-    /// The calls of your apps, without the users
+    /// Show the calls to your apps, without the users
     #[arg(long)]
     of_apps: bool,
-    /// Print calls as they end, until Ctrl-C
+    /// Print calls as they finish, until Ctrl-C
     #[arg(long, short, conflicts_with_all = ["since", "limit"])]
     follow: bool,
 }
 
 impl CallsArgs {
-    /// Whether a call that the server sent is one of those that were asked for.
+    /// Whether a call of the stream passes the filters.
     fn matches(&self, call: &CallSummary) -> bool {
         let package = call.tool.split_once(':').map_or("", |(package, _)| package);
         self.tool.as_deref().is_none_or(|tool| tool == call.tool)
@@ -65,7 +65,7 @@ impl CallsArgs {
             && self.outcome.as_deref().is_none_or(|outcome| outcome == call.outcome)
     }
 
-    /// What the server is asked for; `user` narrows the calls that an operator sees.
+    /// The query of the request. `user` restricts what an operator sees.
     fn query_string(&self, cx: &CommandContext, filters: &[(&str, Option<String>)]) -> String {
         let user = cx.user().filter(|_| !self.of_apps).map(ToString::to_string);
         let of = self.of_apps.then(|| "apps".to_owned());
@@ -111,7 +111,7 @@ fn format_milliseconds(us: u64) -> String {
     format!("{}.{} ms", us / 1_000, us % 1_000 / 100)
 }
 
-/// One call, whole.
+/// All details of one call.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct CallDetails(CallSummary);

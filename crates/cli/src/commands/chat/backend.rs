@@ -1,4 +1,4 @@
-//! Where answers come from: a server somewhere, or the same doors inside this process.
+//! The backend of a chat: a remote server, or an embedded one in this process.
 
 use std::{fmt::Display, sync::Arc, time::Duration};
 
@@ -21,18 +21,18 @@ use crate::{
     error::CliError,
 };
 
-/// What the server in this process is called in messages.
+/// The name of the embedded server in messages.
 const HERE: &str = "this process";
-/// Without tools of its own the terminal can run nothing between two requests: there is one.
+/// Most requests of one answer if the terminal has no tools: it can run nothing between two requests.
 pub(super) const ROUNDS_WITHOUT_TOOLS: u32 = 1;
-/// With tools, the most requests of one answer. The server counts, too.
+/// Most requests of one answer if the terminal has tools. The server has a limit of its own.
 pub(super) const ROUNDS_WITH_TOOLS: u32 = 20;
-/// For one call of such a tool. Somebody sits there and can end it; plugins in the sandbox have a shorter limit of their own.
+/// Timeout of one call of such a tool. Long, because the user can interrupt it; plugins in the sandbox have a shorter one.
 const TOOL_TIME: Duration = Duration::from_secs(300);
 
-/// Where answers come from.
+/// The backend of a chat.
 pub(super) struct ChatBackend {
-    /// Talks over it.
+    /// The client for chat requests.
     pub(super) chat: toolyard_client_sdk::Client,
     kind: BackendKind,
 }
@@ -42,14 +42,14 @@ enum BackendKind {
     Local(Arc<LocalBackend>),
 }
 
-/// Everything in this process, for one user.
+/// The embedded server, for one user.
 struct LocalBackend {
     platform: EmbeddedServer,
     user: UserId,
 }
 
 impl ChatBackend {
-    /// To the server that was named.
+    /// A remote server.
     pub(super) fn new_remote(cx: &CommandContext, rounds: u32) -> Result<Self, CliError> {
         let server = cx.server_url().to_owned();
         let mut chat = toolyard_client_sdk::Client::builder(&server);
@@ -59,35 +59,35 @@ impl ChatBackend {
         if let Some(user) = cx.user() {
             chat = chat.user(user.as_str());
         }
-        let way = BackendKind::Remote { client: Box::new(cx.client()?), server };
-        Ok(Self { chat: build_client(chat, rounds)?, kind: way })
+        let kind = BackendKind::Remote { client: Box::new(cx.client()?), server };
+        Ok(Self { chat: build_client(chat, rounds)?, kind })
     }
 
-    /// To everything in this process.
+    /// The embedded server.
     pub(super) fn new_local(platform: EmbeddedServer, user: UserId, rounds: u32) -> Result<Self, CliError> {
         let local = Arc::new(LocalBackend { platform, user });
         let chat = toolyard_client_sdk::Client::builder_over(local.clone());
         Ok(Self { chat: build_client(chat, rounds)?, kind: BackendKind::Local(local) })
     }
 
-    /// Reads something else.
+    /// Sends a GET request.
     pub(super) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CliError> {
         let local = match &self.kind {
             BackendKind::Remote { client, .. } => return client.get(path).await,
             BackendKind::Local(local) => local,
         };
-        let answer = local
+        let response = local
             .send_request(Method::GET, path, Bytes::new())
             .await
             .map_err(|error| self.invalid_response(error))?;
-        let (status, body) = (answer.status(), read_whole_body(answer.into_body()).await?);
+        let (status, body) = (response.status(), read_whole_body(response.into_body()).await?);
         if status != StatusCode::OK {
             return Err(ServerRefusal::from_response(status, &body).into());
         }
         serde_json::from_slice(&body).map_err(|error| self.invalid_response(error))
     }
 
-    /// Why a chat failed, in the words of this program.
+    /// Converts the error of a chat.
     pub(super) fn chat_error(&self, error: ChatError) -> CliError {
         let server = self.server_name().to_owned();
         match error {
@@ -104,27 +104,27 @@ impl ChatBackend {
                 ServerRefusal::from_response(status, &refusal.body).into()
             }
             ChatError::Failed(text) => CliError::AnswerFailed(text),
-            ChatError::Truncated => self.invalid_response("it ended in the middle"),
+            ChatError::Truncated => self.invalid_response("the stream ended early"),
             ChatError::NoStream { status } => {
-                self.invalid_response(format!("it answered {status} and no text/event-stream"))
+                self.invalid_response(format!("status {status} without a text/event-stream"))
             }
             ChatError::Stream(error) => self.invalid_response(error),
             error @ ChatError::TooLarge { .. } => {
-                CliError::usage(error.to_string(), "begin a new one with /new, or send less")
+                CliError::usage(error.to_string(), "start a new conversation with /new, or send less")
             }
             other => self.invalid_response(other),
         }
     }
 
-    /// Leaves nothing behind.
+    /// Closes the plugins and the embedded server.
     pub(super) async fn close(self) {
-        let Self { chat, kind: way } = self;
-        for failed in chat.close().await {
-            tracing::warn!(%failed, "a plugin did not end well");
+        let Self { chat, kind } = self;
+        for error in chat.close().await {
+            tracing::warn!(%error, "plugin did not shut down cleanly");
         }
-        // It holds the way as well.
+        // It holds a reference to the embedded server.
         drop(chat);
-        if let BackendKind::Local(local) = way
+        if let BackendKind::Local(local) = kind
             && let Some(local) = Arc::into_inner(local)
         {
             local.platform.close().await;
@@ -173,14 +173,14 @@ impl LocalBackend {
 #[async_trait]
 impl ChatWire for LocalBackend {
     async fn send(&self, request: WireRequest) -> Result<WireResponse, WireError> {
-        let answer = match request {
+        let response = match request {
             WireRequest::Chat(body) => self.send_request(Method::POST, CHAT_PATH, body).await?,
-            // Nothing is resumable here: whoever could come back would be another process.
+            // Nothing is resumable here: a client that comes back would be another process.
             WireRequest::Resume { .. } => {
-                return Err(WireError::Other("an answer here cannot be resumed".to_owned()));
+                return Err(WireError::Other("answers of an embedded server cannot be resumed".to_owned()));
             }
         };
-        let (head, pieces) = answer.into_parts();
+        let (head, pieces) = response.into_parts();
         let text = |name: &str| head.headers.get(name)?.to_str().ok().map(str::to_owned);
         Ok(WireResponse {
             status: head.status.as_u16(),
@@ -200,7 +200,7 @@ async fn read_whole_body(mut pieces: ResponseBodyStream) -> Result<Vec<u8>, CliE
     while let Some(piece) = pieces.next().await {
         whole.extend_from_slice(&piece.map_err(body_error)?);
         if whole.len() > MAX_RESPONSE_BYTES {
-            return Err(body_error(format!("it is larger than {MAX_RESPONSE_BYTES} bytes")));
+            return Err(body_error(format!("larger than {MAX_RESPONSE_BYTES} bytes")));
         }
     }
     Ok(whole)
@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn an_answer_has_a_bound() {
+    async fn a_response_body_has_a_limit() {
         const PIECE: usize = 16 * 1024 * 1024;
         let pieces = |more: usize| {
             let many = std::iter::repeat_n(PIECE, MAX_RESPONSE_BYTES / PIECE).chain([more]);

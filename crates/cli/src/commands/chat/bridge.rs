@@ -1,4 +1,4 @@
-//! `--mcp`: the MCP servers of a client's file as tools of this terminal.
+//! `--mcp`: the MCP servers of a client's file, as tools of this terminal.
 
 use std::{collections::HashMap, path::Path};
 
@@ -9,10 +9,10 @@ use toolyard_client_sdk::plugins::mcp::{
 
 use crate::{config::env_variables, error::CliError, output::CliOutput, text};
 
-/// Most tools that are told of one by one because they are not offered.
+/// Most unavailable tools that are listed one by one.
 const MAX_LISTED_SKIPPED: usize = 5;
 
-/// Reads the file, and says what is odd about it. Nothing is started yet.
+/// Reads the file and prints its warnings. Starts nothing.
 pub(super) fn open_mcp_bridge(path: &Path, output: CliOutput) -> Result<McpBridge, CliError> {
     let variables: HashMap<String, String> = env_variables().collect();
     let options = McpOptions::new(move |name| variables.get(name).cloned());
@@ -29,24 +29,24 @@ pub(super) fn open_mcp_bridge(path: &Path, output: CliOutput) -> Result<McpBridg
     Ok(McpBridge::new(found.servers, options))
 }
 
-/// Says which servers cannot be used, and which tools.
+/// Prints which servers and tools are not available.
 pub(super) fn report_unavailable(bridge: &McpBridge, output: CliOutput) {
     for server in bridge.server_statuses() {
         if let ServerState::Down(why) = &server.state {
             output.print_note(&text::sanitize_line(&format!(
-                "MCP server {} cannot be used: {why}",
+                "MCP server {} is not available: {why}",
                 server.name
             )));
         }
     }
     let aside = bridge.set_aside();
     for one in aside.iter().take(MAX_LISTED_SKIPPED) {
-        let told = format!("{} of the MCP server {} is not offered: {}", one.tool, one.server, one.reason);
-        output.print_note(&text::sanitize_line(&told));
+        let note = format!("tool {} of MCP server {} is not available: {}", one.tool, one.server, one.reason);
+        output.print_note(&text::sanitize_line(&note));
     }
     if aside.len() > MAX_LISTED_SKIPPED {
         output.print_note(&format!(
-            "{} more tools of MCP servers are not offered",
+            "{} more tools of MCP servers are not available",
             aside.len() - MAX_LISTED_SKIPPED
         ));
     }

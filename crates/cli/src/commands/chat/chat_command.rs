@@ -1,21 +1,21 @@
-//! What can be ordered in a chat.
+//! The slash commands of a chat.
 
 use crate::typed_line::{self, ParsedCommand, TypedLine};
 
-/// An order.
+/// A slash command.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ChatCommand {
-    /// A conversation from the beginning.
+    /// Start a new conversation.
     New,
-    /// To see the tools.
+    /// List the tools.
     Tools,
-    /// Another model; none is to see which there are.
+    /// Change the model; `None` lists the models.
     Model(Option<String>),
-    /// Another system text; none takes it away.
+    /// Set the system prompt; `None` removes it.
     System(Option<String>),
 }
 
-/// What a line means; words are a question.
+/// Parses a line. Plain text is a chat message.
 pub(super) fn parse_chat_line(line: &str) -> Result<TypedLine<ChatCommand>, String> {
     typed_line::parse_typed_line(line, |word, rest| {
         let some = || (!rest.is_empty()).then(|| rest.to_owned());
@@ -24,7 +24,7 @@ pub(super) fn parse_chat_line(line: &str) -> Result<TypedLine<ChatCommand>, Stri
             ("tools", "") => ParsedCommand::Command(ChatCommand::Tools),
             ("model", _) => ParsedCommand::Command(ChatCommand::Model(some())),
             ("system", _) => ParsedCommand::Command(ChatCommand::System(some())),
-            // A path or a fraction is a question like any other.
+            // A path or a fraction is a message like any other.
             (word, _) if !word.chars().all(|c| c.is_ascii_lowercase()) || word.is_empty() => {
                 ParsedCommand::PlainText
             }
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_with_a_slash_do_something() {
+    fn lines_with_a_slash_are_commands() {
         let some = |text: &str| Some(text.to_owned());
         let words = |text: &str| TypedLine::PlainText(text.to_owned());
         for (line, wanted) in [

@@ -1,12 +1,12 @@
-//! The conversation, kept in memory and sent whole with each question: the server keeps none.
+//! The conversation. It is kept in memory and sent as a whole with each request: the server stores none.
 
 use toolyard_client_sdk::{ChatQuestion, Message};
 
-/// What was said so far, and how it shall go on.
+/// The messages so far, and the settings of the next request.
 #[derive(Debug, Default)]
 pub(super) struct ChatConversation {
     messages: Vec<Message>,
-    /// Numbers the messages.
+    /// The number of the last user message, for its id.
     last_id: usize,
     pub(super) model: Option<String>,
     pub(super) system: Option<String>,
@@ -17,18 +17,18 @@ impl ChatConversation {
         Self { model, system, ..Self::default() }
     }
 
-    /// Forgets what was said; model and system text stay.
+    /// Drops all messages. The model and the system prompt stay.
     pub(super) fn start_over(&mut self) {
         self.messages.clear();
     }
 
-    /// The user says something.
+    /// Adds a message of the user.
     pub(super) fn add_user_message(&mut self, text: &str) {
         self.last_id += 1;
         self.messages.push(Message::user(text).with_id(format!("u{}", self.last_id)));
     }
 
-    /// What is asked now.
+    /// The request for the next answer.
     pub(super) fn build_request(&self) -> ChatQuestion {
         let mut question = ChatQuestion::new(self.messages.iter().cloned());
         if let Some(model) = &self.model {
@@ -40,8 +40,8 @@ impl ChatConversation {
         question
     }
 
-    /// Takes the conversation with the answer to what was said last. Where there is no answer, the question is taken back too:
-    /// whoever asks again should not have asked twice.
+    /// Takes over the conversation with the answer to the last message. Without an answer the message is removed too, so
+    /// that a retry does not send it twice.
     pub(super) fn record_answer(&mut self, history: Vec<Message>) {
         if history.len() > self.messages.len() {
             self.messages = history;
@@ -56,16 +56,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_question_without_an_answer_is_taken_back() {
-        let mut talk = ChatConversation::default();
-        talk.add_user_message("hello");
-        talk.record_answer(talk.messages.clone());
-        assert_eq!(talk.messages, []);
-        talk.add_user_message("again");
-        talk.record_answer([talk.messages.clone(), vec![Message::assistant("hi")]].concat());
-        let ids: Vec<_> = talk.messages.iter().map(|message| message.id.as_deref()).collect();
+    fn a_message_without_an_answer_is_removed() {
+        let mut conversation = ChatConversation::default();
+        conversation.add_user_message("hello");
+        conversation.record_answer(conversation.messages.clone());
+        assert_eq!(conversation.messages, []);
+        conversation.add_user_message("again");
+        conversation.record_answer([conversation.messages.clone(), vec![Message::assistant("hi")]].concat());
+        let ids: Vec<_> = conversation.messages.iter().map(|message| message.id.as_deref()).collect();
         assert_eq!(ids, [Some("u2"), None]);
-        talk.start_over();
-        assert_eq!(talk.messages, []);
+        conversation.start_over();
+        assert_eq!(conversation.messages, []);
     }
 }

@@ -1,4 +1,4 @@
-//! Calls and what they came to, in a few words.
+//! Short texts for calls and their results.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use crate::text;
 
-/// How much of a call's arguments is shown, in characters, and of each of them.
+/// How much of all arguments of a call and of each argument is shown, in characters.
 const ARGUMENTS_CHARS: usize = 60;
 const ARGUMENT_CHARS: usize = 40;
-/// How much of what a call came to is shown, in characters.
+/// How much of a result is shown, in characters.
 pub(super) const RESULT_CHARS: usize = 80;
 
 /// `text: "milk", n: 2`
@@ -32,10 +32,10 @@ fn format_fields(fields: &Map<String, Value>) -> String {
 pub(super) fn summarize_output(output: &Value) -> String {
     match output {
         Value::Null => "done".to_owned(),
-        Value::String(said) if said.trim().is_empty() => "done".to_owned(),
-        Value::String(said) => {
-            let first = text::first_line(said, RESULT_CHARS);
-            let more = said.trim().lines().count() > 1 && !first.ends_with('…');
+        Value::String(text) if text.trim().is_empty() => "done".to_owned(),
+        Value::String(text) => {
+            let first = text::first_line(text, RESULT_CHARS);
+            let more = text.trim().lines().count() > 1 && !first.ends_with('…');
             if more { format!("{first} …") } else { first }
         }
         Value::Object(fields) if !fields.is_empty() => {
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_are_told_in_a_few_words() {
+    fn results_are_summarized() {
         for (output, words) in [
             (json!(null), "done"),
             (json!(" "), "done"),
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_told_as_people_say_them() {
+    fn durations_have_a_readable_unit() {
         assert_eq!(format_duration(Duration::from_micros(999_900)), "999 ms");
         assert_eq!(format_duration(Duration::from_millis(1_250)), "1.2 s");
     }

@@ -1,4 +1,4 @@
-//! `toolyard chat --local`: the doors of a server in this process, with no address.
+//! `toolyard chat --local`: an embedded server in this process, without a port.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -20,45 +20,45 @@ use crate::{
     error::CliError,
 };
 
-/// How long the first question may wait for the tools of upstreams.
+/// How long the first request waits for the tool lists of upstreams.
 const FIRST_LISTS: Duration = Duration::from_secs(20);
-/// What paths in the folder begin with.
+/// The name of the folder, with which its paths start.
 const ROOT: &str = "files";
 
-/// Everything about a chat without a server.
+/// The flags of a chat without a server.
 #[derive(Debug, Args)]
 pub(super) struct LocalArgs {
-    /// Run everything in this process, for --user or else for `local`: no server is needed
+    /// Run everything in this process, without a server, for --user [default user: `local`]
     #[arg(long)]
     pub(super) local: bool,
-    /// Local: a folder in which files may be listed, read and searched
+    /// With --local: a folder whose files the model can list, read and search
     #[arg(long, value_name = "DIR", requires = "local")]
     files: Option<PathBuf>,
-    /// Local: files in that folder may be written, too
+    /// With --files: the model can also write files in that folder
     #[arg(long, requires = "files")]
     write: bool,
     #[command(flatten)]
     config: ConfigArgs,
 }
 
-/// What has to live as long as the chat.
+/// Resources that must live as long as the chat.
 pub(super) struct LocalChatGuard {
     _folder: Option<TempDir>,
     _log: LogGuard,
 }
 
 impl LocalArgs {
-    /// Configuration without --local would be without effect.
+    /// Refuses configuration flags without --local: they would have no effect.
     pub(super) fn check_flags(&self) -> Result<(), CliError> {
         let ConfigArgs { config, data, settings } = &self.config;
         if !self.local && (config.is_some() || data.is_some() || !settings.is_empty()) {
-            let message = "--config, --data and --set are about a chat without a server";
-            return Err(CliError::usage(message, "add --local, or leave them out"));
+            let message = "--config, --data and --set have no effect without --local";
+            return Err(CliError::usage(message, "add --local, or omit them"));
         }
         Ok(())
     }
 
-    /// Starts everything.
+    /// Starts the embedded server.
     pub(super) async fn start_backend(
         &self,
         cx: &CommandContext,
@@ -79,16 +79,16 @@ impl LocalArgs {
         let world = ServerDependencies::with_environment(&env_variables().collect::<Vec<_>>());
         let platform = EmbeddedServer::start(config, world).await.map_err(CliError::Start)?;
         platform.wait_for_upstream_lists(FIRST_LISTS).await;
-        let kept = LocalChatGuard { _folder: folder, _log: log };
-        Ok((ChatBackend::new_local(platform, user, rounds)?, kept))
+        let guard = LocalChatGuard { _folder: folder, _log: log };
+        Ok((ChatBackend::new_local(platform, user, rounds)?, guard))
     }
 
-    /// The folder stands beside those of the configuration, and takes the place of one with its name.
+    /// Adds the folder to those of the configuration. It replaces one with the same name.
     fn add_files(&self, config: &mut Config) {
         if let Some(folder) = &self.files {
             let roots = &mut config.builtin.roots;
             roots.retain(|root| root.name != ROOT);
-            // There is one user, and the folder is theirs.
+            // There is only one user, so the folder can be shared.
             roots.push(RootConfig {
                 name: ROOT.to_owned(),
                 folder: folder.clone(),
@@ -100,7 +100,7 @@ impl LocalArgs {
     }
 }
 
-/// A log between the words helps nobody; whoever wants one says so.
+/// Log lines would mix with the answer. A filter that the user has set is kept.
 fn silence_default_log(config: &mut Config) {
     if config.log.filter == Config::default().log.filter {
         config.log.filter = "error".to_owned();
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_effect_is_refused() {
+    fn flags_without_effect_are_refused() {
         for line in ["chat --files /srv", "chat --local --write"] {
             assert!(Line::try_parse_from(line.split(' ')).is_err(), "{line}");
         }
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_usual_log_is_silenced() {
+    fn only_the_default_log_filter_is_silenced() {
         let mut config = Config::default();
         silence_default_log(&mut config);
         assert_eq!(config.log.filter, "error");

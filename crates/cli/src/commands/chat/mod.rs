@@ -1,5 +1,5 @@
-//! `toolyard chat`: talk to a model that has the user's tools, in the terminal. The conversation is kept here, in memory,
-//! and sent whole with each question.
+//! `toolyard chat`: chat with a model that can call the user's tools, in the terminal. The conversation is kept here, in
+//! memory, and sent as a whole with each request.
 
 mod backend;
 mod bridge;
@@ -46,16 +46,16 @@ const MAX_TYPED_BYTES: usize = 64 * 1024;
 const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 
 const HELP: &str = "\
-Type a line and press Enter. Lines with a slash do something else:
-  /new             begin a new conversation
-  /tools           list the tools that the model may call
-  /model [NAME]    ask another model from now on; without a name, list them
-  /system [TEXT]   say how the model shall behave; without a text, no more
-  /help            show this
-  /quit            end, as Ctrl-D does
-Ctrl-C ends an answer; at an empty prompt, twice in a row, it ends the chat.
-Words of the answer go to stdout, everything else to stderr. With --json each event of the answer is one line on stdout.
-Plugins and MCP servers run on this machine, wherever the server is, and end with the chat.
+Type a message and press Enter. Lines that start with a slash are commands:
+  /new             start a new conversation
+  /tools           list the tools that the model can call
+  /model [NAME]    use another model from now on; without a name, list the models
+  /system [TEXT]   set the system prompt; without a text, remove it
+  /help            show this help
+  /quit            end the chat, like Ctrl-D
+Ctrl-C cancels an answer; pressed twice at an empty prompt it ends the chat.
+The text of the answer goes to stdout, everything else to stderr. With --json each event of the answer is one line on
+stdout. Plugins and MCP servers run on this machine, even if the server does not, and stop when the chat ends.
 
 Examples:
   toolyard chat --user ada@example.com
@@ -70,13 +70,13 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ChatArgs {
-    /// Ask this, tell the answer, and end; `-` reads it from stdin
+    /// Send this message, print the answer and exit; `-` reads the message from stdin
     #[arg(long, short, value_name = "TEXT")]
     message: Option<String>,
-    /// Ask this model; `toolyard models` lists them
+    /// The model to use; `toolyard models` lists them
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// How the model shall behave
+    /// The system prompt: instructions for the model
     #[arg(long, value_name = "TEXT")]
     system: Option<String>,
     #[command(flatten)]
@@ -85,7 +85,7 @@ pub(crate) struct ChatArgs {
     local: LocalArgs,
 }
 
-/// A chat.
+/// A running chat.
 struct ChatSession {
     backend: ChatBackend,
     conversation: ChatConversation,
@@ -107,24 +107,24 @@ pub(crate) async fn run_chat(cx: &CommandContext, args: ChatArgs) -> Result<Comm
         message => message.map(str::to_owned),
     };
     let rounds = if plugins.is_empty() { ROUNDS_WITHOUT_TOOLS } else { ROUNDS_WITH_TOOLS };
-    let (door, _kept) = match args.local.local {
+    let (backend, _guard) = match args.local.local {
         false => (ChatBackend::new_remote(cx, rounds)?, None),
         true => tokio::select! {
-            started = args.local.start_backend(cx, rounds) => started.map(|(door, kept)| (door, Some(kept)))?,
+            started = args.local.start_backend(cx, rounds) => started.map(|(backend, guard)| (backend, Some(guard)))?,
             _ = signals.next_signal() => return Err(CliError::Stopped),
         },
     };
-    let used = tokio::select! {
-        used = plugins.register_all(&door.chat, cx.output) => used,
+    let registered = tokio::select! {
+        registered = plugins.register_all(&backend.chat, cx.output) => registered,
         _ = signals.next_signal() => Err(CliError::Stopped),
     };
-    if let Err(error) = used {
+    if let Err(error) = registered {
         plugins.shut_down().await;
-        door.close().await;
+        backend.close().await;
         return Err(error);
     }
     let mut chat = ChatSession {
-        backend: door,
+        backend,
         conversation: ChatConversation::new(args.model, args.system),
         screen: ChatScreen::new(TerminalStyle::from_environment(env_variables())),
         form: if cx.output.is_json() { AnswerFormat::Json } else { AnswerFormat::Text },
@@ -135,15 +135,15 @@ pub(crate) async fn run_chat(cx: &CommandContext, args: ChatArgs) -> Result<Comm
         Some(message) => chat.answer_once(&message).await,
         None => chat.run_conversation().await,
     };
-    let ChatSession { backend: door, mut signals, .. } = chat;
+    let ChatSession { backend, mut signals, .. } = chat;
     tokio::select! {
-        () = door.close() => ended,
-        // Whoever asks twice does not want to wait.
+        () = backend.close() => ended,
+        // A second signal means: do not wait.
         _ = signals.next_signal() => Err(CliError::Interrupted),
     }
 }
 
-/// The message on stdin.
+/// Reads the message from stdin.
 async fn read_piped_message() -> Result<String, CliError> {
     let mut bytes = Vec::new();
     let most = MAX_MESSAGE_BYTES as u64 + 1;
@@ -154,7 +154,7 @@ async fn read_piped_message() -> Result<String, CliError> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What a line on stdin, or a signal, wants.
+/// A line from stdin, or a signal, at the prompt.
 enum PromptInput {
     Line(String),
     Nothing,
@@ -162,10 +162,10 @@ enum PromptInput {
 }
 
 impl ChatSession {
-    /// One answer.
+    /// Sends one message and prints the answer.
     async fn answer_once(&mut self, message: &str) -> Result<CommandOutcome, CliError> {
         if message.trim().is_empty() {
-            return Err(CliError::usage("the message is empty", "say something with --message TEXT"));
+            return Err(CliError::usage("the message is empty", "pass a text with --message TEXT"));
         }
         match self.ask_model(message).await? {
             AnswerEnd::Completed => Ok(CommandOutcome::Success),
@@ -174,7 +174,7 @@ impl ChatSession {
         }
     }
 
-    /// Answers to what is typed, until somebody has enough. Where nobody sits there, an answer that failed counts.
+    /// Answers what the user types, until they quit. If stdin is not a terminal, a failed answer makes the command fail.
     async fn run_conversation(&mut self) -> Result<CommandOutcome, CliError> {
         let by_hand = stdin().is_terminal();
         if by_hand {
@@ -190,7 +190,7 @@ impl ChatSession {
                 line = keyboard.next() => match line? {
                     Some(BoundedLine::Text(line)) => PromptInput::Line(line),
                     Some(BoundedLine::TooLong) => {
-                        self.output.print_note(&format!("a line has at most {MAX_TYPED_BYTES} bytes; --message - takes more"));
+                        self.output.print_note(&format!("a line can have at most {MAX_TYPED_BYTES} bytes; use --message - for longer ones"));
                         PromptInput::Nothing
                     }
                     None => PromptInput::End,
@@ -198,7 +198,7 @@ impl ChatSession {
                 signal = self.signals.next_signal() => match signal {
                     ProcessSignal::Interrupt if !warned => {
                         warned = true;
-                        self.output.print_note("\nCtrl-C again ends the chat");
+                        self.output.print_note("\npress Ctrl-C again to end the chat");
                         continue;
                     }
                     ProcessSignal::Interrupt | ProcessSignal::Terminate => PromptInput::End,
@@ -221,20 +221,20 @@ impl ChatSession {
         }
     }
 
-    /// Says who answers, and whether anybody does: better now than after the first question.
+    /// Prints the model. Fails now if there is none, not after the first message.
     async fn print_greeting(&mut self) -> Result<(), CliError> {
         let overview: ModelOverview = match self.backend.get("api/models").await {
-            // A server that does not list them may answer all the same.
+            // A server without this route may still answer chats.
             Err(CliError::Refused(refused)) if refused.status == 404 => return Ok(()),
             listed => listed?,
         };
         let model = self.conversation.model.as_ref().or(overview.default.as_ref());
         let model = model.ok_or(CliError::NoModel)?;
-        self.output.print_note(&format!("{model} answers; /help says what can be typed"));
+        self.output.print_note(&format!("chatting with {model}; type /help for the commands"));
         Ok(())
     }
 
-    /// Does what a line says. False where it says that it is enough.
+    /// Handles a line. Returns false if the chat should end.
     async fn handle_line(&mut self, line: &str) -> Result<bool, CliError> {
         match chat_command::parse_chat_line(line) {
             Ok(TypedLine::PlainText(question)) => {
@@ -254,8 +254,8 @@ impl ChatSession {
 
     async fn ask_model(&mut self, question: &str) -> Result<AnswerEnd, CliError> {
         self.conversation.add_user_message(question);
-        let Self { backend: door, conversation: talk, screen, form, signals, .. } = self;
-        let ended = turn::run_turn(door, talk, screen, *form, signals).await?;
+        let Self { backend, conversation, screen, form, signals, .. } = self;
+        let ended = turn::run_turn(backend, conversation, screen, *form, signals).await?;
         match &ended {
             AnswerEnd::Completed => {}
             AnswerEnd::Stopped(_) => self.output.print_note("[stopped]"),
@@ -263,8 +263,8 @@ impl ChatSession {
                 let is_ours = tools.iter().all(|tool| self.backend.chat.plugins().has_executor(tool));
                 let tools = tools.join(", ");
                 self.output.print_note(&match is_ours {
-                    true => format!("[{tools} did not run: one answer has at most {ROUNDS_WITH_TOOLS} requests; say something to go on]"),
-                    false => format!("[the answer waits for {tools}, which only a client with that tool can run; this terminal has none]"),
+                    true => format!("[{tools} did not run: an answer can have at most {ROUNDS_WITH_TOOLS} requests; send a message to continue]"),
+                    false => format!("[the answer needs {tools}, which only a client with that tool can run; this terminal does not have it]"),
                 });
             }
         }

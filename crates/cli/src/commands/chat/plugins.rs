@@ -1,4 +1,4 @@
-//! `--plugin` and `--mcp`: tools that run in this process, or as its children, and end with it.
+//! `--plugin` and `--mcp`: tools that run in this process or in child processes, and end with it.
 
 use std::{
     path::{Path, PathBuf},
@@ -31,33 +31,33 @@ use crate::{error::CliError, input, output::CliOutput, text};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Tools of this terminal")]
 pub(crate) struct PluginArgs {
-    /// A packed plugin whose tools the model may call; may be given again
+    /// A packed plugin whose tools the model can call; can be repeated
     #[arg(long, value_name = "FILE")]
     plugin: Vec<PathBuf>,
-    /// Let this plugin run although nobody signed it; as --plugin has it, or by its id
+    /// Run this plugin although it is not signed: its file, as in --plugin, or its id
     #[arg(long, value_name = "FILE|ID", requires = "plugin")]
     allow_unsigned: Vec<String>,
-    /// A public key to believe, or a key list that --root signed; may be given again
+    /// A public key to trust, or a key list signed with --root; can be repeated
     #[arg(long, value_name = "FILE", requires = "plugin")]
     keys: Vec<PathBuf>,
     /// The public root key that signs the lists
     #[arg(long, value_name = "FILE", requires = "plugin")]
     root: Option<PathBuf>,
-    /// A revocation list that --root signed
+    /// A revocation list signed with --root
     #[arg(long, value_name = "FILE", requires = "root")]
     revocations: Option<PathBuf>,
-    /// A folder in which plugins keep their data; without it they forget it with the end of the chat
+    /// The folder for the plugins' stored data; without it the data is lost when the chat ends
     #[arg(long, value_name = "DIR", requires = "plugin")]
     plugin_data: Option<PathBuf>,
-    /// Agree to what plugins ask for; without it somebody at a terminal is asked
+    /// Agree to the permissions that plugins ask for, without a confirmation
     #[arg(long, requires = "plugin")]
     yes: bool,
-    /// The MCP servers of a client's file, as most clients keep it
+    /// Start the MCP servers of this client file, such as ~/.cursor/mcp.json, and use their tools
     #[arg(long, value_name = "FILE")]
     mcp: Option<PathBuf>,
 }
 
-/// Tools that are ready to be registered.
+/// Plugins and MCP servers that are ready to be registered.
 pub(crate) struct LoadedPlugins {
     loaded: Vec<(JsPlugin, PathBuf)>,
     host: JsHost,
@@ -65,7 +65,7 @@ pub(crate) struct LoadedPlugins {
 }
 
 impl PluginArgs {
-    /// One plugin and nothing else, for a command that runs it without a chat.
+    /// Arguments for a single plugin, for a command that runs it without a chat.
     pub(crate) fn for_file(
         file: PathBuf,
         allow_unsigned: Option<String>,
@@ -87,7 +87,7 @@ impl PluginArgs {
         }
     }
 
-    /// Reads and judges all of them, says what they are, and asks where somebody has to agree.
+    /// Loads and verifies all plugins, describes them, and asks for confirmation of their permissions.
     pub(crate) async fn prepare_plugins(&self, output: CliOutput) -> Result<LoadedPlugins, CliError> {
         let world = ServerDependencies::default();
         let loaded = self.load_plugins(&world)?;
@@ -133,14 +133,14 @@ impl PluginArgs {
         match self.allow_unsigned.iter().zip(named).find(|(_, named)| !named) {
             Some((name, _)) => Err(CliError::usage(
                 format!("--allow-unsigned {name}: no --plugin has that file or id"),
-                "write it as --plugin has it",
+                "use the same path as in --plugin, or the plugin's id",
             )),
             None => Ok(loaded),
         }
     }
 
-    /// Whether a word of --allow-unsigned means this plugin. A file that was named is meant before an id: anybody can give a
-    /// plugin the id `time.json`.
+    /// Whether a value of --allow-unsigned means this plugin. A path of --plugin takes precedence over an id, because
+    /// anyone can give a plugin the id `time.json`.
     fn is_meant(&self, word: &str, file: &Path, manifest: &Manifest) -> bool {
         match self.plugin.iter().any(|file| file == Path::new(word)) {
             true => file == Path::new(word),
@@ -171,10 +171,10 @@ impl LoadedPlugins {
         self.loaded.is_empty() && self.bridge.is_none()
     }
 
-    /// Registers all of them.
+    /// Registers all plugins and MCP servers.
     pub(super) async fn register_all(&self, client: &Client, output: CliOutput) -> Result<(), CliError> {
         for (plugin, file) in &self.loaded {
-            // What it asks for was agreed to before.
+            // The user has agreed to these permissions.
             let ready = plugin.plugin(&self.host, plugin.permissions());
             use_plugin(client, ready.map_err(|error| plugin_error(file, error))?, file).await?;
         }
@@ -186,7 +186,7 @@ impl LoadedPlugins {
         Ok(())
     }
 
-    /// Calls a tool of the plugins, with what was agreed to.
+    /// Calls a tool of the plugins, with the permissions that the user agreed to.
     pub(crate) async fn call_tool(
         &self,
         name: &str,
@@ -206,7 +206,7 @@ impl LoadedPlugins {
         Err(CliError::usage(format!("the plugin has no tool `{}`", text::sanitize_line(name)), next))
     }
 
-    /// Ends what a registration that did not come to its end may have started.
+    /// Stops what an incomplete registration may have started.
     pub(super) async fn shut_down(&self) {
         if let Some((bridge, _)) = &self.bridge {
             bridge.on_unregister().await;
@@ -215,11 +215,11 @@ impl LoadedPlugins {
 }
 
 async fn use_plugin(client: &Client, plugin: Plugin, file: &Path) -> Result<(), CliError> {
-    let words = |error: PluginError| plugin_problems(file, vec![Problem::new("", error.to_string())]);
-    client.use_plugin(plugin).await.map(drop).map_err(words)
+    let invalid = |error: PluginError| plugin_problems(file, vec![Problem::new("", error.to_string())]);
+    client.use_plugin(plugin).await.map(drop).map_err(invalid)
 }
 
-/// This content, with what it asks for, and nothing else under that id.
+/// Allows exactly this content with its permissions, and nothing else under that id.
 fn allow_only(manifest: &Manifest) -> Result<AllowList, Problem> {
     let content_hash = Some(manifest_hash(manifest)?);
     let (id, permissions) = (manifest.id.clone(), manifest.permissions.clone());
@@ -235,9 +235,9 @@ fn plugin_error(file: &Path, error: JsPluginError) -> CliError {
         JsPluginError::Refused { verdict, .. } if verdict.status == TrustStatus::Unsigned => {
             let named = file.display().to_string();
             CliError::usage(
-                format!("{named}: nobody has signed this plugin"),
+                format!("{named}: this plugin is not signed"),
                 format!(
-                    "if you wrote it or read it, add `--allow-unsigned {}`",
+                    "if you trust its code, add `--allow-unsigned {}`",
                     text::shell_quote([named.as_str()])
                 ),
             )
@@ -246,33 +246,31 @@ fn plugin_error(file: &Path, error: JsPluginError) -> CliError {
     }
 }
 
-/// Who vouches for it, what it offers, and what it may do.
+/// Who signed the plugin, its tools, and its permissions.
 fn describe_plugin(plugin: &JsPlugin) -> String {
     let (manifest, verdict) = (plugin.manifest(), plugin.verdict());
     let vouched = match &verdict.status {
-        TrustStatus::Unsigned => "UNSIGNED: nobody vouches for it, and it runs because you allowed it",
+        TrustStatus::Unsigned => "UNSIGNED: it runs only because you allowed it",
         _ => verdict.reason.as_str(),
     };
     let mut lines =
         vec![format!("plugin {} {} ({}): {vouched}", manifest.name, manifest.version, manifest.id)];
     let tools: Vec<&str> = manifest.tools.iter().map(|tool| tool.name.as_str()).collect();
-    lines.push(format!("  offers {}", tools.join(", ")));
+    lines.push(format!("  tools: {}", tools.join(", ")));
     lines.extend(permission_lines(plugin.permissions()).iter().map(|line| format!("  {line}")));
     let misses = plugin.missing_permissions(plugin.permissions());
     if !misses.is_empty() {
         let misses = misses.join(", ");
-        lines.push(format!(
-            "  does not get what its code seems to need: {misses}; it has to ask for it and be signed"
-        ));
+        lines.push(format!("  its code seems to need {misses}, but its manifest does not ask for it"));
     }
     lines.iter().map(|line| text::sanitize_line(line)).collect::<Vec<_>>().join("\n")
 }
 
-/// Asks whoever sits there. On a thread of its own, so that a signal still ends the program.
+/// Asks the user to confirm. Runs on its own thread, so that a signal still ends the program.
 async fn confirm_permissions(plugin: &JsPlugin) -> Result<(), CliError> {
     let name = &plugin.manifest().name;
     let may = permission_lines(plugin.permissions()).join(", ");
-    let question = text::sanitize_line(&format!("May the plugin {name} do this: {may}?"));
+    let question = text::sanitize_line(&format!("Allow the plugin {name} the following: {may}?"));
     let asking = tokio::task::spawn_blocking(move || input::ask_confirmation(&question));
     asking.await.map_err(|error| CliError::Runtime(std::io::Error::other(error)))?
 }

@@ -1,4 +1,4 @@
-//! What lines with a slash do.
+//! Runs the slash commands of a chat.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -13,7 +13,7 @@ use crate::{
     text,
 };
 
-/// The tools that the model may call.
+/// The tools that the model can call.
 #[derive(Serialize, Deserialize)]
 struct ChatToolList {
     tools: Vec<Box<RawValue>>,
@@ -33,7 +33,7 @@ impl ChatSession {
         match order {
             ChatCommand::New => {
                 self.conversation.start_over();
-                self.output.print_note("[a new conversation]");
+                self.output.print_note("[new conversation]");
             }
             ChatCommand::Tools => {
                 let tools = self.list_tools().await?;
@@ -44,20 +44,19 @@ impl ChatSession {
                 self.output.print_result(&ModelsOutput(overview))?;
             }
             ChatCommand::Model(Some(name)) => {
-                self.output.print_note(&format!("[{name} answers from now on]"));
+                self.output.print_note(&format!("[now using {name}]"));
                 self.conversation.model = Some(name);
             }
             ChatCommand::System(text) => {
-                let said =
-                    if text.is_some() { "[that is how the model shall behave]" } else { "[no system text]" };
-                self.output.print_note(said);
+                let note = if text.is_some() { "[system prompt set]" } else { "[system prompt removed]" };
+                self.output.print_note(note);
                 self.conversation.system = text;
             }
         }
         Ok(())
     }
 
-    /// Those of the server, then those of this terminal.
+    /// The tools of the server, then those of this terminal.
     async fn list_tools(&self) -> Result<ChatToolList, CliError> {
         let mut listed = self.list_server_tools().await?;
         listed.tools.extend(self.backend.chat.client_tool_definitions().iter().map(to_raw));

@@ -1,5 +1,5 @@
-//! What the terminal shows: the words of an answer on stdout, everything about it on stderr. Where stderr is a terminal, a
-//! last line there tells what is under way and is wiped again; elsewhere progress is told in lines.
+//! Prints a chat to the terminal: the text of an answer to stdout, everything else to stderr. If stderr is a terminal, a
+//! status line shows what is running and is cleared again; otherwise progress is printed as lines.
 
 use std::io::{self, Write};
 
@@ -13,20 +13,20 @@ use super::{
 };
 use crate::text;
 
-/// Longest line that is wiped again: it must not be broken into two by a narrow terminal.
+/// Longest status line, in characters. A narrow terminal must not wrap it, or it could not be cleared.
 const STATUS_CHARS: usize = 76;
 
-/// While nothing is said yet.
+/// The status before the first text.
 const WAITING: &str = "waiting for the model";
 
 const DIM: &str = "\u{1b}[2m";
 const RED: &str = "\u{1b}[31m";
 const BOLD: &str = "\u{1b}[1m";
 const PLAIN: &str = "\u{1b}[0m";
-/// To the beginning of the line, and wipe it.
+/// Moves to the start of the line and clears it.
 const WIPE: &str = "\r\u{1b}[K";
 
-/// A call under way.
+/// A running call.
 struct OngoingCall {
     id: String,
     name: String,
@@ -39,9 +39,9 @@ pub(super) struct ChatScreen {
     out: Box<dyn Write + Send>,
     err: Box<dyn Write + Send>,
     style: TerminalStyle,
-    /// Whether the last line of words has no end yet.
+    /// Whether the last line of text is not terminated yet.
     mid_line: bool,
-    /// Whether a line stands that is to be wiped.
+    /// Whether a status line is shown.
     has_status: bool,
     calls: Vec<OngoingCall>,
 }
@@ -55,32 +55,32 @@ impl ChatScreen {
         Self { out, err, style, mid_line: false, has_status: false, calls: Vec::new() }
     }
 
-    /// Asks for a line.
+    /// Prints the input prompt.
     pub(super) fn print_prompt(&mut self) -> io::Result<()> {
         let (bold, plain) = if self.style.colour { (BOLD, PLAIN) } else { ("", "") };
         write!(self.err, "{bold}>{plain} ")?;
         self.err.flush()
     }
 
-    /// An answer begins.
+    /// Starts an answer.
     pub(super) fn begin_answer(&mut self) -> io::Result<()> {
         self.calls.clear();
         self.show_status(WAITING)
     }
 
-    /// An answer is over, whatever came of it.
+    /// Ends an answer, complete or not.
     pub(super) fn end_answer(&mut self) -> io::Result<()> {
         self.calls.clear();
         self.clear_status()?;
         self.end_line()
     }
 
-    /// Says something beside the answer.
+    /// Prints a note beside the answer.
     pub(super) fn print_note(&mut self, note: &str) -> io::Result<()> {
         self.print_line(DIM, &text::sanitize_block(note))
     }
 
-    /// Shows what was told.
+    /// Shows an event of the answer.
     pub(super) fn show_event(&mut self, event: &ChatEvent, now: Instant) -> io::Result<()> {
         match event {
             ChatEvent::Step => {
@@ -89,7 +89,7 @@ impl ChatScreen {
             }
             ChatEvent::Text { delta } => self.print_text(delta),
             ChatEvent::TextEnd => self.end_line(),
-            ChatEvent::Reasoning { .. } => self.show_status("the model thinks"),
+            ChatEvent::Reasoning { .. } => self.show_status("the model is thinking"),
             ChatEvent::ToolCall(call) => {
                 let (id, name) = (call.id.clone(), call.tool.clone());
                 self.calls.push(OngoingCall {
@@ -103,26 +103,26 @@ impl ChatScreen {
             ChatEvent::ToolAbout(about) => self.name_call(about),
             ChatEvent::Progress { call_id, progress } => self.show_progress(call_id, progress),
             ChatEvent::ToolResult(result) => self.show_result(result, now),
-            // What is waited for is told at the end, by name.
+            // The tools that did not run are printed at the end, by name.
             ChatEvent::Notice(notice) if notice.code == NOTICE_TOOL_ROUNDS => Ok(()),
             ChatEvent::Notice(notice) => self.print_note(&notice.message),
             _ => Ok(()),
         }
     }
 
-    /// Writes a line for programs.
+    /// Prints a line of JSON.
     pub(super) fn print_json(&mut self, line: JsonLine) -> io::Result<()> {
         writeln!(self.out, "{}", text::sanitize_json(&line.into_string()))?;
         self.out.flush()
     }
 
-    fn print_text(&mut self, words: &str) -> io::Result<()> {
+    fn print_text(&mut self, chunk: &str) -> io::Result<()> {
         self.clear_status()?;
-        let words = text::sanitize_block(words);
-        if let Some(last) = words.chars().last() {
+        let chunk = text::sanitize_block(chunk);
+        if let Some(last) = chunk.chars().last() {
             self.mid_line = last != '\n';
         }
-        self.out.write_all(words.as_bytes())?;
+        self.out.write_all(chunk.as_bytes())?;
         self.out.flush()
     }
 
@@ -134,7 +134,7 @@ impl ChatScreen {
         Ok(())
     }
 
-    /// A tool is known better by its app and its own name than by its alias.
+    /// Shows a call by app and tool name, which are easier to read than the alias.
     fn name_call(&mut self, about: &ToolData) -> io::Result<()> {
         if let Some(call) = self.calls.iter_mut().find(|call| call.id == about.tool_call_id) {
             let tool = about.name.split_once(':').map_or(about.name.as_str(), |(_, tool)| tool);
@@ -148,7 +148,7 @@ impl ChatScreen {
 
     fn show_progress(&mut self, call_id: &str, progress: &ToolProgress) -> io::Result<()> {
         let ToolProgress { done, total, message } = progress;
-        // The news of a call may come after its end.
+        // Progress may arrive after the call has ended.
         let Some(call) = self.calls.iter().find(|call| call.id == *call_id) else { return Ok(()) };
         let name = call.name.clone();
         let share = done / total.filter(|total| *total > 0.0).unwrap_or(1.0);
@@ -157,14 +157,14 @@ impl ChatScreen {
         if self.style.live {
             return self.show_running(call_id, &far);
         }
-        let told = format!("  {name} … {far}");
-        self.print_line(DIM, &text::truncate_text(&text::sanitize_line(&told), STATUS_CHARS))
+        let line = format!("  {name} … {far}");
+        self.print_line(DIM, &text::truncate_text(&text::sanitize_line(&line), STATUS_CHARS))
     }
 
     fn show_running(&mut self, id: &str, far: &str) -> io::Result<()> {
         let Some(call) = self.calls.iter().find(|call| call.id == id) else { return Ok(()) };
-        let told = format!("  {}({}) … {far}", call.name, call.arguments);
-        self.show_status(&told)
+        let line = format!("  {}({}) … {far}", call.name, call.arguments);
+        self.show_status(&line)
     }
 
     fn show_result(&mut self, result: &CallResult, now: Instant) -> io::Result<()> {
@@ -187,24 +187,24 @@ impl ChatScreen {
         self.print_line(style, &text::sanitize_line(&format!("  {name}({arguments}) {came_to} ({took})")))
     }
 
-    /// One line or more on stderr, of its own.
-    fn print_line(&mut self, style: &str, words: &str) -> io::Result<()> {
+    /// Prints one or more separate lines to stderr.
+    fn print_line(&mut self, style: &str, line: &str) -> io::Result<()> {
         self.clear_status()?;
         self.end_line()?;
         let (style, plain) = if self.style.colour { (style, PLAIN) } else { ("", "") };
-        writeln!(self.err, "{style}{words}{plain}")?;
+        writeln!(self.err, "{style}{line}{plain}")?;
         self.err.flush()
     }
 
-    /// The line that is wiped again. Words that have no end yet would be wiped with it.
-    fn show_status(&mut self, words: &str) -> io::Result<()> {
+    /// Shows the status line. An unterminated line of text is ended first, so that it is not cleared with it.
+    fn show_status(&mut self, line: &str) -> io::Result<()> {
         if !self.style.live {
             return Ok(());
         }
         self.end_line()?;
-        let words = text::truncate_text(&text::sanitize_line(words), STATUS_CHARS);
+        let line = text::truncate_text(&text::sanitize_line(line), STATUS_CHARS);
         let (dim, plain) = if self.style.colour { (DIM, PLAIN) } else { ("", "") };
-        write!(self.err, "{WIPE}{dim}{words}{plain}")?;
+        write!(self.err, "{WIPE}{dim}{line}{plain}")?;
         self.has_status = true;
         self.err.flush()
     }
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_tells_what_is_under_way_and_wipes_it() {
+    fn the_status_line_shows_the_running_call_and_is_cleared() {
         let live = shown(TerminalStyle { live: true, colour: false }, &story());
         let last = live.split(WIPE).collect::<Vec<_>>();
         assert_eq!(last[1], "waiting for the model");
@@ -324,8 +324,8 @@ mod tests {
     }
 
     #[test]
-    fn failures_say_why_and_nothing_moves_the_cursor() {
-        let told = shown(
+    fn failures_have_a_reason_and_control_characters_are_removed() {
+        let printed = shown(
             DUMB,
             &[
                 calls("t", json!({ "a": "\u{1b}[2J" })),
@@ -335,17 +335,17 @@ mod tests {
                 notice("steps", "Too many steps."),
             ],
         );
-        assert!(!told.contains('\u{1b}') && !told.contains('\u{7}'), "{told:?}");
-        assert!(told.contains("failed: no [31m milk (100 ms)\n"), "{told}");
-        assert!(told.ends_with("b\nToo many steps.\n"), "{told}");
+        assert!(!printed.contains('\u{1b}') && !printed.contains('\u{7}'), "{printed:?}");
+        assert!(printed.contains("failed: no [31m milk (100 ms)\n"), "{printed}");
+        assert!(printed.ends_with("b\nToo many steps.\n"), "{printed}");
     }
 
     #[test]
-    fn what_is_long_is_cut() {
+    fn long_arguments_and_results_are_truncated() {
         let long = "x".repeat(10_000);
         let style = TerminalStyle { live: true, colour: false };
         let events = [calls("t", json!({ "a": long, "b": long })), comes_to(json!({ "a": long }), false)];
-        let told = shown(style, &events);
-        assert!(told.chars().count() < 400, "{}", told.len());
+        let printed = shown(style, &events);
+        assert!(printed.chars().count() < 400, "{}", printed.len());
     }
 }

@@ -1,17 +1,17 @@
-//! What the terminal can do, and is wanted to do.
+//! The capabilities of the terminal, and what the user wants of them.
 
 use std::io::{self, IsTerminal as _};
 
-/// What the terminal can do.
+/// How to write to the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TerminalStyle {
-    /// Whether a line can be wiped again.
+    /// Whether a line can be cleared again.
     pub(super) live: bool,
     pub(super) colour: bool,
 }
 
 impl TerminalStyle {
-    /// What stderr can do, as far as the environment lets it.
+    /// The style for stderr, limited by the environment.
     pub(super) fn from_environment(environment: impl Iterator<Item = (String, String)>) -> Self {
         Self::for_terminal(io::stderr().is_terminal(), environment)
     }

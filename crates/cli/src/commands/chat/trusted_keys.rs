@@ -1,4 +1,4 @@
-//! Whom the user believes: public keys, and lists that a root key signed.
+//! The keys that the user trusts: public keys, and lists signed by a root key.
 
 use std::path::{Path, PathBuf};
 
@@ -11,16 +11,16 @@ use toolyard_trust::{KeyEntry, KeyList, MAX_LIST_BYTES, PublicKey, RevocationLis
 
 use crate::{commands::keys, error::CliError, input};
 
-/// What was named on the command line.
+/// The trusted keys of the command line.
 pub(super) struct TrustedKeys {
     list: KeyList,
     revocations: RevocationList,
-    /// Keys that were named by themselves, each with its file.
+    /// Single keys, each with its file.
     single: Vec<(PublicKey, String)>,
 }
 
 impl TrustedKeys {
-    /// Reads the files. Lists count only as far as the root vouches for them.
+    /// Reads the files. Lists must be signed by the root key.
     pub(super) fn from_files(
         files: &[PathBuf],
         root: Option<&Path>,
@@ -41,11 +41,14 @@ impl TrustedKeys {
                 continue;
             }
             if std::mem::replace(&mut has_list, true) {
-                return Err(CliError::usage("there are two key lists", "name one; single keys may be many"));
+                return Err(CliError::usage(
+                    "only one key list is allowed",
+                    "pass one key list; single keys can be repeated",
+                ));
             }
             let Some(root) = &pin else {
-                let message = format!("{} is a key list, and nobody vouches for it", file.display());
-                return Err(CliError::usage(message, "name the key that signed it with --root FILE"));
+                let message = format!("{} is a key list, which needs a root key", file.display());
+                return Err(CliError::usage(message, "pass the key that signed it with --root FILE"));
             };
             let (list, next) = root.accept_keys(&text, now).map_err(|error| list_problem(file, &error))?;
             (all.list, pin) = (list, Some(next));
@@ -58,7 +61,7 @@ impl TrustedKeys {
         Ok(all)
     }
 
-    /// The keys that count for a manifest. What a list says of a key is stronger than that it was named here.
+    /// The keys to verify a manifest with. If a key is in the list, the entry of the list is used.
     pub(super) fn keys_for(&self, manifest: &Manifest) -> KeyList {
         let mut list = self.list.clone();
         for (key, file) in &self.single {
@@ -66,7 +69,7 @@ impl TrustedKeys {
                 continue;
             }
             let mut entry = KeyEntry::new(key.clone(), file);
-            // The older form knows keys by names that somebody gave them; whoever names a key here means this one.
+            // The older format refers to keys by arbitrary names. A key on the command line matches any of them.
             if let Some(PluginSignature::Rs256 { key, .. }) = manifest.signature() {
                 entry.curator_id = Some(key.clone().unwrap_or_default());
             }

@@ -1,4 +1,5 @@
-//! One question and its answer, told as it comes. Ctrl-C ends the answer, and what was told of it stays in the conversation.
+//! One message and its answer, printed as it streams. Ctrl-C cancels the answer; what was received stays in the
+//! conversation.
 
 use futures_util::StreamExt as _;
 use serde_json::json;
@@ -15,15 +16,15 @@ use crate::{
 /// How an answer ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum AnswerEnd {
-    /// By itself.
+    /// It is complete.
     Completed,
-    /// It waits for tools that only another client could run.
+    /// It waits for tools that this client did not run.
     Waiting(Vec<String>),
-    /// Somebody did not want to hear the rest.
+    /// The user cancelled it.
     Stopped(ProcessSignal),
 }
 
-/// How answers are told.
+/// How answers are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AnswerFormat {
     /// For people.
@@ -32,31 +33,31 @@ pub(super) enum AnswerFormat {
     Json,
 }
 
-/// Asks, and tells the answer. Whatever was told is kept in the conversation.
+/// Sends the conversation and prints the answer. Whatever was received is kept in the conversation.
 pub(super) async fn run_turn(
-    door: &ChatBackend,
-    talk: &mut ChatConversation,
+    backend: &ChatBackend,
+    conversation: &mut ChatConversation,
     screen: &mut ChatScreen,
     form: AnswerFormat,
     signals: &mut SignalListener,
 ) -> Result<AnswerEnd, CliError> {
-    let mut question = talk.build_request();
+    let mut request = conversation.build_request();
     match form {
         AnswerFormat::Text => screen.begin_answer()?,
-        AnswerFormat::Json => question = question.with_chunks(),
+        AnswerFormat::Json => request = request.with_chunks(),
     }
-    let mut stream = door.chat.chat(question);
-    let told = tokio::select! {
-        told = stream_answer(door, &mut stream, screen, form) => told.map(|()| None),
+    let mut stream = backend.chat.chat(request);
+    let streamed = tokio::select! {
+        streamed = stream_answer(backend, &mut stream, screen, form) => streamed.map(|()| None),
         signal = signals.next_signal() => Ok(Some(signal)),
     };
     let cleared = screen.end_answer();
-    let heard = stream.so_far();
+    let received = stream.so_far();
     drop(stream);
     let waits: Vec<String> =
-        heard.open_calls().filter(|call| !call.of_server).map(|call| call.tool.clone()).collect();
-    talk.record_answer(heard.history);
-    let stopped = told?;
+        received.open_calls().filter(|call| !call.of_server).map(|call| call.tool.clone()).collect();
+    conversation.record_answer(received.history);
+    let stopped = streamed?;
     cleared?;
     Ok(match stopped {
         Some(signal) => AnswerEnd::Stopped(signal),
@@ -66,19 +67,19 @@ pub(super) async fn run_turn(
 }
 
 async fn stream_answer(
-    door: &ChatBackend,
+    backend: &ChatBackend,
     stream: &mut ChatStream,
     screen: &mut ChatScreen,
     form: AnswerFormat,
 ) -> Result<(), CliError> {
     while let Some(event) = stream.next().await {
         match (form, event) {
-            (_, ChatEvent::Error(error)) => return Err(door.chat_error(error)),
+            (_, ChatEvent::Error(error)) => return Err(backend.chat_error(error)),
             (AnswerFormat::Text, event) => screen.show_event(&event, Instant::now())?,
             (AnswerFormat::Json, ChatEvent::Chunk { json }) => {
                 screen.print_json(JsonLine::from_json(json))?
             }
-            // The server says nothing of what ran here.
+            // The server sends no event for tools that ran here.
             (
                 AnswerFormat::Json,
                 ChatEvent::ToolResult(CallResult { call_id, output, of_server: false, .. }),

@@ -1,4 +1,4 @@
-//! Configuration and files of a server on this machine.
+//! Checks of configuration and files of a server on this machine.
 
 use std::{
     fs::{self, File},
@@ -11,9 +11,9 @@ use toolyard_server::{config::Config, secrets, serve::root_key_file};
 use super::DoctorCheck;
 use crate::config::ConfigArgs;
 
-/// Every SQLite database begins with this.
+/// The first bytes of every SQLite database.
 const SQLITE_HEAD: &[u8] = b"SQLite format 3\0";
-/// Longest root key file that is read; a key is 64 digits.
+/// How much of a root key file is read, in bytes; a key has 64 digits.
 const MAX_KEY_BYTES: u64 = 1_024;
 
 pub(super) fn local_checks(args: &ConfigArgs) -> Vec<DoctorCheck> {
@@ -32,10 +32,7 @@ pub(super) fn local_checks(args: &ConfigArgs) -> Vec<DoctorCheck> {
 fn check_configuration(config: &Config, args: &ConfigArgs) -> DoctorCheck {
     let file = args.config.clone().unwrap_or_else(|| PathBuf::from("toolyard.toml"));
     let from = if file.exists() { file.display().to_string() } else { "defaults and environment".to_owned() };
-    DoctorCheck::ok(
-        "configuration",
-        format!("valid, from {from}; the server listens on {}", config.server.listen),
-    )
+    DoctorCheck::ok("configuration", format!("valid, from {from}; listen address {}", config.server.listen))
 }
 
 fn check_data_folder(config: &Config) -> DoctorCheck {
@@ -46,19 +43,18 @@ fn check_data_folder(config: &Config) -> DoctorCheck {
     };
     let shown = folder.display();
     if !folder.exists() {
-        return DoctorCheck::warn(NAME, format!("{shown} is not there yet"), "`toolyard serve` makes it");
+        return DoctorCheck::warn(NAME, format!("{shown} does not exist yet"), "`toolyard serve` creates it");
     }
     match try_to_write(folder) {
-        Ok(()) => DoctorCheck::ok(NAME, format!("{shown} can be written")),
+        Ok(()) => DoctorCheck::ok(NAME, format!("{shown} is writable")),
         Err(error) => {
-            let next =
-                "give the server's account the right to write there, or choose another folder with --data";
-            DoctorCheck::fail(NAME, format!("{shown} cannot be written: {error}"), next)
+            let next = "give the server's account write permission, or choose another folder with --data";
+            DoctorCheck::fail(NAME, format!("{shown} is not writable: {error}"), next)
         }
     }
 }
 
-/// Permissions alone do not tell (root, read-only mounts, full disks), so a file is made and removed.
+/// Creates and removes a file: permissions alone say nothing about root, read-only mounts and full disks.
 fn try_to_write(folder: &Path) -> io::Result<()> {
     let probe = folder.join(format!(".toolyard-doctor-{}", std::process::id()));
     File::options().write(true).create_new(true).open(&probe)?;
@@ -70,7 +66,9 @@ fn check_root_key(config: &Config) -> DoctorCheck {
     if let Some(key) = &config.auth.root_key {
         return match secrets::parse_root_key(key, "auth.root_key") {
             Ok(_) => DoctorCheck::ok(NAME, "set in the configuration"),
-            Err(error) => DoctorCheck::fail(NAME, error.to_string(), "make one with `openssl rand -hex 32`"),
+            Err(error) => {
+                DoctorCheck::fail(NAME, error.to_string(), "create one with `openssl rand -hex 32`")
+            }
         };
     }
     let file = root_key_file(config);
@@ -80,13 +78,13 @@ fn check_root_key(config: &Config) -> DoctorCheck {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return DoctorCheck::warn(
                 NAME,
-                format!("{shown} is not there yet"),
-                "`toolyard serve` or `toolyard token` makes it",
+                format!("{shown} does not exist yet"),
+                "`toolyard serve` or `toolyard token` creates it",
             );
         }
         Err(error) => {
-            let next = "run this as the server's account, or give it the right to read the file";
-            return DoctorCheck::fail(NAME, format!("{shown} cannot be read: {error}"), next);
+            let next = "run this as the server's account, or give your account read permission";
+            return DoctorCheck::fail(NAME, format!("cannot read {shown}: {error}"), next);
         }
     };
     let key = String::from_utf8_lossy(&key);
@@ -94,7 +92,7 @@ fn check_root_key(config: &Config) -> DoctorCheck {
         return DoctorCheck::fail(
             NAME,
             error.to_string(),
-            "put the right key back; a new one cannot open what the old one sealed",
+            "restore the right key; a new one cannot decrypt what the old one encrypted",
         );
     }
     match others_may_read(&file) {
@@ -102,11 +100,11 @@ fn check_root_key(config: &Config) -> DoctorCheck {
             let next = format!("chmod 600 {shown}");
             DoctorCheck::fail(NAME, format!("{shown} has mode {mode:o}; others can read it"), next)
         }
-        None => DoctorCheck::ok(NAME, format!("{shown} is there and only for its owner")),
+        None => DoctorCheck::ok(NAME, format!("{shown} exists and only its owner can read it")),
     }
 }
 
-/// The mode of the file, where it is open to others.
+/// The mode of the file, if others can read it.
 #[cfg(unix)]
 fn others_may_read(file: &Path) -> Option<u32> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -119,7 +117,7 @@ fn others_may_read(_: &Path) -> Option<u32> {
     None
 }
 
-/// The store is the server's own business; from here only its file is looked at, and `/readyz` asks it for more.
+/// Checks only the first bytes of the file: `/readyz` of a running server checks the store itself.
 fn check_database(config: &Config) -> DoctorCheck {
     const NAME: &str = "database";
     let shown = config.store.path.display();
@@ -127,20 +125,20 @@ fn check_database(config: &Config) -> DoctorCheck {
         Ok(head) if head == SQLITE_HEAD => DoctorCheck::ok(NAME, format!("{shown} is a SQLite database")),
         Ok(_) => DoctorCheck::fail(
             NAME,
-            format!("{shown} is no SQLite database"),
-            "move it away, or choose another one: --data",
+            format!("{shown} is not a SQLite database"),
+            "move it away, or choose another folder with --data",
         ),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            DoctorCheck::warn(NAME, format!("{shown} is not there yet"), "`toolyard serve` makes it")
+            DoctorCheck::warn(NAME, format!("{shown} does not exist yet"), "`toolyard serve` creates it")
         }
         Err(error) => {
-            let next = "run this as the server's account, or give it the right to read the file";
-            DoctorCheck::fail(NAME, format!("{shown} cannot be read: {error}"), next)
+            let next = "run this as the server's account, or give your account read permission";
+            DoctorCheck::fail(NAME, format!("cannot read {shown}: {error}"), next)
         }
     }
 }
 
-/// At most so many bytes of a file.
+/// Reads the first bytes of a file.
 fn read_prefix(file: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(file)?.take(most).read_to_end(&mut bytes)?;
@@ -167,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_found() {
+    fn wrong_files_and_permissions_are_found() {
         let folder = tempfile::tempdir().unwrap();
         let config = config(folder.path());
         fs::write(&config.store.path, "hello").unwrap();

@@ -1,4 +1,4 @@
-//! `toolyard doctor`: looks at everything that usually goes wrong and says what to do about it. Changes nothing.
+//! `toolyard doctor`: checks what usually goes wrong and suggests fixes. Changes nothing.
 
 mod local;
 mod remote;
@@ -11,7 +11,7 @@ use super::CommandOutcome;
 use crate::{cli::CommandContext, config::ConfigArgs, error::CliError, output::RenderText, text};
 
 const HELP: &str = "\
-The checks of configuration and files are about a server on this machine, the others about the one of --server.
+Configuration and files are checked for a server on this machine; the other checks use the server of --server.
 
 Examples:
   toolyard doctor
@@ -43,7 +43,7 @@ impl CheckStatus {
     }
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Serialize)]
 struct DoctorCheck {
     name: String,
@@ -76,7 +76,7 @@ impl DoctorCheck {
         }
     }
 
-    /// A check that ended with one of our errors.
+    /// A check that failed with an error of this program.
     fn from_error(name: &str, error: &CliError) -> Self {
         Self {
             name: name.to_owned(),
@@ -115,7 +115,7 @@ impl RenderText for DoctorReport {
             self.count_status(CheckStatus::Warn),
             self.count_status(CheckStatus::Fail),
         );
-        lines.push(format!("\n{ok} ok, {warn} to look at, {fail} failed"));
+        lines.push(format!("\n{ok} ok, {warn} with warnings, {fail} failed"));
         lines.join("\n")
     }
 }

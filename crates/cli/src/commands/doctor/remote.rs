@@ -1,4 +1,4 @@
-//! The server, who we are to it, the apps of the user, and the upstreams.
+//! Checks of the server, the credentials, the session, the user's apps and the upstreams.
 
 use std::time::Duration;
 
@@ -18,13 +18,13 @@ use toolyard_server::ServerDependencies;
 use super::{DoctorCheck, upstreams};
 use crate::{cli::CommandContext, client::ApiClient, commands::apps::guard_for_server, error::CliError};
 
-/// How long one answer may take.
+/// Timeout of one request.
 const WAIT: Duration = Duration::from_secs(5);
-/// Clocks further apart than this make tokens and signatures fail.
+/// Largest clock difference; beyond it tokens and signatures fail.
 const MAX_SKEW: SignedDuration = SignedDuration::from_secs(60);
-/// Most installed apps that are looked at.
+/// Most installed apps that are checked.
 const MAX_APPS: usize = 50;
-/// Most that an app may answer to a question about its health, in bytes.
+/// Largest health response of an app, in bytes.
 const MAX_HEALTH_BYTES: usize = 64 * 1024;
 
 pub(super) async fn server_checks(cx: &CommandContext) -> Vec<DoctorCheck> {
@@ -45,20 +45,20 @@ pub(super) async fn server_checks(cx: &CommandContext) -> Vec<DoctorCheck> {
     checks
 }
 
-/// Whether it answers, and whether its clock agrees with ours.
+/// Checks that the server answers and that its clock agrees with ours.
 async fn check_server(client: &ApiClient, name: &str) -> (Vec<DoctorCheck>, bool) {
     const NAME: &str = "server";
-    let asked = async {
-        let answer = client
+    let health = async {
+        let response = client
             .send(client.finish_request(client.build_request(Method::GET, "healthz")?, Bytes::new())?, WAIT)
             .await?;
-        let date = answer.headers.get(header::DATE).and_then(|date| date.to_str().ok()).map(str::to_owned);
-        Ok::<_, CliError>((answer.status, date, client.read_body(answer).await?))
+        let date = response.headers.get(header::DATE).and_then(|date| date.to_str().ok()).map(str::to_owned);
+        Ok::<_, CliError>((response.status, date, client.read_body(response).await?))
     };
-    match asked.await {
+    match health.await {
         Ok((status, date, _)) if status.is_success() => {
             let clock = date.and_then(|date| check_clock(&date, ServerDependencies::default().clock.now()));
-            (std::iter::once(DoctorCheck::ok(NAME, format!("{name} lives"))).chain(clock).collect(), true)
+            (std::iter::once(DoctorCheck::ok(NAME, format!("{name} is up"))).chain(clock).collect(), true)
         }
         Ok((status, _, body)) => {
             (vec![DoctorCheck::from_error(NAME, &client.server_refusal(status, &body))], false)
@@ -72,33 +72,33 @@ fn check_clock(date: &str, now: Timestamp) -> Option<DoctorCheck> {
     let skew = now.duration_since(theirs).abs();
     let seconds = skew.as_secs();
     Some(if skew > MAX_SKEW {
-        let next = "set both clocks by NTP: tokens and signatures depend on them";
-        DoctorCheck::fail("clock", format!("{seconds} s apart from the server's"), next)
+        let next = "synchronize both clocks with NTP: tokens and signatures depend on them";
+        DoctorCheck::fail("clock", format!("differs from the server's by {seconds} s"), next)
     } else {
-        DoctorCheck::ok("clock", format!("{seconds} s apart from the server's"))
+        DoctorCheck::ok("clock", format!("differs from the server's by {seconds} s"))
     })
 }
 
 async fn check_readiness(client: &ApiClient) -> DoctorCheck {
     match client.get::<Value>("readyz").await {
-        Ok(_) => DoctorCheck::ok("readiness", "the server takes work and its store answers"),
+        Ok(_) => DoctorCheck::ok("readiness", "the server accepts requests and its store responds"),
         Err(error) => DoctorCheck::from_error("readiness", &error),
     }
 }
 
-/// The ledger is the one place that everybody with a credential may ask.
+/// Checks the credentials with the ledger, the one route that every role can read.
 async fn check_identity(cx: &CommandContext, client: &ApiClient) -> DoctorCheck {
     const NAME: &str = "identity";
     let who = match (cx.token(), cx.user()) {
-        (Some(_), _) => "the token is believed".to_owned(),
-        (None, Some(user)) => format!("dev mode: {user} is believed without a token"),
-        (None, None) => "dev mode: no token needed, and nobody named is the operator".to_owned(),
+        (Some(_), _) => "the token is valid".to_owned(),
+        (None, Some(user)) => format!("dev mode: acting as {user} without a token"),
+        (None, None) => "dev mode: acting as operator, without a token and without --user".to_owned(),
     };
     match client.get::<Value>("api/calls?limit=1").await {
         Ok(_) => DoctorCheck::ok(NAME, who),
-        // Known, and an app: its key cannot read the ledger.
+        // A valid key of an app: apps cannot read the ledger.
         Err(CliError::Refused(refused)) if refused.status == StatusCode::FORBIDDEN.as_u16() => {
-            DoctorCheck::ok(NAME, "the app's key is believed")
+            DoctorCheck::ok(NAME, "the app's key is valid")
         }
         Err(error) => DoctorCheck::from_error(NAME, &error),
     }
@@ -116,14 +116,14 @@ async fn check_session(cx: &CommandContext, client: &ApiClient) -> DoctorCheck {
             };
             DoctorCheck::ok(
                 NAME,
-                format!("{} is live, {device}; {} apps run", session.user_id, session.apps.len()),
+                format!("{} is connected {device}; running apps: {}", session.user_id, session.apps.len()),
             )
         }
         Err(CliError::Refused(refused)) if refused.is_no_session() => {
             let user = cx.user().map_or("NAME", |user| user.as_str());
             DoctorCheck::warn(
                 NAME,
-                format!("{user} has none"),
+                format!("{user} has no session"),
                 format!("open one with `toolyard glasses --user {user}`"),
             )
         }
@@ -140,21 +140,21 @@ struct UserInstalls {
     installs: Vec<InstallSummary>,
 }
 
-/// Whether each installed app can be reached.
+/// Checks that each installed app can be reached.
 async fn check_apps(client: &ApiClient) -> Vec<DoctorCheck> {
     let installs = match client.get::<UserInstalls>("api/installs").await {
         Ok(list) => list.installs,
-        // Without a user there is nothing to look at, and the check before has said so.
+        // Without a user there is nothing to check; the session check has reported that.
         Err(_) => return Vec::new(),
     };
     if installs.is_empty() {
         let next = "install one with `toolyard apps install PACKAGE --user NAME`";
-        return vec![DoctorCheck::warn("apps", "the user has none", next)];
+        return vec![DoctorCheck::warn("apps", "the user has no apps installed", next)];
     }
     let mut checks = Vec::new();
     for install in installs.into_iter().take(MAX_APPS) {
         match upstream::upstream_id(&install.package_name) {
-            // Upstreams that we may see are told by themselves.
+            // Upstreams that we can see have a check of their own.
             id if id != install.package_name.as_str() => {
                 checks.extend(upstreams::check_hidden_upstream(client, id).await)
             }
@@ -171,7 +171,7 @@ async fn check_app(client: &ApiClient, install: &InstallSummary) -> DoctorCheck 
         Ok(Some(app)) => app,
         Ok(None) => {
             let next = "ask its developer, or use a developer's or operator's token";
-            return DoctorCheck::warn(&name, "not checked: only its developer may see where it is", next);
+            return DoctorCheck::warn(&name, "not checked: only its developer can see its URL", next);
         }
         Err(error) => return DoctorCheck::from_error(&name, &error),
     };
@@ -188,28 +188,32 @@ async fn check_app(client: &ApiClient, install: &InstallSummary) -> DoctorCheck 
         Err(error) => return not_from_here(&name, &url, &error),
     };
     let Ok(request) = Request::get(base.join("health")).body(Full::new(Bytes::new())) else {
-        return DoctorCheck::fail(&name, format!("{url} is no address"), "its developer has to correct it");
+        return DoctorCheck::fail(
+            &name,
+            format!("{url} is not a valid URL"),
+            "its developer must correct it",
+        );
     };
     let http = HttpClient::new(guard, ClientSettings::default());
-    let asked = tokio::time::timeout(WAIT, async {
-        let answer = http.send(request).await?;
-        let status = answer.status;
-        answer.bytes(MAX_HEALTH_BYTES).await.map(|_| status)
+    let health = tokio::time::timeout(WAIT, async {
+        let response = http.send(request).await?;
+        let status = response.status;
+        response.bytes(MAX_HEALTH_BYTES).await.map(|_| status)
     });
     let start = "start the app, or correct its URL";
-    match asked.await {
+    match health.await {
         Ok(Ok(status)) if status.is_success() => DoctorCheck::ok(&name, format!("{url} is healthy")),
-        Ok(Ok(StatusCode::NOT_FOUND)) => DoctorCheck::ok(&name, format!("{url} answers; it has no /health")),
+        Ok(Ok(StatusCode::NOT_FOUND)) => DoctorCheck::ok(&name, format!("{url} responds; it has no /health")),
         Ok(Ok(status)) => {
-            DoctorCheck::warn(&name, format!("{url}/health answers {status}"), "look at the app's log")
+            DoctorCheck::warn(&name, format!("{url}/health responds with {status}"), "check the app's log")
         }
         Ok(Err(NetError::Refused(error))) => not_from_here(&name, &url, &error),
-        Ok(Err(error)) => DoctorCheck::fail(&name, format!("{url} cannot be reached: {error}"), start),
-        Err(_) => DoctorCheck::fail(&name, format!("{url} did not answer within {WAIT:?}"), start),
+        Ok(Err(error)) => DoctorCheck::fail(&name, format!("cannot reach {url}: {error}"), start),
+        Err(_) => DoctorCheck::fail(&name, format!("{url} did not respond within {WAIT:?}"), start),
     }
 }
 
-/// The server may reach what we must not.
+/// The server may be able to reach a URL that is not allowed from here.
 fn not_from_here(name: &str, url: &str, error: &UrlRefused) -> DoctorCheck {
     DoctorCheck::warn(name, format!("not checked: {url}: {error}"), "run doctor on the server's machine")
 }

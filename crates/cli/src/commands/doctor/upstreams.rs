@@ -1,4 +1,4 @@
-//! Whether each upstream answers, as the server sees it.
+//! Checks of the upstreams, as the server sees them.
 
 use toolyard_protocol::upstream::{UpstreamAuth, UpstreamState, UpstreamSummary};
 
@@ -8,52 +8,52 @@ use crate::{
     commands::upstreams::{UpstreamsOutput, formatting},
 };
 
-/// Most upstreams that are told.
+/// Most upstreams that are checked.
 const MAX_UPSTREAMS: usize = 50;
 
 pub(super) async fn upstream_checks(client: &ApiClient) -> Vec<DoctorCheck> {
     match client.get_optional::<UpstreamsOutput>("api/upstreams").await {
         Ok(Some(all)) => all.upstreams.iter().take(MAX_UPSTREAMS).map(check_upstream).collect(),
-        // Only developers and operators see them, and the check of who we are has said everything else.
+        // Only developers and operators can list them; other errors were reported by the identity check.
         Ok(None) | Err(_) => Vec::new(),
     }
 }
 
-/// An upstream of the user's that we may not see.
+/// A warning for an installed upstream that we cannot see.
 pub(super) async fn check_hidden_upstream(client: &ApiClient, id: &str) -> Option<DoctorCheck> {
     let name = format!("upstream {id}");
     match client.get_optional::<UpstreamSummary>(&format!("api/upstreams/{id}")).await {
         Ok(Some(_)) => None,
         Ok(None) => {
-            let next = "ask whoever added it, or use a developer's or operator's token";
-            Some(DoctorCheck::warn(&name, "not checked: only whoever added it may see how it is doing", next))
+            let next = "ask its owner, or use a developer's or operator's token";
+            Some(DoctorCheck::warn(&name, "not checked: only its owner can see its status", next))
         }
         Err(error) => Some(DoctorCheck::from_error(&name, &error)),
     }
 }
 
 fn check_upstream(upstream: &UpstreamSummary) -> DoctorCheck {
-    let (name, said) = (format!("upstream {}", upstream.id), formatting::format_status(upstream));
+    let (name, status_text) = (format!("upstream {}", upstream.id), formatting::format_status(upstream));
     let (status, next) = (&upstream.status, formatting::next_step(upstream));
     match (status.state, upstream.details.auth, next) {
         (UpstreamState::NeedsAuthorization, UpstreamAuth::OAuth, Some(next)) => {
-            DoctorCheck::ok(&name, format!("it answers; {next}"))
+            DoctorCheck::ok(&name, format!("it responds; {next}"))
         }
         (UpstreamState::Unknown | UpstreamState::Disabled, _, Some(next)) => {
-            DoctorCheck::warn(&name, said, next)
+            DoctorCheck::warn(&name, status_text, next)
         }
         (UpstreamState::Down | UpstreamState::NeedsAuthorization, _, Some(next)) => {
-            DoctorCheck::fail(&name, said, next)
+            DoctorCheck::fail(&name, status_text, next)
         }
-        // No warning: it may be what the operator wants, and the rest can be used.
+        // Not a warning: the operator may want it so, and the rest works.
         _ if !status.set_aside.is_empty() => {
             let (count, id) = (status.set_aside.len(), &upstream.id);
             DoctorCheck::ok(
                 &name,
-                format!("{said}; {count} set aside, `toolyard upstreams show {id}` says why"),
+                format!("{status_text}; {count} set aside, `toolyard upstreams show {id}` says why"),
             )
         }
-        _ => DoctorCheck::ok(&name, said),
+        _ => DoctorCheck::ok(&name, status_text),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `toolyard eval`: how good something is, on a set of one's own.
+//! `toolyard eval`: measures how well tools are chosen, on your own data.
 
 mod retrieval;
 mod tools;
@@ -16,9 +16,9 @@ Examples:
 #[derive(Debug, Subcommand)]
 #[command(after_help = HELP)]
 pub(crate) enum EvalCommand {
-    /// Whether the right tools are among those that a model gets to see
+    /// Measure whether the right tools are among those that a model is offered
     Retrieval(retrieval::RetrievalArgs),
-    /// Whether a model calls the right tools with the right arguments
+    /// Measure whether a model calls the right tools with the right arguments
     Tools(tools::EvalToolsArgs),
 }
 

@@ -18,10 +18,10 @@ use toolyard_server::shortlist::{
 use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, output::RenderText};
 
 const HELP: &str = "\
-Both files are JSON Lines. A tool is an MCP definition, optionally with `package`, `app` (its name for people) and
+Both files are JSON Lines. A tool is an MCP definition, optionally with `package`, `app` (the app's display name) and
 `mentraExtensions.activationPhrases`. A question has `text`, the right `tools` as package:name, and optionally a `kind` and
-`recent` texts, the newest first. Told is the share of the right tools among the first k, in percent, and in the list that a
-model would see.
+`recent` texts, the newest first. The result is the percentage of right tools among the first k, and in the list that a
+model would be offered.
 
 Examples:
   toolyard eval retrieval --tools evals/retrieval/tools.jsonl --questions evals/retrieval/questions.jsonl
@@ -30,13 +30,13 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct RetrievalArgs {
-    /// The tools
+    /// File with the tools
     #[arg(long, value_name = "FILE")]
     tools: PathBuf,
-    /// The questions, each with its right tools
+    /// File with the questions, each with its right tools
     #[arg(long, value_name = "FILE")]
     questions: PathBuf,
-    /// A folder with `model.safetensors` and `tokenizer.json` of word vectors: meaning counts as well
+    /// Folder with `model.safetensors` and `tokenizer.json` of word vectors, to also compare by meaning
     #[arg(long, value_name = "DIR")]
     vectors: Option<PathBuf>,
 }
@@ -56,8 +56,8 @@ pub(super) fn eval_retrieval(cx: &CommandContext, args: &RetrievalArgs) -> Resul
         let folder = folder.display().to_string();
         move |error: toolyard_server::shortlist::vectors::VectorsError| {
             CliError::usage(
-                format!("the word vectors in {folder} cannot be used: {error}"),
-                "docs/chat.md says where they come from",
+                format!("cannot use the word vectors in {folder}: {error}"),
+                "docs/chat.md explains where to get them",
             )
         }
     };

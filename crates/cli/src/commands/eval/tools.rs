@@ -1,4 +1,4 @@
-//! `toolyard eval tools`: how well a model chooses tools and fills in their arguments.
+//! `toolyard eval tools`: measures how well a model chooses tools and fills in their arguments.
 
 use std::{
     fs::File,
@@ -19,12 +19,12 @@ use crate::{
     output::RenderText,
 };
 
-/// The set that comes with the program.
+/// The built-in data set.
 const TOOLS: &str = include_str!("../../../../../evals/tools/tools.jsonl");
 const PROMPTS: &str = include_str!("../../../../../evals/tools/prompts.jsonl");
 
 const HELP: &str = "\
-Asks a model each prompt once and counts well-formed calls, right tools and right arguments. Nothing is called.
+Sends each prompt to a model once and counts well-formed calls, right tools and right arguments. No tool is run.
 
 Examples:
   toolyard eval tools --model ollama/llama3.2
@@ -36,18 +36,18 @@ Examples:
 pub(crate) struct EvalToolsArgs {
     #[command(flatten)]
     config: ConfigArgs,
-    /// Which model; without it the one that a server would take
+    /// The model [default: the one that a server would use]
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// Prompts, one JSON object a line; without it those that come with the program
+    /// Prompts, one JSON object per line [default: the built-in ones]
     #[arg(long, value_name = "FILE", requires = "tools")]
     file: Option<PathBuf>,
-    /// The tools to choose from, one MCP definition a line
+    /// The tools to choose from, one MCP definition per line [default: the built-in ones]
     #[arg(long, value_name = "FILE")]
     tools: Option<PathBuf>,
 }
 
-/// A report, as the agent writes it.
+/// The report.
 #[derive(Serialize)]
 #[serde(transparent)]
 struct ToolEvalOutput<T>(T);
@@ -67,7 +67,7 @@ pub(super) async fn eval_tools(cx: &CommandContext, args: EvalToolsArgs) -> Resu
     let report = book.measure_tools(args.model.as_deref(), tools, prompts).await.map_err(|error| {
         CliError::usage(
             error.to_string(),
-            "look with `toolyard models --local` which models there are, and check the files if you named some",
+            "`toolyard models --local` lists the available models; if you passed files, check them",
         )
     })?;
     cx.output.print_result(&ToolEvalOutput(report))?;

@@ -1,4 +1,4 @@
-//! Opens the socket of a device.
+//! Connects as a device.
 
 use http::StatusCode;
 use toolyard_protocol::session::ToDevice;
@@ -9,7 +9,7 @@ use crate::{
     socket::{DialError, ServerDialer, SocketEndpoint},
 };
 
-/// The socket of devices.
+/// The WebSocket of devices.
 const DOOR: SocketEndpoint =
     SocketEndpoint { path: "glasses-ws", protocol: None, max_message: 4 * 1024 * 1024 };
 
@@ -17,7 +17,7 @@ pub(super) fn device_dialer(cx: &CommandContext) -> Result<ServerDialer, CliErro
     ServerDialer::new(cx, &DOOR)
 }
 
-/// The error as everybody tells it.
+/// Converts the error of a failed connection.
 pub(super) fn connect_error(dialer: &ServerDialer, error: DialError) -> CliError {
     match error {
         DialError::Refused { status, body } => CliError::DeviceRefused(refusal_reason(status, &body)),
@@ -25,11 +25,11 @@ pub(super) fn connect_error(dialer: &ServerDialer, error: DialError) -> CliError
     }
 }
 
-/// The server says why in the words of the socket.
+/// The reason, which the server sends as a device message.
 fn refusal_reason(status: StatusCode, body: &[u8]) -> String {
-    let said = std::str::from_utf8(body).ok().and_then(|body| ToDevice::parse(body).ok());
-    match said {
+    let message = std::str::from_utf8(body).ok().and_then(|body| ToDevice::parse(body).ok());
+    match message {
         Some(ToDevice::ConnectionError(refusal) | ToDevice::AuthError(refusal)) => refusal.message,
-        _ => format!("it answered {status}"),
+        _ => format!("status {status}"),
     }
 }

@@ -1,4 +1,4 @@
-//! What whoever wears the glasses can do.
+//! The slash commands of the simulated glasses: what their wearer can do.
 
 use toolyard_protocol::{
     PackageName,
@@ -12,16 +12,16 @@ use toolyard_protocol::{
 use super::model::GlassesModel;
 use crate::typed_line::{self, ParsedCommand, TypedLine};
 
-/// Something that they do.
+/// A slash command.
 #[derive(Debug)]
 pub(super) enum GlassesCommand {
-    /// Something that the server hears of.
+    /// Send a message to the server.
     Send(Box<FromDevice>),
-    /// They put other glasses on.
+    /// Switch to other glasses.
     Wear(GlassesModel),
 }
 
-/// What a line means; words are what the glasses hear.
+/// Parses a line. Plain text is what the glasses hear.
 pub(super) fn parse_glasses_line(line: &str) -> Result<TypedLine<GlassesCommand>, String> {
     typed_line::parse_typed_line(line, |word, rest| {
         let app = || rest.parse::<PackageName>().map_err(|error| error.to_string());
@@ -35,7 +35,7 @@ pub(super) fn parse_glasses_line(line: &str) -> Result<TypedLine<GlassesCommand>
             ("head", "down") => event_command(DeviceEvent::head_position(HeadDirection::Down)),
             ("battery", level) => {
                 let level = level.parse().ok().filter(|level| *level <= 100);
-                let level = level.ok_or("expected a number of percent, such as /battery 80")?;
+                let level = level.ok_or("expected a percentage from 0 to 100, such as /battery 80")?;
                 event_command(DeviceEvent::battery(level, false))
             }
             _ => return Ok(ParsedCommand::Unknown),
@@ -43,7 +43,7 @@ pub(super) fn parse_glasses_line(line: &str) -> Result<TypedLine<GlassesCommand>
     })
 }
 
-/// The words as a device hears them that recognises speech itself.
+/// The message of a device with its own speech recognition.
 pub(super) fn transcription_message(text: String) -> FromDevice {
     FromDevice::LocalTranscription(LocalTranscription {
         text,

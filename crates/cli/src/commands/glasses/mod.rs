@@ -1,5 +1,5 @@
-//! `toolyard glasses`: a device in the terminal. Shows what apps show, says what is typed, and comes back by itself when
-//! the connection is lost.
+//! `toolyard glasses`: a simulated device in the terminal. It shows what apps display, sends what is typed as speech, and
+//! reconnects by itself.
 
 mod connect;
 mod glasses_command;
@@ -25,19 +25,19 @@ use crate::{
     socket::DialError,
 };
 
-/// Wait before the first try to come back; each further one takes twice as long, up to the longest.
+/// Wait before the first reconnect; it doubles with each attempt, up to the longest.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// Longest line that is typed or piped in, in bytes.
 const MAX_TYPED_BYTES: usize = 16 * 1024;
 
 const HELP: &str = "\
-Type a line, and the glasses hear it. Lines with a slash do something else:
+Type a line to say it to the glasses. Lines that start with a slash are commands:
   /start PACKAGE   open an app            /button [long]   press the button
-  /stop PACKAGE    close an app           /head up|down    look up, to the dashboard, or down
-  /model NAME      change the glasses     /battery N       tell how full the battery is, in percent
-  /help            show this              /quit            end
-With stdin closed it stays connected until SIGINT or SIGTERM. With --json each message is one line of JSON.
+  /stop PACKAGE    close an app           /head up|down    look up (shows the dashboard) or down
+  /model NAME      change the glasses     /battery N       report the battery level in percent
+  /help            show this help         /quit            disconnect and exit
+If stdin is closed, it stays connected until SIGINT or SIGTERM. With --json each message is one line of JSON.
 
 Examples:
   toolyard glasses --user ada@example.com
@@ -47,15 +47,15 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct GlassesArgs {
-    /// Which glasses; a name that the server does not know hides no tools
+    /// The glasses to simulate; if the server does not know the name, it hides no tools
     #[arg(long, default_value = model::DEFAULT, conflicts_with = "profile")]
     model: String,
-    /// Glasses of your own: a JSON file with `modelName`, `hasDisplay` and so on
+    /// Custom glasses: a JSON file with `modelName`, `hasDisplay` and so on
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
 }
 
-/// What is typed. Once it has ended, nothing comes any more.
+/// The lines that are typed.
 pub(super) struct KeyboardInput(Option<BoundedLines<BufReader<Stdin>>>);
 
 impl KeyboardInput {
@@ -63,13 +63,13 @@ impl KeyboardInput {
         Self(Some(BoundedLines::new(BufReader::new(stdin()), MAX_TYPED_BYTES)))
     }
 
-    /// The next line; waits for ever after the last.
+    /// The next line. Never returns after the end of input.
     pub(super) async fn next(&mut self) -> String {
         loop {
             let Some(lines) = &mut self.0 else { return std::future::pending().await };
             match lines.next().await {
                 Ok(Some(BoundedLine::Text(text))) => return text,
-                // Nobody speaks that long at once.
+                // Ignored: speech is never that long.
                 Ok(Some(BoundedLine::TooLong)) => {}
                 Ok(None) | Err(_) => self.0 = None,
             }
@@ -99,15 +99,15 @@ pub(crate) async fn run_glasses(cx: &CommandContext, args: GlassesArgs) -> Resul
                 match session.run(&mut keyboard, &mut signals).await? {
                     GlassesSessionEnd::Requested => return Ok(CommandOutcome::Success),
                     GlassesSessionEnd::Lost(why) => {
-                        cx.output.print_note(&format!("the connection was lost ({why}); trying again"))
+                        cx.output.print_note(&format!("connection lost ({why}); reconnecting"))
                     }
                 }
             }
-            // Whoever was never let in has named the wrong server or user: trying again does not help.
+            // If the first attempt fails, the server or the user is wrong: a retry does not help.
             Err(error) if !known || matches!(error, DialError::Refused { .. }) => {
                 return Err(connect::connect_error(&dialer, error));
             }
-            Err(error) => cx.output.print_note(&format!("{error}; trying again in {wait:?}")),
+            Err(error) => cx.output.print_note(&format!("{error}; retrying in {wait:?}")),
         }
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
@@ -118,7 +118,7 @@ pub(crate) async fn run_glasses(cx: &CommandContext, args: GlassesArgs) -> Resul
     }
 }
 
-/// Without a connection nobody hears what is typed, except the wish to leave.
+/// Waits for `/quit`. Without a connection all other lines are ignored.
 async fn wait_for_quit(keyboard: &mut KeyboardInput) {
     while keyboard.next().await.trim() != "/quit" {}
 }

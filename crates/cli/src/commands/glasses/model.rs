@@ -1,4 +1,4 @@
-//! Which glasses we are, and how we say so.
+//! The simulated glasses, and how they introduce themselves to the server.
 
 use std::path::Path;
 
@@ -18,17 +18,17 @@ pub(super) const DEFAULT: &str = "Even Realities G1";
 /// Largest profile, in bytes.
 const MAX_PROFILE_BYTES: usize = 64 * 1024;
 
-/// Which glasses we are.
+/// The simulated glasses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum GlassesModel {
-    /// By name; the server knows what they can do, or filters nothing.
+    /// By name; the server looks up their capabilities, or hides no tools.
     Known(String),
-    /// We say ourselves what they can do.
+    /// With capabilities from a file.
     Custom(Box<Capabilities>),
 }
 
 impl GlassesModel {
-    /// Glasses from a file.
+    /// Reads a profile.
     pub(super) fn from_profile(file: &Path) -> Result<Self, CliError> {
         let wrong = |path: &str, message: String| CliError::Problems {
             what: file.display().to_string(),
@@ -50,7 +50,7 @@ impl GlassesModel {
         }
     }
 
-    /// What is worth knowing of the choice.
+    /// A note for the user if the model has no profile.
     pub(super) fn profile_note(&self) -> Option<String> {
         match self {
             Self::Known(name) if find_profile(name).is_none() => {
@@ -61,7 +61,7 @@ impl GlassesModel {
         }
     }
 
-    /// How the device says it.
+    /// The message that introduces the device.
     pub(super) fn introduction_message(&self) -> FromDevice {
         match self {
             Self::Known(name) => FromDevice::GlassesConnectionState(GlassesConnection {
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_glasses_say_their_name_and_others_all() {
+    fn known_glasses_send_their_name_and_custom_ones_their_profile() {
         let known = GlassesModel::Known(DEFAULT.to_owned());
         assert_eq!(
             known.introduction_message().to_text(),
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_needs_a_name_and_has_a_bound() {
+    fn a_profile_needs_a_name_and_has_a_size_limit() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("p.json");
         for text in ["{}", "[]", "x", r#"{"modelName":" "}"#] {

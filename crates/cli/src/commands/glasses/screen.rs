@@ -1,4 +1,4 @@
-//! What the glasses show, drawn as a box of text.
+//! Draws what the glasses show as a box of text.
 
 use toolyard_protocol::session::{DisplayView, Layout, device_messages::DeviceDisplay};
 
@@ -9,7 +9,7 @@ const WIDTH: usize = 44;
 /// Most lines in a box; an app may send any number.
 const MAX_LINES: usize = 20;
 
-/// A picture as lines.
+/// Draws a display message.
 pub(super) fn draw_display(display: &DeviceDisplay) -> String {
     let view = match display.view {
         DisplayView::Main => "",
@@ -29,17 +29,17 @@ fn layout_lines(layout: &Layout) -> Vec<String> {
         }
         Layout::ReferenceCard { title, text } => [wrap_text(title), vec![rule()], wrap_text(text)].concat(),
         Layout::DashboardCard { left_text, right_text } => wrap_text(&format!("{left_text} | {right_text}")),
-        Layout::BitmapView { data } => vec![format!("(a picture of {} bytes)", data.len() / 4 * 3)],
-        Layout::BitmapAnimation { frames, .. } => vec![format!("({} pictures in turn)", frames.len())],
-        Layout::ClearView => vec!["(nothing)".to_owned()],
+        Layout::BitmapView { data } => vec![format!("(image, {} bytes)", data.len() / 4 * 3)],
+        Layout::BitmapAnimation { frames, .. } => vec![format!("(animation, {} images)", frames.len())],
+        Layout::ClearView => vec!["(cleared)".to_owned()],
         Layout::Unknown(fields) => {
             let kind = fields.get("layoutType").and_then(|kind| kind.as_str()).unwrap_or("?");
-            wrap_text(&format!("(a layout that we do not know: {kind})"))
+            wrap_text(&format!("(unknown layout: {kind})"))
         }
     }
 }
 
-/// The text in lines that fit.
+/// Wraps a text to the width of the box.
 fn wrap_text(text: &str) -> Vec<String> {
     text.lines().flat_map(|line| wrap_line(&text::sanitize_line(line))).collect()
 }
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_stands_in_a_frame() {
+    fn a_text_is_drawn_in_a_frame() {
         let drawn = draw_display(&display(Layout::TextWall { text: "1. buy milk\n2. call Bob".to_owned() }));
         let expected = "\
 ┌ com.example.todo ────────────────────────────┐
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_lines_is_cut() {
+    fn many_lines_are_truncated() {
         let drawn = draw_display(&display(Layout::TextWall { text: "x\n".repeat(1_000) }));
         assert_eq!(drawn.lines().count(), MAX_LINES + 2);
         assert!(drawn.contains("│ …"));

@@ -1,4 +1,4 @@
-//! One connection of the glasses, from the first message to the last.
+//! One connection of the simulated glasses.
 
 use std::time::Duration;
 
@@ -29,21 +29,21 @@ use crate::{
     typed_line::TypedLine,
 };
 
-/// How often we ask whether the server is there.
+/// How often a ping is sent.
 const PING: Duration = Duration::from_secs(5);
-/// Without a word for this long, the server is gone.
+/// Without a message for this long the connection counts as lost.
 const SILENCE: Duration = Duration::from_secs(20);
-/// How long a message or a goodbye may take to go out.
+/// Timeout for sending a message or closing the socket.
 const WRITE: Duration = Duration::from_secs(5);
 
-/// What an app is told that wants a picture.
+/// The response to an app that requests a photo or video.
 const NO_CAMERA: &str = "this simulator has no camera";
 
 /// How a connection ended.
 pub(super) enum GlassesSessionEnd {
-    /// We wanted it.
+    /// By the user.
     Requested,
-    /// It broke.
+    /// It was lost.
     Lost(String),
 }
 
@@ -55,14 +55,14 @@ pub(super) struct GlassesSession<'a> {
     pub(super) glance: DashboardGlance,
 }
 
-/// Where the wearer looks, and what is there.
+/// The head position of the wearer, and the current dashboard.
 #[derive(Debug, Default)]
 pub(super) struct DashboardGlance {
     head_up: bool,
     dashboard: Option<DeviceDisplay>,
 }
 
-/// What comes next.
+/// How the session continues.
 enum GlassesStep {
     Continue,
     Leave,
@@ -70,7 +70,7 @@ enum GlassesStep {
 }
 
 impl GlassesSession<'_> {
-    /// Runs it to its end. After an error it makes no sense to come back.
+    /// Runs the session to its end. After an error a reconnect would not help.
     pub(super) async fn run(
         mut self,
         keyboard: &mut KeyboardInput,
@@ -94,14 +94,14 @@ impl GlassesSession<'_> {
                 line = keyboard.next() => self.handle_line(&line).await?,
                 () = signals.next() => GlassesStep::Leave,
                 _ = pings.tick() => match last_word.elapsed() > SILENCE {
-                    true => GlassesStep::Lost(format!("no word from the server for {SILENCE:?}")),
+                    true => GlassesStep::Lost(format!("no message from the server for {SILENCE:?}")),
                     false => self.send_message(&FromDevice::Ping).await,
                 },
             };
         }
     }
 
-    /// Says which glasses we are.
+    /// Sends which glasses these are.
     async fn announce_model(&mut self) -> GlassesStep {
         if let Some(remark) = self.model.profile_note() {
             self.output.print_note(&remark);
@@ -116,27 +116,27 @@ impl GlassesSession<'_> {
     ) -> Result<GlassesStep, CliError> {
         match message {
             Some(Ok(Message::Text(text))) => self.handle_message(&text).await,
-            // Whoever came back after a proper end would throw out the device that took our place, and it us.
+            // A normal close means that another device took our place. Reconnecting would close that one in turn.
             Some(Ok(Message::Close(Some(CloseFrame { code: CloseCode::Normal, reason })))) => {
                 Err(CliError::DeviceClosed(reason.to_string()))
             }
             Some(Ok(Message::Close(frame))) => {
                 let why = frame.map(|frame| format!("{} {}", frame.code, frame.reason)).unwrap_or_default();
-                Ok(GlassesStep::Lost(format!("the server closed it: {}", text::sanitize_line(&why))))
+                Ok(GlassesStep::Lost(format!("closed by the server: {}", text::sanitize_line(&why))))
             }
             Some(Ok(Message::Binary(_) | Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {
                 Ok(GlassesStep::Continue)
             }
             Some(Err(error)) => Ok(GlassesStep::Lost(error.to_string())),
-            None => Ok(GlassesStep::Lost("it ended".to_owned())),
+            None => Ok(GlassesStep::Lost("end of stream".to_owned())),
         }
     }
 
-    /// Shows a message, and answers it where an answer is due.
+    /// Shows a message, and responds to it if it is a request.
     async fn handle_message(&mut self, message: &str) -> Result<GlassesStep, CliError> {
         let read = ToDevice::parse(message);
         if self.output.is_json() {
-            // Written anew, because a message may be on many lines.
+            // Serialized again, because a message may span several lines.
             if let Ok(value) = serde_json::from_str::<Value>(message) {
                 self.output.print_line(&value.to_string())?;
             }
@@ -149,7 +149,7 @@ impl GlassesSession<'_> {
                 self.glance.dashboard = Some(display).filter(|display| display.layout != Layout::ClearView);
                 Ok(GlassesStep::Continue)
             }
-            // What this simulator has not, it says; an app that waits for it would wait in vain.
+            // Requests for missing hardware get an error response, so that the app does not wait for a timeout.
             Ok(ToDevice::PhotoRequest(request)) => {
                 let error = json!({ "code": "CAMERA_INIT_FAILED", "message": NO_CAMERA });
                 let answer = response_fields(&request, json!({ "success": false, "error": error }));
@@ -171,19 +171,16 @@ impl GlassesSession<'_> {
         }
     }
 
-    /// The message for people; none where there is nothing to see.
+    /// The message as text for people; `None` if there is nothing to show.
     fn describe_message(&self, message: &Result<ToDevice, MalformedMessage>) -> Option<String> {
         let message = match message {
             Ok(message) => message,
             Err(error) => {
-                return Some(format!(
-                    "[a message that cannot be read: {}]",
-                    text::sanitize_line(&error.to_string())
-                ));
+                return Some(format!("[invalid message: {}]", text::sanitize_line(&error.to_string())));
             }
         };
         Some(match message {
-            // The dashboard is seen while the wearer looks up.
+            // The dashboard is visible only while the wearer looks up.
             ToDevice::DisplayEvent(display)
                 if display.view == DisplayView::Dashboard && !self.glance.head_up =>
             {
@@ -195,9 +192,9 @@ impl GlassesSession<'_> {
             }
             ToDevice::AudioPlayRequest(request) => describe_audio(request),
             ToDevice::ConnectionAck(ack) => {
-                let who = ack.session_id.as_deref().unwrap_or("somebody");
+                let who = ack.session_id.as_deref().unwrap_or("unknown");
                 format!(
-                    "[connected as {}, wearing {}; /help says what to type]",
+                    "[connected as {}, wearing {}; type /help for the commands]",
                     text::sanitize_line(who),
                     text::sanitize_line(self.model.name())
                 )
@@ -207,14 +204,16 @@ impl GlassesSession<'_> {
             ToDevice::MicrophoneStateChange(state) => {
                 format!("[microphone {}]", if state.is_microphone_enabled { "on" } else { "off" })
             }
-            ToDevice::AudioStopRequest(request) => format!("[{} stops its sound]", request.package_name),
-            ToDevice::PhotoRequest(_) => "[an app wants a photo; this simulator has no camera]".to_owned(),
-            ToDevice::StartStream(_) => "[an app wants live video; this simulator has no camera]".to_owned(),
-            ToDevice::RgbLedControl(_) => "[an app switches a lamp]".to_owned(),
-            ToDevice::RequestSingleLocation(_) => {
-                "[an app asks where you are; this simulator does not know]".to_owned()
+            ToDevice::AudioStopRequest(request) => format!("[{} stops its audio]", request.package_name),
+            ToDevice::PhotoRequest(_) => "[an app requests a photo; this simulator has no camera]".to_owned(),
+            ToDevice::StartStream(_) => {
+                "[an app requests live video; this simulator has no camera]".to_owned()
             }
-            ToDevice::ShowWifiSetup(_) => "[an app asks for Wi-Fi]".to_owned(),
+            ToDevice::RgbLedControl(_) => "[an app controls the LED]".to_owned(),
+            ToDevice::RequestSingleLocation(_) => {
+                "[an app requests your location; this simulator has none]".to_owned()
+            }
+            ToDevice::ShowWifiSetup(_) => "[an app requests Wi-Fi setup]".to_owned(),
             ToDevice::ConnectionError(_)
             | ToDevice::AuthError(_)
             | ToDevice::Pong
@@ -227,7 +226,7 @@ impl GlassesSession<'_> {
         })
     }
 
-    /// The line was read out, so the sound is over.
+    /// Reports that playback has finished: printing the line is all the simulator does.
     async fn confirm_playback(&mut self, request: &DeviceAudioPlayRequest) -> GlassesStep {
         let answer = AudioPlayResponse {
             request_id: request.request.request_id.clone(),
@@ -264,7 +263,7 @@ impl GlassesSession<'_> {
         }
     }
 
-    /// The dashboard is shown when the wearer looks up.
+    /// Tracks the head position, and shows the dashboard when the wearer looks up.
     fn update_head(&mut self, message: &FromDevice) -> Result<(), CliError> {
         let FromDevice::Event(event) = message else { return Ok(()) };
         if event.event != StreamEvent::Plain(StreamKind::HeadPosition) {
@@ -283,18 +282,18 @@ impl GlassesSession<'_> {
         match timeout(WRITE, self.socket.send(Message::text(message.to_text()))).await {
             Ok(Ok(())) => GlassesStep::Continue,
             Ok(Err(error)) => GlassesStep::Lost(error.to_string()),
-            Err(_) => GlassesStep::Lost(format!("nothing could be sent for {WRITE:?}")),
+            Err(_) => GlassesStep::Lost(format!("sending timed out after {WRITE:?}")),
         }
     }
 
-    /// Says goodbye, so that the server need not wait to notice.
+    /// Closes the socket, so that the server notices at once.
     async fn close_session(mut self) -> GlassesSessionEnd {
         let _ = timeout(WRITE, self.socket.close(None)).await;
         GlassesSessionEnd::Requested
     }
 }
 
-/// The fields of an answer, under the id of its request.
+/// The fields of a response, with the id of its request.
 fn response_fields(request: &MessageFields, answer: Value) -> MessageFields {
     let mut fields = match answer {
         Value::Object(fields) => fields,

@@ -1,4 +1,4 @@
-//! `toolyard keys`: keys that sign plugins.
+//! `toolyard keys`: creates and shows the keys that sign plugins.
 
 mod new;
 mod show;
@@ -13,11 +13,11 @@ use toolyard_trust::{KeyError, PublicKey, SecretKey};
 use super::CommandOutcome;
 use crate::{cli::CommandContext, error::CliError, input};
 
-/// Largest key file that is read.
+/// Largest key file, in bytes.
 const MAX_KEY_FILE_BYTES: usize = 16 * 1024;
 
 const HELP: &str = "\
-Keys are Ed25519, in PEM: the secret one as PKCS#8, the public one as SPKI, so that other tools read them too.
+Keys are Ed25519 in PEM: the secret key as PKCS#8, the public key as SPKI, so that other tools can read them too.
 
 Examples:
   toolyard keys new --out ada.key --owner 'Ada Lovelace'
@@ -27,13 +27,13 @@ Examples:
 #[derive(Debug, Subcommand)]
 #[command(after_help = HELP)]
 pub(crate) enum KeysCommand {
-    /// Make a key: a secret file, and a public one beside it
+    /// Create a key pair: a file with the secret key, and one with the public key next to it
     New(new::KeysNewArgs),
-    /// Show the public half of a key, and its id
+    /// Show the public key and its id
     Show(show::KeysShowArgs),
 }
 
-/// The half of a key that everybody may know, as it stands in key lists.
+/// A public key, as in key lists.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PublicKeyDetails {
@@ -66,13 +66,13 @@ pub(crate) fn run_keys_command(
     }
 }
 
-/// The secret key in a file.
+/// Reads a secret key.
 pub(crate) fn read_secret_key(path: &Path) -> Result<SecretKey, CliError> {
     SecretKey::from_pem(&input::read_text_file(path, MAX_KEY_FILE_BYTES)?)
         .map_err(|error| bad_key(path, error))
 }
 
-/// The public key in a file. Of a secret one nothing is used, so that nobody gets into the habit of passing it around.
+/// Reads a public key. A file with a secret key is refused, so that secret keys are not passed around.
 pub(crate) fn read_public_key(path: &Path) -> Result<PublicKey, CliError> {
     PublicKey::from_pem(&input::read_text_file(path, MAX_KEY_FILE_BYTES)?)
         .map_err(|error| bad_key(path, error))

@@ -19,8 +19,8 @@ use crate::{
 };
 
 const HELP: &str = "\
-Whoever has the secret file signs in your name: keep it where only you can read it, and keep a copy.
-The public file is for those who are to believe you.
+Anyone who has the secret file can sign in your name: keep it where only you can read it, and keep a backup.
+Give the public file to those who should trust your plugins.
 
 Examples:
   toolyard keys new
@@ -30,10 +30,10 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct KeysNewArgs {
-    /// Where the secret key goes; the public one goes beside it, with `.pub` at the end. Nothing is overwritten
+    /// File for the secret key; the public key is written next to it with the extension `.pub`. Existing files are kept
     #[arg(long, value_name = "FILE", default_value = "plugin.key")]
     out: PathBuf,
-    /// Whose key it is, as key lists show it
+    /// The owner's name, as key lists show it
     #[arg(long, value_name = "NAME")]
     owner: Option<String>,
 }
@@ -49,7 +49,7 @@ impl RenderText for NewSigningKeyOutput {
             path.as_ref().map(|path| text::sanitize_line(&path.display().to_string())).unwrap_or_default()
         };
         format!(
-            "made the key {}\nsecret, for you alone: {}\npublic, for everybody: {}\n{}",
+            "created key {}\nsecret key, for you only: {}\npublic key, for others: {}\n{}",
             shown.key_id,
             file(&shown.secret_file),
             file(&shown.public_file),

@@ -12,7 +12,7 @@ use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, inpu
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  toolyard keys show ada.key\n  toolyard keys show ada.key.pub --json")]
 pub(crate) struct KeysShowArgs {
-    /// A secret or a public key, in PEM. Nothing of the secret one is shown
+    /// A secret or public key in PEM. Only the public key is shown
     file: PathBuf,
 }
 

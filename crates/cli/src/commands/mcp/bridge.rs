@@ -1,4 +1,4 @@
-//! Carries messages between a client and a server, and comes back when the connection is lost.
+//! Relays messages between an MCP client and the server, and reconnects when the connection is lost.
 
 use std::{collections::VecDeque, future::Future, time::Duration};
 
@@ -26,40 +26,40 @@ use crate::{
     text,
 };
 
-/// Messages that wait for the socket.
+/// Most messages that wait for the socket.
 const QUEUE: usize = 64;
-/// How often we ask whether the server is there.
+/// How often a ping is sent.
 const PING: Duration = Duration::from_secs(10);
-/// Without a word for this long, the server is gone.
+/// Without a message for this long the connection counts as lost.
 const SILENCE: Duration = Duration::from_secs(35);
-/// How long a goodbye may take.
+/// Timeout for closing the socket.
 const GOODBYE: Duration = Duration::from_secs(2);
-/// How long answers are waited for once the client has said its last word.
+/// How long to wait for responses after the client has closed its input.
 const LAST_ANSWERS: Duration = Duration::from_secs(60);
 
-/// A client on one side.
+/// The bridge between a client on stdio and the server.
 pub(super) struct StdioBridge<R> {
     lines: BoundedLines<R>,
     limit: usize,
     out: mpsc::Sender<JsonLine>,
     output: CliOutput,
     session: ResumableSession,
-    /// What the client said while there was no connection.
+    /// Messages of the client that arrived while there was no connection.
     waiting: VecDeque<String>,
-    /// When the client said its last word.
+    /// When the client closed its input.
     ended: Option<Instant>,
 }
 
 /// How a connection ended.
 enum BridgeEnd {
-    /// Nothing is left to be said.
+    /// The client is done and has all its responses.
     Finished,
-    /// It broke.
+    /// It was lost.
     Lost(String),
 }
 
 impl<R: AsyncBufRead + Unpin> StdioBridge<R> {
-    /// A client whose messages are one line each, of at most so many bytes; what it is to hear goes to `out`.
+    /// A client that sends one message per line, of at most `limit` bytes. Messages to it go to `out`.
     pub(super) fn new(from: R, limit: usize, out: mpsc::Sender<JsonLine>, output: CliOutput) -> Self {
         Self {
             lines: BoundedLines::new(from, limit),
@@ -72,11 +72,11 @@ impl<R: AsyncBufRead + Unpin> StdioBridge<R> {
         }
     }
 
-    /// Runs until the client has said its last word and has heard the answers, or the server is gone for good.
+    /// Runs until the client has closed its input and has all responses, or until reconnecting is given up.
     pub(super) async fn run<C: ServerConnector>(mut self, server: &C) -> Result<(), CliError> {
         let mut socket = match server.dial().await {
             Ok(socket) => socket,
-            // Whoever was never let in has named the wrong server or user: trying again does not help.
+            // If the first attempt fails, the server or the user is wrong: a retry does not help.
             Err(StdioConnectError::Temporary(error) | StdioConnectError::Permanent(error)) => {
                 return Err(error);
             }
@@ -93,7 +93,7 @@ impl<R: AsyncBufRead + Unpin> StdioBridge<R> {
                 self.give_up().await;
                 return Err(CliError::ConnectionLost(why));
             }
-            self.output.print_note(&format!("the connection was lost ({why}); trying again"));
+            self.output.print_note(&format!("connection lost ({why}); reconnecting"));
             for message in self.session.on_connection_lost() {
                 self.send_to_client(message).await;
             }
@@ -101,14 +101,14 @@ impl<R: AsyncBufRead + Unpin> StdioBridge<R> {
                 Some(again) => socket = again,
                 None => return Ok(()),
             }
-            self.output.print_note("the connection is back");
+            self.output.print_note("reconnected");
             for message in self.session.missed_notifications() {
                 self.send_to_client(message).await;
             }
         }
     }
 
-    /// One connection, from its first message to its last.
+    /// Runs one connection to its end.
     async fn run_connection<S: AsyncRead + AsyncWrite + Unpin>(
         &mut self,
         socket: WebSocketStream<S>,
@@ -117,7 +117,7 @@ impl<R: AsyncBufRead + Unpin> StdioBridge<R> {
         let (to_server, queue) = mpsc::channel(QUEUE);
         let writing = send_queued(sink, queue);
         tokio::pin!(writing);
-        // Side by side, so that a message that goes out slowly does not keep us from reading.
+        // Concurrently, so that a slow write does not block reading.
         let end = tokio::select! {
             end = self.exchange_messages(stream, to_server) => end,
             why = &mut writing => return BridgeEnd::Lost(why),
@@ -148,7 +148,7 @@ impl<R: AsyncBufRead + Unpin> StdioBridge<R> {
                 return BridgeEnd::Finished;
             }
             let late = self.ended.map(|ended| ended + LAST_ANSWERS);
-            // Nothing is read for which there is no room, and each direction has its own.
+            // Backpressure: nothing is read unless the other side has room. Each direction has its own queue.
             tokio::select! {
                 (room, line) = with_room(&to_server, self.lines.next()), if self.ended.is_none() => {
                     if let Some(line) = self.handle_client_line(line).await && let Some(room) = room {
@@ -169,14 +169,14 @@ impl<R: AsyncBufRead + Unpin> StdioBridge<R> {
                     }
                 }
                 _ = pings.tick() => {
-                    // Whoever does not listen cannot say that nobody speaks.
+                    // While the client's queue is full we do not read, so silence says nothing about the server.
                     if out.capacity() == 0 {
                         last_word = Instant::now();
                     }
                     if last_word.elapsed() > SILENCE {
-                        return BridgeEnd::Lost(format!("no word from the server for {SILENCE:?}"));
+                        return BridgeEnd::Lost(format!("no message from the server for {SILENCE:?}"));
                     }
-                    // Where there is no room, there is enough to be sent anyway.
+                    // If the queue is full, other messages keep the connection alive.
                     let _ = to_server.try_send(Message::Ping(bytes::Bytes::new()));
                 }
                 () = wait_until(late) => {
@@ -187,12 +187,12 @@ impl<R: AsyncBufRead + Unpin> StdioBridge<R> {
         }
     }
 
-    /// A line of the client, or its end. What the server is to hear of it.
+    /// Handles a line of the client, or its end. Returns the message to forward, if any.
     async fn handle_client_line(&mut self, line: std::io::Result<Option<BoundedLine>>) -> Option<String> {
         match line {
             Ok(Some(BoundedLine::Text(text))) => self.handle_client_message(text).await,
             Ok(Some(BoundedLine::TooLong)) => {
-                let text = format!("a message has at most {} bytes", self.limit);
+                let text = format!("a message can have at most {} bytes", self.limit);
                 self.send_to_client(message::write_error(
                     None,
                     &RpcError::new(RpcError::INVALID_REQUEST, text),
@@ -222,18 +222,18 @@ impl<R: AsyncBufRead + Unpin> StdioBridge<R> {
     }
 
     async fn send_to_client(&self, message: String) {
-        // A client that does not listen any more ends the whole bridge elsewhere.
+        // A client that stopped reading ends the bridge elsewhere.
         let _ = self.out.send(JsonLine::from_json(message)).await;
     }
 
-    /// Answers everything that waits, because nobody else will.
+    /// Responds to all pending requests with an error.
     async fn give_up(&mut self) {
         for message in self.session.abandon_pending() {
             self.send_to_client(message).await;
         }
     }
 
-    /// Tries until there is a connection again. None where the client left meanwhile.
+    /// Reconnects. Returns `None` if the client left meanwhile.
     async fn reconnect<C: ServerConnector>(
         &mut self,
         server: &C,
@@ -265,7 +265,7 @@ impl<R: AsyncBufRead + Unpin> StdioBridge<R> {
                 Err(StdioConnectError::Temporary(error)) if patience.is_exhausted() => error,
                 Err(StdioConnectError::Temporary(_)) => continue,
             };
-            // Whatever waited is under way for a moment, and given up with the rest.
+            // Register the queued requests, so that they get an error response like the others.
             while let Some(line) = self.waiting.pop_front() {
                 self.handle_client_message(line).await;
             }
@@ -275,7 +275,7 @@ impl<R: AsyncBufRead + Unpin> StdioBridge<R> {
     }
 }
 
-/// Something that is read only once there is room for what follows from it. No room where nobody takes it any more.
+/// Reads the next item only when the queue has room. The permit is `None` if the queue is closed.
 async fn with_room<'a, T, F: Future>(
     queue: &'a mpsc::Sender<T>,
     next: F,
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_has_gone_is_not_waited_for_without_end() {
+    async fn a_client_that_closed_its_input_is_not_waited_for_forever() {
         let (near, far) = socket().await;
         let (bridge, mut messages) = bridge(CALL.as_bytes(), LIMIT);
         let (server, begun) = (server([near]), Instant::now());
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_without_a_word_is_gone_and_not_waited_for_without_end() {
+    async fn a_silent_server_counts_as_lost() {
         let (near, _silent) = socket().await;
         let (mut typed, input) = duplex(1_024);
         typed.write_all(CALL.as_bytes()).await.unwrap();
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_slow_client_is_no_silent_server() {
+    async fn a_slow_client_does_not_look_like_a_silent_server() {
         let (near, mut far) = socket().await;
         let (typed, input) = duplex(1_024);
         let (bridge, mut messages) = bridge(BufReader::new(input), LIMIT);
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_said_meanwhile_waits_within_a_bound_and_is_answered_in_the_end() {
+    async fn messages_during_a_reconnect_are_queued_within_a_limit() {
         let (mut typed, input) = duplex(1_024);
         for id in 1..=9 {
             let line = CALL.replace(":1,", &format!(":{id},"));
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_that_throws_everybody_out_is_left_alone_in_the_end() {
+    async fn reconnecting_stops_if_every_connection_is_dropped() {
         let mut sockets = Vec::new();
         for _ in 0..1_000 {
             sockets.push(socket().await.0);

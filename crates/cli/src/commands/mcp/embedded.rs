@@ -23,9 +23,9 @@ use crate::{
     output::CliOutput,
 };
 
-/// Who it is for, where nobody is named.
+/// The user if --user is not set.
 pub(crate) const DEFAULT_USER: &str = "local";
-/// How long the first answer may wait for the lists of upstreams. Clients wait for a minute at least.
+/// How long the first response waits for the tool lists of upstreams. Clients wait at least a minute.
 const FIRST_LISTS: Duration = Duration::from_secs(20);
 
 pub(super) async fn run_embedded(cx: &CommandContext, args: &McpArgs) -> Result<CommandOutcome, CliError> {
@@ -34,7 +34,7 @@ pub(super) async fn run_embedded(cx: &CommandContext, args: &McpArgs) -> Result<
         add_servers(&mut config, file, cx.output)?;
     }
     offer_upstreams_to_all(&mut config, cx.output);
-    let _kept_until_the_end = use_temporary_store(&mut config)?;
+    let _temporary_folder = use_temporary_store(&mut config)?;
     let user = match cx.user() {
         Some(user) => user.clone(),
         None => DEFAULT_USER
@@ -54,14 +54,14 @@ pub(super) async fn run_embedded(cx: &CommandContext, args: &McpArgs) -> Result<
     Ok(CommandOutcome::Success)
 }
 
-/// Takes the servers of a client's file. What stands in the configuration is stronger; what is bad is told.
+/// Adds the servers of a client file as upstreams. Upstreams of the configuration win; invalid servers are reported.
 fn add_servers(config: &mut Config, file: &Path, output: CliOutput) -> Result<(), CliError> {
     for entry in client_file::read_client_file(file)? {
         let upstream = match entry.outcome {
             EntryOutcome::Upstream(upstream) => *upstream,
             EntryOutcome::Disabled => continue,
             EntryOutcome::Rejected(why) => {
-                output.print_note(&format!("{} is left out: {why}", entry.name));
+                output.print_note(&format!("skipped {}: {why}", entry.name));
                 continue;
             }
         };
@@ -72,26 +72,25 @@ fn add_servers(config: &mut Config, file: &Path, output: CliOutput) -> Result<()
             Entry::Vacant(place) => drop(place.insert(upstream.details)),
             Entry::Occupied(_) => {
                 let name = &entry.name;
-                output
-                    .print_note(&format!("{name} is left out: the configuration has an upstream of that id"));
+                output.print_note(&format!("skipped {name}: the configuration has an upstream with that id"));
             }
         }
     }
     Ok(())
 }
 
-/// Here is one user, and nobody who could install anything.
+/// Gives all upstreams to the one user, who has no way to install them.
 pub(crate) fn offer_upstreams_to_all(config: &mut Config, output: CliOutput) {
     for (id, upstream) in &mut config.upstreams {
         upstream.for_all = true;
         if upstream.auth == UpstreamAuth::OAuth {
-            let words = "it has to be authorized in a browser, and that needs a server: `toolyard serve`";
-            output.print_note(&format!("{id}: {words}"));
+            let note = "must be authorized in a browser, which needs a server: `toolyard serve`";
+            output.print_note(&format!("upstream {id} {note}"));
         }
     }
 }
 
-/// A folder that goes with the process, where nobody named one: clients start this wherever they like, and as often.
+/// Uses a temporary folder if none is configured: clients start this program in any folder, and several times at once.
 pub(crate) fn use_temporary_store(config: &mut Config) -> Result<Option<TempDir>, CliError> {
     if config.store.path != Config::default().store.path {
         return Ok(None);
@@ -106,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn servers_join_the_configuration_and_everything_is_the_users() {
+    fn servers_of_a_file_join_the_configuration_for_the_user() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("mcp.json");
         let servers =
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn data_without_a_place_goes_with_the_process() {
+    fn data_without_a_folder_is_temporary() {
         let mut config = Config::default();
         let folder = use_temporary_store(&mut config).unwrap().unwrap();
         assert!(config.store.path.starts_with(folder.path()));

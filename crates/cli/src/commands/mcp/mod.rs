@@ -1,5 +1,5 @@
-//! `toolyard mcp`: one MCP server for a local client on stdin and stdout: a Toolyard server somewhere, or, embedded, the
-//! whole platform inside this process. Stdout has messages and nothing else; words go to stderr.
+//! `toolyard mcp`: an MCP server for a local client on stdin and stdout. It relays to a Toolyard server or, with
+//! `--embedded`, runs the whole platform in this process. Only messages go to stdout; notes and errors go to stderr.
 
 mod bridge;
 pub(crate) mod embedded;
@@ -34,20 +34,20 @@ use crate::{
     socket::{DialError, ServerDialer, SocketEndpoint},
 };
 
-/// The socket of MCP clients.
+/// The WebSocket of MCP clients.
 const DOOR: SocketEndpoint =
     SocketEndpoint { path: "mcp/ws", protocol: Some("mcp"), max_message: 64 * 1024 * 1024 };
-/// Messages that wait for a slow client.
+/// Most messages that wait for a slow client.
 const QUEUE: usize = 256;
-/// How long the last messages may take to be written.
+/// Timeout for writing the last messages.
 const FLUSH_WAIT: std::time::Duration = std::time::Duration::from_secs(2);
 
 const HELP: &str = "\
-For clients that start their servers themselves, such as Claude Desktop and editors. In the client's file:
+For clients that start MCP servers as child processes, such as Claude Desktop and editors. In the client's configuration:
   {\"mcpServers\": {\"toolyard\": {\"command\": \"toolyard\", \"args\": [\"mcp\", \"--user\", \"ada@example.com\"]}}}
-When the server goes away, it is tried again for a minute; what was under way is answered with an error.
-With --embedded no server is needed: the upstreams of the configuration file, and of --servers, are all the user's.
-Without --data nothing is kept. Upstreams that users have to authorize need a server.
+If the connection to the server is lost, it reconnects for up to a minute; pending requests get an error response.
+With --embedded no server is needed: the user has all upstreams of the configuration file and of --servers. Without
+--data nothing is stored. Upstreams with OAuth need a server.
 
 Examples:
   toolyard mcp --user ada@example.com
@@ -58,13 +58,13 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct McpArgs {
-    /// Longest message of the client, in bytes; a server takes no more unless server.socket_message_bytes says so
+    /// Longest message of the client, in bytes; for more, raise server.socket_message_bytes on the server too
     #[arg(long, value_name = "BYTES", default_value_t = 1024 * 1024)]
     max_line: usize,
-    /// Run everything in this process, for --user or else for `local`
+    /// Run everything in this process, without a server, for --user [default user: `local`]
     #[arg(long)]
     embedded: bool,
-    /// Embedded: take the servers of this file of an MCP client as upstreams, too
+    /// With --embedded: also use the MCP servers of this client file as upstreams
     #[arg(long, value_name = "FILE", requires = "embedded")]
     servers: Option<PathBuf>,
     #[command(flatten)]
@@ -77,8 +77,8 @@ pub(crate) async fn run_mcp(cx: &CommandContext, args: McpArgs) -> Result<Comman
     }
     let ConfigArgs { config, data, settings } = &args.config;
     if config.is_some() || data.is_some() || !settings.is_empty() {
-        let message = "--config, --data and --set are about a server in this process";
-        return Err(CliError::usage(message, "add --embedded, or leave them out"));
+        let message = "--config, --data and --set have no effect without --embedded";
+        return Err(CliError::usage(message, "add --embedded, or omit them"));
     }
     let server = RemoteServer(ServerDialer::new(cx, &DOOR)?);
     let mut signals = SignalListener::new().map_err(CliError::Runtime)?;
@@ -88,7 +88,7 @@ pub(crate) async fn run_mcp(cx: &CommandContext, args: McpArgs) -> Result<Comman
     tokio::pin!(writing);
     let ended = tokio::select! {
         ended = bridge.run(&server) => ended,
-        // The client is gone: nobody is left to talk to.
+        // The client has closed its end.
         () = &mut writing => return Ok(CommandOutcome::Success),
         () = signals.next() => return Ok(CommandOutcome::Success),
     };
@@ -98,7 +98,7 @@ pub(crate) async fn run_mcp(cx: &CommandContext, args: McpArgs) -> Result<Comman
     ended.map(|()| CommandOutcome::Success)
 }
 
-/// Writes messages, one a line, until there are no more or nobody reads them.
+/// Writes messages, one per line, until there are no more or the client stops reading.
 async fn write_messages(mut messages: mpsc::Receiver<JsonLine>, mut to: impl AsyncWrite + Unpin) {
     while let Some(message) = messages.recv().await {
         let message = message.into_terminated();
@@ -108,7 +108,7 @@ async fn write_messages(mut messages: mpsc::Receiver<JsonLine>, mut to: impl Asy
     }
 }
 
-/// A server somewhere.
+/// A remote server.
 struct RemoteServer(ServerDialer);
 
 impl ServerConnector for RemoteServer {
@@ -121,7 +121,7 @@ impl ServerConnector for RemoteServer {
                 let refused = ServerRefusal::from_response(status, &body).into();
                 match status {
                     StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => StdioConnectError::Permanent(refused),
-                    // A proxy says all kinds of things while the server behind it starts.
+                    // A proxy may respond with anything while the server behind it starts.
                     _ => StdioConnectError::Temporary(refused),
                 }
             }

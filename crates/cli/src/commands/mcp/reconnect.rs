@@ -1,15 +1,15 @@
-//! How long and how often a lost connection is tried again.
+//! How long and how often to reconnect.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The first pause; each further one takes twice as long, up to the longest.
+/// The first and the longest pause; it doubles with each attempt.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
-/// How long a server may be away.
+/// How long to keep trying.
 const AWAY: Duration = Duration::from_secs(60);
 
-/// Grows with every try, and ends.
+/// Exponential backoff with a deadline.
 #[derive(Default)]
 pub(super) struct ReconnectPolicy {
     tries: u32,
@@ -17,15 +17,15 @@ pub(super) struct ReconnectPolicy {
 }
 
 impl ReconnectPolicy {
-    /// A connection was lost after this time. One that held for a while makes up for everything before; one that was lost
-    /// at once does not, or a server that lets everybody in and throws them out would be asked for ever.
+    /// A connection was lost after this time. If it lasted for a while, the backoff starts over. Otherwise it does not, or a
+    /// server that accepts and drops each connection would be retried forever.
     pub(super) fn connection_lasted(&mut self, time: Duration) {
         if time >= PAUSE.1 {
             *self = Self::default();
         }
     }
 
-    /// How long to wait before the next try.
+    /// The pause before the next attempt.
     pub(super) fn next_pause(&mut self) -> Duration {
         self.until.get_or_insert_with(|| Instant::now() + AWAY);
         let pause = PAUSE.0.saturating_mul(2_u32.saturating_pow(self.tries.min(16))).min(PAUSE.1);
@@ -33,7 +33,7 @@ impl ReconnectPolicy {
         pause
     }
 
-    /// Whether it was tried for long enough.
+    /// Whether the deadline has passed.
     pub(super) fn is_exhausted(&self) -> bool {
         self.until.is_some_and(|until| until <= Instant::now())
     }
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn pauses_grow_and_end() {
+    async fn pauses_double_until_the_deadline() {
         let mut patience = ReconnectPolicy::default();
         assert!(!patience.is_exhausted());
         let pauses: Vec<Duration> = (0..20).map(|_| patience.next_pause()).collect();

@@ -1,5 +1,5 @@
-//! What has to be remembered of a conversation so that it can go on over another connection. Looks at messages and
-//! decides; sends nothing itself.
+//! The state of an MCP session that is needed to resume it over another connection. It inspects messages and decides what
+//! to do with them; it sends nothing itself.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,36 +9,36 @@ use toolyard_protocol::{
     raw::{RawFields, to_raw},
 };
 
-/// Requests of the client that wait for an answer. More than a server takes at once.
+/// Most pending requests of the client. More than a server accepts at once.
 const MAX_UNDER_WAY: usize = 1_024;
-/// Questions of the server that wait for an answer.
+/// Most pending requests of the server.
 const MAX_QUESTIONS: usize = 1_024;
-/// Subscriptions that outlive a connection.
+/// Most subscriptions that are restored on a new connection.
 const MAX_REMEMBERED: usize = 256;
 
-/// An id as it came.
+/// A request id as raw JSON.
 type RawRequestId = Box<str>;
 
 /// What to do with a message of the client.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ClientMessageAction {
-    /// Pass it on.
+    /// Forward it to the server.
     Forward,
-    /// Nobody waits for it any more.
+    /// Drop it: nothing waits for it any more.
     Drop,
-    /// Answer this instead.
+    /// Do not forward it; send this response to the client.
     Respond(String),
 }
 
-/// A request that waits for its answer.
+/// A pending request.
 struct BridgedRequest {
-    /// Whether it lasts until somebody ends it, as `subscriptions/listen` does.
+    /// Whether it stays open until it is cancelled, as `subscriptions/listen` does.
     endless: bool,
-    /// What the session will remember once it is answered.
+    /// The change to the session state if the request succeeds.
     change: Option<(SessionChange, String)>,
 }
 
-/// Something that a session remembers, and a new one has to be told again.
+/// A part of the session state that must be sent again on a new connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum SessionChange {
     Level,
@@ -46,28 +46,28 @@ enum SessionChange {
     Unsubscribe(RawRequestId),
 }
 
-/// The handshake of a client that begins with one.
+/// The `initialize` handshake, for clients that use one.
 struct ClientHandshake {
     id: RawRequestId,
     line: String,
     answered: bool,
-    /// `notifications/initialized`, once it came.
+    /// The `notifications/initialized` message, once received.
     initialized: Option<String>,
 }
 
-/// A conversation.
+/// The state of a session.
 #[derive(Default)]
 pub(super) struct ResumableSession {
     under_way: HashMap<RawRequestId, BridgedRequest>,
     questions: HashSet<RawRequestId>,
     handshake: Option<ClientHandshake>,
     remembered: Vec<(SessionChange, String)>,
-    /// Answers to what we asked again; the client has had them.
+    /// Replayed requests. Their responses are not forwarded: the client already has one.
     repeated: HashSet<RawRequestId>,
 }
 
 impl ResumableSession {
-    /// The client says something.
+    /// Handles a message of the client.
     pub(super) fn on_client_message(&mut self, line: &str) -> ClientMessageAction {
         match RpcMessage::parse(line.as_bytes()) {
             Ok(RpcMessage::Request { id, method, params }) => {
@@ -77,11 +77,11 @@ impl ResumableSession {
                 self.on_client_notification(&method, params, line);
                 ClientMessageAction::Forward
             }
-            // An answer to a question of a connection that is gone.
+            // A response to a request of a lost connection.
             Ok(RpcMessage::Response { id: Some(id), .. }) if !self.questions.remove(id.get()) => {
                 ClientMessageAction::Drop
             }
-            // The server knows best what to say to something that is no message.
+            // The server responds to invalid messages itself.
             Ok(RpcMessage::Response { .. }) | Err(_) => ClientMessageAction::Forward,
         }
     }
@@ -89,38 +89,39 @@ impl ResumableSession {
     fn on_client_request(
         &mut self,
         id: &RawValue,
-        asked: &str,
+        method_name: &str,
         params: Option<&RawValue>,
         line: &str,
     ) -> ClientMessageAction {
         if self.under_way.len() >= MAX_UNDER_WAY {
-            let text = format!("{MAX_UNDER_WAY} requests are under way; wait for one of them");
+            let text = format!("{MAX_UNDER_WAY} requests are pending; wait for a response");
             return ClientMessageAction::Respond(message::write_error(
                 Some(id),
                 &RpcError::new(RpcError::INTERNAL, text),
             ));
         }
         let line = || line.to_owned();
-        if asked == method::INITIALIZE && self.handshake.is_none() {
+        if method_name == method::INITIALIZE && self.handshake.is_none() {
             let id = id.get().into();
             self.handshake = Some(ClientHandshake { id, line: line(), answered: false, initialized: None });
         }
         let uri = || Some(param_field(params, "uri")?.get().into());
-        let change = match asked {
+        let change = match method_name {
             method::SET_LEVEL => Some(SessionChange::Level),
             method::RESOURCES_SUBSCRIBE => uri().map(SessionChange::Subscribe),
             method::RESOURCES_UNSUBSCRIBE => uri().map(SessionChange::Unsubscribe),
             _ => None,
         };
         let change = change.map(|change| (change, line()));
-        self.under_way.insert(id.get().into(), BridgedRequest { endless: asked == method::LISTEN, change });
+        self.under_way
+            .insert(id.get().into(), BridgedRequest { endless: method_name == method::LISTEN, change });
         ClientMessageAction::Forward
     }
 
-    fn on_client_notification(&mut self, told: &str, params: Option<&RawValue>, line: &str) {
-        match (told, &mut self.handshake) {
+    fn on_client_notification(&mut self, method_name: &str, params: Option<&RawValue>, line: &str) {
+        match (method_name, &mut self.handshake) {
             (method::INITIALIZED, Some(handshake)) => handshake.initialized = Some(line.to_owned()),
-            // Whoever cancels gets no answer.
+            // A cancelled request gets no response.
             (method::CANCELLED, _) => {
                 if let Some(id) = param_field(params, "requestId") {
                     self.under_way.remove(id.get());
@@ -130,7 +131,7 @@ impl ResumableSession {
         }
     }
 
-    /// The server says something. Whether the client is to hear it.
+    /// Handles a message of the server. Returns whether to forward it.
     pub(super) fn on_server_message(&mut self, text: &str) -> bool {
         match RpcMessage::parse(text.as_bytes()) {
             Ok(RpcMessage::Response { id: Some(id), outcome }) => {
@@ -155,13 +156,13 @@ impl ResumableSession {
                 true
             }
             Ok(RpcMessage::Response { id: None, .. }) => true,
-            // The client must get messages and nothing else.
+            // The client must get only valid messages.
             Err(_) => false,
         }
     }
 
     fn on_response(&mut self, id: &RawValue, well: bool) {
-        let Some(asked) = self.under_way.remove(id.get()) else { return };
+        let Some(request) = self.under_way.remove(id.get()) else { return };
         if let Some(handshake) = self.handshake.as_mut().filter(|handshake| &*handshake.id == id.get()) {
             if well {
                 handshake.answered = true;
@@ -169,27 +170,27 @@ impl ResumableSession {
                 self.handshake = None;
             }
         }
-        if let Some((change, line)) = asked.change.filter(|_| well) {
+        if let Some((change, line)) = request.change.filter(|_| well) {
             let same = match &change {
                 SessionChange::Level => SessionChange::Level,
                 SessionChange::Subscribe(uri) | SessionChange::Unsubscribe(uri) => {
                     SessionChange::Subscribe(uri.clone())
                 }
             };
-            self.remembered.retain(|(kept, _)| *kept != same);
+            self.remembered.retain(|(known, _)| *known != same);
             if change == same && self.remembered.len() < MAX_REMEMBERED {
                 self.remembered.push((change, line));
             }
         }
     }
 
-    /// The connection is gone. What the client has to hear, so that it waits for nothing in vain. A handshake without an
-    /// answer is not among it: it does no harm twice.
+    /// The connection was lost. Returns the error responses and cancellations for the client. A pending handshake is left
+    /// out: it is sent again, which does no harm.
     pub(super) fn on_connection_lost(&mut self) -> Vec<String> {
         let shaking = self.handshake.as_ref().filter(|handshake| !handshake.answered).map(|shake| &*shake.id);
         let error = RpcError::new(
             RpcError::INTERNAL,
-            "the connection to the Toolyard server was lost before it answered; whether it did the work is not known",
+            "the connection to the Toolyard server was lost before the response; whether the request was carried out is not known",
         );
         let given_up: Vec<RawRequestId> =
             self.under_way.keys().filter(|id| Some(&***id) != shaking).cloned().collect();
@@ -208,14 +209,14 @@ impl ResumableSession {
         messages
     }
 
-    /// Nobody tries any more. What the client has to hear now includes the answer to a handshake.
+    /// Reconnecting was given up. Like [`Self::on_connection_lost`], but a pending handshake fails too.
     pub(super) fn abandon_pending(&mut self) -> Vec<String> {
         self.handshake = None;
         self.on_connection_lost()
     }
 
-    /// There is a connection again: what the server has to hear first. It takes the messages of one socket in their order,
-    /// so nobody needs to wait for the answers.
+    /// The messages to send first on a new connection. The server handles the messages of a socket in order, so there is
+    /// no need to wait for the responses.
     pub(super) fn replay_messages(&mut self) -> Vec<String> {
         let Some(handshake) = &self.handshake else { return Vec::new() };
         let mut lines = vec![handshake.line.clone()];
@@ -232,8 +233,8 @@ impl ResumableSession {
         lines
     }
 
-    /// What the client has to hear after a break: the lists may have changed while nobody could tell. Clients without a
-    /// handshake listen by a request, and that was answered with an error.
+    /// Notifications for the client after a reconnect: the lists may have changed meanwhile. Clients without a handshake
+    /// subscribe with a request, which has got an error response.
     pub(super) fn missed_notifications(&self) -> Vec<String> {
         let lists = [method::TOOLS_CHANGED, method::PROMPTS_CHANGED, method::RESOURCES_CHANGED];
         match self.handshake.as_ref().and_then(|handshake| handshake.initialized.as_ref()) {
@@ -242,9 +243,9 @@ impl ResumableSession {
         }
     }
 
-    /// Whether nothing is under way that will be answered by itself.
+    /// Whether no request is pending, except for endless ones.
     pub(super) fn is_idle(&self) -> bool {
-        self.under_way.values().all(|asked| asked.endless)
+        self.under_way.values().all(|request| request.endless)
     }
 }
 
@@ -252,7 +253,7 @@ fn parse_raw_id(id: &str) -> Option<&RawValue> {
     serde_json::from_str(id).ok()
 }
 
-/// A member of params.
+/// A field of the params.
 fn param_field(params: Option<&RawValue>, name: &str) -> Option<Box<RawValue>> {
     let fields: RawFields = serde_json::from_str(params?.get()).ok()?;
     fields.get(name).map(RawValue::to_owned)
@@ -284,11 +285,11 @@ mod tests {
     }
 
     fn shaken() -> ResumableSession {
-        let mut talk = ResumableSession::default();
-        assert_eq!(talk.on_client_message(INITIALIZE), ClientMessageAction::Forward);
-        assert!(talk.on_server_message(&answer(0)));
-        assert_eq!(talk.on_client_message(INITIALIZED), ClientMessageAction::Forward);
-        talk
+        let mut session = ResumableSession::default();
+        assert_eq!(session.on_client_message(INITIALIZE), ClientMessageAction::Forward);
+        assert!(session.on_server_message(&answer(0)));
+        assert_eq!(session.on_client_message(INITIALIZED), ClientMessageAction::Forward);
+        session
     }
 
     fn ids(messages: &[String]) -> Vec<i64> {
@@ -299,137 +300,137 @@ mod tests {
     }
 
     #[test]
-    fn what_is_under_way_is_answered_when_the_connection_is_lost() {
-        let mut talk = shaken();
+    fn pending_requests_fail_when_the_connection_is_lost() {
+        let mut session = shaken();
         for id in 1..=4 {
-            talk.on_client_message(&call(id));
+            session.on_client_message(&call(id));
         }
-        assert!(!talk.is_idle());
-        talk.on_server_message(&answer(2));
-        talk.on_client_message(
+        assert!(!session.is_idle());
+        session.on_server_message(&answer(2));
+        session.on_client_message(
             r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}"#,
         );
-        let told = talk.on_connection_lost();
-        assert_eq!(ids(&told), [1, 4]);
-        assert!(told.iter().all(|text| text.contains("-32603") && text.contains("was lost")));
-        assert!(talk.is_idle() && talk.on_connection_lost().is_empty(), "once only");
+        let sent = session.on_connection_lost();
+        assert_eq!(ids(&sent), [1, 4]);
+        assert!(sent.iter().all(|text| text.contains("-32603") && text.contains("was lost")));
+        assert!(session.is_idle() && session.on_connection_lost().is_empty(), "once only");
     }
 
     #[test]
-    fn a_handshake_is_made_again_and_its_answer_kept_back() {
-        let mut talk = shaken();
-        talk.on_connection_lost();
-        assert_eq!(talk.replay_messages(), [INITIALIZE, INITIALIZED]);
-        assert_eq!(talk.missed_notifications().len(), 3);
-        assert!(!talk.on_server_message(&answer(0)), "the client has had it");
-        assert!(talk.on_server_message(&answer(0)), "only once");
-        talk.on_connection_lost();
-        assert_eq!(talk.replay_messages().len(), 2, "as often as it is lost");
+    fn a_replayed_handshake_is_not_answered_twice() {
+        let mut session = shaken();
+        session.on_connection_lost();
+        assert_eq!(session.replay_messages(), [INITIALIZE, INITIALIZED]);
+        assert_eq!(session.missed_notifications().len(), 3);
+        assert!(!session.on_server_message(&answer(0)), "the client has had it");
+        assert!(session.on_server_message(&answer(0)), "only once");
+        session.on_connection_lost();
+        assert_eq!(session.replay_messages().len(), 2, "as often as it is lost");
     }
 
     #[test]
-    fn a_handshake_that_was_not_answered_is_the_clients() {
-        let mut talk = ResumableSession::default();
-        talk.on_client_message(INITIALIZE);
-        assert!(talk.on_connection_lost().is_empty());
-        assert_eq!(talk.replay_messages(), [INITIALIZE]);
-        assert!(talk.missed_notifications().is_empty());
-        assert!(talk.on_server_message(&answer(0)), "this one the client waits for");
-        let mut talk = ResumableSession::default();
-        talk.on_client_message(INITIALIZE);
-        assert_eq!(ids(&talk.abandon_pending()), [0], "nobody will answer it any more");
-        let mut talk = ResumableSession::default();
-        talk.on_client_message(INITIALIZE);
-        talk.on_server_message(&refusal(0));
-        talk.on_connection_lost();
-        assert!(talk.replay_messages().is_empty(), "one that was refused is none");
+    fn a_pending_handshake_is_sent_again_and_answered() {
+        let mut session = ResumableSession::default();
+        session.on_client_message(INITIALIZE);
+        assert!(session.on_connection_lost().is_empty());
+        assert_eq!(session.replay_messages(), [INITIALIZE]);
+        assert!(session.missed_notifications().is_empty());
+        assert!(session.on_server_message(&answer(0)), "this one the client waits for");
+        let mut session = ResumableSession::default();
+        session.on_client_message(INITIALIZE);
+        assert_eq!(ids(&session.abandon_pending()), [0], "nobody will answer it any more");
+        let mut session = ResumableSession::default();
+        session.on_client_message(INITIALIZE);
+        session.on_server_message(&refusal(0));
+        session.on_connection_lost();
+        assert!(session.replay_messages().is_empty(), "one that was refused is none");
     }
 
     #[test]
-    fn what_a_session_remembers_is_told_to_the_next() {
-        let mut talk = shaken();
+    fn the_session_state_is_replayed_on_a_new_connection() {
+        let mut session = shaken();
         let subscribe = |id, uri: &str| request(id, "resources/subscribe", json!({ "uri": uri }));
         let level = |id, level: &str| request(id, "logging/setLevel", json!({ "level": level }));
-        let asked =
+        let lines =
             [subscribe(1, "a"), subscribe(2, "b"), subscribe(3, "c"), level(4, "info"), level(5, "debug")];
-        for line in &asked {
-            talk.on_client_message(line);
+        for line in &lines {
+            session.on_client_message(line);
         }
         for id in [1, 2, 4, 5] {
-            talk.on_server_message(&answer(id));
+            session.on_server_message(&answer(id));
         }
-        talk.on_server_message(&refusal(3));
-        talk.on_client_message(&request(6, "resources/unsubscribe", json!({ "uri": "a" })));
-        talk.on_server_message(&answer(6));
-        talk.on_connection_lost();
-        assert_eq!(talk.replay_messages()[2..], [subscribe(2, "b"), level(5, "debug")]);
-        assert!(!talk.on_server_message(&answer(2)) && !talk.on_server_message(&answer(5)));
+        session.on_server_message(&refusal(3));
+        session.on_client_message(&request(6, "resources/unsubscribe", json!({ "uri": "a" })));
+        session.on_server_message(&answer(6));
+        session.on_connection_lost();
+        assert_eq!(session.replay_messages()[2..], [subscribe(2, "b"), level(5, "debug")]);
+        assert!(!session.on_server_message(&answer(2)) && !session.on_server_message(&answer(5)));
     }
 
     #[test]
-    fn questions_of_a_lost_connection_are_called_off() {
-        let mut talk = shaken();
+    fn requests_of_a_lost_connection_are_cancelled() {
+        let mut session = shaken();
         let question = |id: &str| {
             format!(r#"{{"jsonrpc":"2.0","id":"{id}","method":"elicitation/create","params":{{}}}}"#)
         };
         let reply = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":"{id}","result":{{}}}}"#);
         for id in ["a", "b", "c"] {
-            assert!(talk.on_server_message(&question(id)));
+            assert!(session.on_server_message(&question(id)));
         }
-        assert_eq!(talk.on_client_message(&reply("a")), ClientMessageAction::Forward);
-        talk.on_server_message(
+        assert_eq!(session.on_client_message(&reply("a")), ClientMessageAction::Forward);
+        session.on_server_message(
             r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"b"}}"#,
         );
-        let told = talk.on_connection_lost();
-        assert_eq!(told.len(), 1);
+        let sent = session.on_connection_lost();
+        assert_eq!(sent.len(), 1);
         assert!(
-            told[0].contains("notifications/cancelled") && told[0].contains(r#""requestId":"c""#),
-            "{told:?}"
+            sent[0].contains("notifications/cancelled") && sent[0].contains(r#""requestId":"c""#),
+            "{sent:?}"
         );
         assert_eq!(
-            talk.on_client_message(&reply("c")),
+            session.on_client_message(&reply("c")),
             ClientMessageAction::Drop,
             "nobody waits for it any more"
         );
     }
 
     #[test]
-    fn clients_without_a_handshake_need_nothing_again() {
-        let mut talk = ResumableSession::default();
-        talk.on_client_message(&request(7, "subscriptions/listen", json!({})));
-        assert!(talk.is_idle(), "it lasts until somebody ends it");
-        assert_eq!(ids(&talk.on_connection_lost()), [7]);
-        assert!(talk.replay_messages().is_empty() && talk.missed_notifications().is_empty());
+    fn clients_without_a_handshake_need_no_replay() {
+        let mut session = ResumableSession::default();
+        session.on_client_message(&request(7, "subscriptions/listen", json!({})));
+        assert!(session.is_idle(), "it stays open until it is cancelled");
+        assert_eq!(ids(&session.on_connection_lost()), [7]);
+        assert!(session.replay_messages().is_empty() && session.missed_notifications().is_empty());
     }
 
     #[test]
-    fn there_are_bounds() {
-        let mut talk = shaken();
+    fn pending_requests_are_limited() {
+        let mut session = shaken();
         let most = u32::try_from(MAX_UNDER_WAY).unwrap();
         for id in 1..=most {
-            assert_eq!(talk.on_client_message(&call(id)), ClientMessageAction::Forward);
+            assert_eq!(session.on_client_message(&call(id)), ClientMessageAction::Forward);
         }
-        let ClientMessageAction::Respond(text) = talk.on_client_message(&call(most + 1)) else {
+        let ClientMessageAction::Respond(text) = session.on_client_message(&call(most + 1)) else {
             panic!("it was passed on")
         };
-        assert!(text.contains("wait for one of them"));
-        talk.on_connection_lost();
+        assert!(text.contains("wait for a response"));
+        session.on_connection_lost();
         for id in 1..=u32::try_from(MAX_REMEMBERED).unwrap() + 1 {
-            talk.on_client_message(&request(id, "resources/subscribe", json!({ "uri": id.to_string() })));
-            talk.on_server_message(&answer(id));
+            session.on_client_message(&request(id, "resources/subscribe", json!({ "uri": id.to_string() })));
+            session.on_server_message(&answer(id));
         }
-        assert_eq!(talk.replay_messages().len(), 2 + MAX_REMEMBERED);
+        assert_eq!(session.replay_messages().len(), 2 + MAX_REMEMBERED);
         for id in 0..=MAX_QUESTIONS {
-            talk.on_server_message(&format!(r#"{{"jsonrpc":"2.0","id":"q{id}","method":"ping"}}"#));
+            session.on_server_message(&format!(r#"{{"jsonrpc":"2.0","id":"q{id}","method":"ping"}}"#));
         }
-        assert_eq!(talk.on_connection_lost().len(), MAX_QUESTIONS);
+        assert_eq!(session.on_connection_lost().len(), MAX_QUESTIONS);
     }
 
     #[test]
-    fn what_is_no_message_is_the_servers_to_refuse_and_never_reaches_the_client() {
-        let mut talk = ResumableSession::default();
-        assert_eq!(talk.on_client_message("not JSON"), ClientMessageAction::Forward);
-        assert!(!talk.on_server_message("<html>"));
-        assert!(talk.on_server_message(r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"no"}}"#));
+    fn invalid_messages_go_to_the_server_but_never_to_the_client() {
+        let mut session = ResumableSession::default();
+        assert_eq!(session.on_client_message("not JSON"), ClientMessageAction::Forward);
+        assert!(!session.on_server_message("<html>"));
+        assert!(session.on_server_message(r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"no"}}"#));
     }
 }

@@ -1,4 +1,4 @@
-//! The server's side of the bridge: how to get there, and what goes over the socket.
+//! The server side of the bridge: connecting, and writing to the socket.
 
 use std::{future::Future, time::Duration};
 
@@ -15,26 +15,26 @@ use tokio_tungstenite::{
 
 use crate::error::CliError;
 
-/// How long one message may take to go out.
+/// Timeout for sending one message.
 pub(super) const WRITE: Duration = Duration::from_secs(10);
 
 /// Why there is no connection.
 pub(super) enum StdioConnectError {
-    /// It may be there later.
+    /// A retry may succeed.
     Temporary(CliError),
-    /// It will not.
+    /// A retry cannot succeed.
     Permanent(CliError),
 }
 
-/// Where the server is.
+/// Connects to the server.
 pub(super) trait ServerConnector {
-    /// What a connection runs over.
+    /// The transport of a connection.
     type Stream: AsyncRead + AsyncWrite + Unpin;
-    /// One try.
+    /// Connects once, without retries.
     fn dial(&self) -> impl Future<Output = Result<WebSocketStream<Self::Stream>, StdioConnectError>>;
 }
 
-/// Writes what is queued, then says goodbye. Returns why it cannot go on.
+/// Writes the queued messages, then closes the socket. Returns why it stopped.
 pub(super) async fn send_queued<S: AsyncRead + AsyncWrite + Unpin>(
     mut sink: SplitSink<WebSocketStream<S>, Message>,
     mut queue: mpsc::Receiver<Message>,
@@ -43,22 +43,22 @@ pub(super) async fn send_queued<S: AsyncRead + AsyncWrite + Unpin>(
         match timeout(WRITE, sink.send(message)).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => return error.to_string(),
-            Err(_) => return format!("nothing could be sent for {WRITE:?}"),
+            Err(_) => return format!("sending timed out after {WRITE:?}"),
         }
     }
     let _ = sink.close().await;
-    "it was closed".to_owned()
+    "closed".to_owned()
 }
 
-/// Why a connection is over, if this ends it.
+/// Why the connection has ended, if this message ends it.
 pub(super) fn close_reason(message: Option<Result<Message, SocketError>>) -> Option<String> {
     match message {
         Some(Ok(Message::Close(frame))) => {
             let why = frame.map(|frame| format!(": {} {}", frame.code, frame.reason)).unwrap_or_default();
-            Some(format!("the server closed it{why}"))
+            Some(format!("closed by the server{why}"))
         }
         Some(Ok(_)) => None,
         Some(Err(error)) => Some(error.to_string()),
-        None => Some("it ended".to_owned()),
+        None => Some("end of stream".to_owned()),
     }
 }

@@ -1,4 +1,4 @@
-//! How plugins are told to people.
+//! Plugins as text for people.
 
 use toolyard_client_sdk::plugins::js::permission_lines;
 use toolyard_protocol::plugin::PluginPermissions;
@@ -6,9 +6,9 @@ use toolyard_trust::{AuditFinding, AuditReport, Severity};
 
 use crate::text;
 
-/// What a plugin asks for, a line each.
-pub(super) fn describe_permissions(asked: &PluginPermissions) -> Vec<String> {
-    let mut lines = permission_lines(asked);
+/// The permissions of a plugin, one line each.
+pub(super) fn describe_permissions(permissions: &PluginPermissions) -> Vec<String> {
+    let mut lines = permission_lines(permissions);
     if lines.is_empty() {
         lines.push("nothing: no network, no storage, no clock".to_owned());
     }
@@ -41,11 +41,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn permissions_are_told_in_words() {
-        let asked = |text: &str| describe_permissions(&serde_json::from_str(text).unwrap());
-        assert_eq!(asked("{}"), ["nothing: no network, no storage, no clock"]);
+    fn permissions_are_described_one_per_line() {
+        let described = |text: &str| describe_permissions(&serde_json::from_str(text).unwrap());
+        assert_eq!(described("{}"), ["nothing: no network, no storage, no clock"]);
         assert_eq!(
-            asked(r#"{"network":["a.b","*.example.com"],"storage":{"bytes":5},"clock":true}"#),
+            described(r#"{"network":["a.b","*.example.com"],"storage":{"bytes":5},"clock":true}"#),
             [
                 "talks to a.b",
                 "talks to everything under example.com",
@@ -53,6 +53,6 @@ mod tests {
                 "knows the time"
             ]
         );
-        assert_eq!(asked(r#"{"storage":true}"#), ["keeps data between calls"]);
+        assert_eq!(described(r#"{"storage":true}"#), ["keeps data between calls"]);
     }
 }

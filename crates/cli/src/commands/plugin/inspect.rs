@@ -46,17 +46,17 @@ struct InspectedTool {
 #[serde(rename_all = "camelCase")]
 struct InspectedSignature {
     alg: &'static str,
-    /// As the file says; whether it is so, `verify` finds out.
+    /// As the file says; `verify` checks it.
     key: Option<String>,
 }
 
 impl RenderText for PluginInspectOutput {
     fn render_text(&self) -> String {
         let signed = match &self.signature {
-            None => "by nobody".to_owned(),
+            None => "no".to_owned(),
             Some(InspectedSignature { alg, key }) => {
-                let key = key.as_deref().unwrap_or("that is not named");
-                format!("with the key {key} ({alg}); `toolyard plugin verify` checks it")
+                let key = key.as_deref().unwrap_or("(unnamed)");
+                format!("with key {key} ({alg}); `toolyard plugin verify` checks it")
             }
         };
         let rows = [
@@ -66,26 +66,29 @@ impl RenderText for PluginInspectOutput {
             ("publisher", self.publisher.clone().unwrap_or_default()),
             ("description", text::first_line(&self.description, SHOWN_CHARS)),
             ("homepage", self.homepage.clone().unwrap_or_default()),
-            ("form", if self.older_form { "the older one".to_owned() } else { String::new() }),
+            ("format", if self.older_form { "older format".to_owned() } else { String::new() }),
             ("issued", self.issued_at.clone().unwrap_or_default()),
             ("expires", self.expires_at.clone().unwrap_or_default()),
             (
-                "needs",
-                self.min_host_version.as_ref().map(|v| format!("a host of {v} or newer")).unwrap_or_default(),
+                "requires",
+                self.min_host_version
+                    .as_ref()
+                    .map(|v| format!("host version {v} or newer"))
+                    .unwrap_or_default(),
             ),
             ("size", format!("{} bytes", self.bytes)),
             ("hash", self.content_hash.clone()),
             ("signed", signed),
         ];
-        let said = rows.into_iter().filter(|(_, value)| !value.is_empty());
-        let rows: Vec<_> = said.map(|(name, value)| [name.to_owned(), value]).collect();
-        let mut lines = vec![text::format_table(&rows), "asks for:".to_owned()];
-        lines.extend(self.in_words.iter().map(|asked| format!("  {}", text::sanitize_line(asked))));
+        let filled = rows.into_iter().filter(|(_, value)| !value.is_empty());
+        let rows: Vec<_> = filled.map(|(name, value)| [name.to_owned(), value]).collect();
+        let mut lines = vec![text::format_table(&rows), "permissions:".to_owned()];
+        lines.extend(self.in_words.iter().map(|permission| format!("  {}", text::sanitize_line(permission))));
         lines.push("tools:".to_owned());
         for tool in &self.tools {
-            let said = text::first_line(&tool.description, SHOWN_CHARS);
+            let description = text::first_line(&tool.description, SHOWN_CHARS);
             lines.push(text::sanitize_line(&format!(
-                "  {} ({} bytes of code): {said}",
+                "  {} ({} bytes of code): {description}",
                 tool.name, tool.code_bytes
             )));
             lines.push(text::sanitize_line(&format!("    {}", one_line(&tool.parameters))));
@@ -98,7 +101,7 @@ impl RenderText for PluginInspectOutput {
     }
 }
 
-/// A schema without the white space of its author.
+/// A schema on one line.
 fn one_line(raw: &RawValue) -> String {
     serde_json::from_str::<serde_json::Value>(raw.get())
         .map_or_else(|_| raw.get().to_owned(), |v| v.to_string())

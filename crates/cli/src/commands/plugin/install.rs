@@ -1,4 +1,4 @@
-//! `toolyard plugin install`: a plugin on the server, for a user, after they agreed to what it asks for.
+//! `toolyard plugin install`: installs a plugin on the server for a user, after they agreed to its permissions.
 
 use std::{path::Path, time::Duration};
 
@@ -15,12 +15,12 @@ use crate::{
     output::RenderText, text,
 };
 
-/// How long the server may take.
+/// Timeout of the request.
 const WAIT: Duration = Duration::from_secs(30);
 
 const HELP: &str = "\
-The server judges the plugin again whenever it is loaded, and gives it no more than was agreed to. An update that asks
-for more, goes back to an older version or comes from somebody else asks again.
+The server verifies the plugin each time it is loaded, and grants only the permissions that you agreed to. You are asked
+again if an update needs more permissions, is an older version, or comes from another publisher or signer.
 
 Examples:
   toolyard plugin install hello.json --user ada@example.com
@@ -30,15 +30,15 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct InstallArgs {
-    /// A packed and signed plugin, or the id of one in the server's catalogue
+    /// A packed and signed plugin, or the id of a plugin in the server's catalogue
     #[arg(value_name = "FILE|ID[@VERSION]")]
     plugin: String,
-    /// Agree to everything that it asks for
+    /// Agree to all permissions that the plugin asks for
     #[arg(long)]
     yes: bool,
 }
 
-/// Body of the request.
+/// Body of the install request.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PluginInstallRequest {
@@ -53,7 +53,7 @@ struct PluginInstallRequest {
 #[serde(untagged)]
 enum PluginOrigin {
     File {
-        /// As it was signed.
+        /// Byte for byte as it was signed.
         manifest: Box<RawValue>,
     },
     #[serde(rename_all = "camelCase")]
@@ -64,7 +64,7 @@ enum PluginOrigin {
     },
 }
 
-/// What the server wants to hear first.
+/// What the user must agree to before the server installs the plugin.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct RequiredConsent {
@@ -83,23 +83,25 @@ struct ConsentChange {
 }
 
 impl RequiredConsent {
-    /// The question, in words.
+    /// The question for the user.
     fn consent_question(&self, name: &str) -> String {
         let mut lines = Vec::new();
         if !self.not_agreed.is_empty() {
-            lines.push(format!("{name} asks for:"));
+            lines.push(format!("{name} asks for these permissions:"));
             lines.extend(
-                formatting::describe_permissions(&self.not_agreed).iter().map(|asked| format!("  {asked}")),
+                formatting::describe_permissions(&self.not_agreed)
+                    .iter()
+                    .map(|permission| format!("  {permission}")),
             );
         }
         let changed = self.change.as_ref();
-        for (is_so, said) in [
-            (changed.is_some_and(|change| change.downgrade), "goes back to an older version"),
-            (changed.is_some_and(|change| change.publisher_changed), "names another publisher than before"),
-            (changed.is_some_and(|change| change.signer_changed), "is signed by another key than before"),
+        for (applies, text) in [
+            (changed.is_some_and(|change| change.downgrade), "is an older version than the installed one"),
+            (changed.is_some_and(|change| change.publisher_changed), "has another publisher than before"),
+            (changed.is_some_and(|change| change.signer_changed), "is signed with another key than before"),
         ] {
-            if is_so {
-                lines.push(format!("{name} {said}"));
+            if applies {
+                lines.push(format!("{name} {text}"));
             }
         }
         lines.iter().map(|line| text::sanitize_line(line)).collect::<Vec<_>>().join("\n")
@@ -117,7 +119,7 @@ impl RenderText for PluginInstalledOutput {
             "installed {} {} ({})",
             plugin.id, plugin.version, plugin.status
         ))];
-        lines.push("may:".to_owned());
+        lines.push("permissions:".to_owned());
         lines.extend(
             formatting::describe_permissions(&plugin.permissions)
                 .iter()
@@ -131,7 +133,7 @@ impl RenderText for PluginInstalledOutput {
 
 fn resolve_plugin(plugin: &str) -> Result<PluginOrigin, CliError> {
     let path = Path::new(plugin);
-    // A folder of that name is what the plugin was packed from.
+    // A folder with that name is the plugin's source.
     if path.is_file() {
         let manifest = read_manifest(path)?;
         let raw = RawValue::from_string(manifest.raw().trim().to_owned());
@@ -146,8 +148,8 @@ fn resolve_plugin(plugin: &str) -> Result<PluginOrigin, CliError> {
     match id.parse() {
         Ok(catalogue_id) if !plugin.contains('/') => Ok(PluginOrigin::Listed { catalogue_id, version }),
         _ => Err(CliError::usage(
-            format!("there is no file {}, and it is no id of a plugin", text::sanitize_line(plugin)),
-            "name a packed plugin (`toolyard plugin pack`), or ID[@VERSION] of the catalogue",
+            format!("{} is neither a file nor a valid plugin id", text::sanitize_line(plugin)),
+            "pass a packed plugin (`toolyard plugin pack`), or ID[@VERSION] from the catalogue",
         )),
     }
 }
@@ -183,15 +185,15 @@ pub(super) async fn install_plugin(
             if args.yes {
                 cx.output.print_note(&question);
             } else {
-                input::ask_confirmation(&format!("{question}\nagree?"))?;
+                input::ask_confirmation(&format!("{question}\nAgree?"))?;
             }
             let agreed =
                 PluginInstallRequest { what, permissions: Some(needs.asks_for), accept_change: true };
             match request_install(&client, &agreed).await? {
                 Ok(installed) => installed,
                 Err(_) => {
-                    let next = "install it again to see what it asks for now";
-                    return Err(CliError::usage("it changed meanwhile and asks for something else", next));
+                    let next = "run the command again to see its current permissions";
+                    return Err(CliError::usage("the plugin changed during the install", next));
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! `toolyard plugin ls` and `uninstall`: the plugins that a user has on the server.
+//! `toolyard plugin ls` and `uninstall`: the plugins of a user on the server.
 
 use clap::Args;
 use http::Method;
@@ -7,7 +7,7 @@ use toolyard_protocol::plugin::{PluginId, PluginPermissions};
 
 use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, output::RenderText, text};
 
-/// A plugin as the server tells it.
+/// An installed plugin, as the server lists it.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct InstalledPluginSummary {
@@ -63,7 +63,7 @@ pub(super) async fn list_plugins(cx: &CommandContext) -> Result<CommandOutcome, 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  toolyard plugin uninstall com.example.time --user ada@example.com")]
 pub(crate) struct UninstallArgs {
-    /// Its id
+    /// The plugin's id
     id: PluginId,
 }
 

@@ -1,5 +1,5 @@
-//! `toolyard plugin`: write, pack, sign and look at plugins, without a server; and publish, find and install them on one.
-//! Only `run` runs their code here.
+//! `toolyard plugin`: create, pack, sign and inspect plugins without a server; publish, search and install them on one.
+//! Only `run` executes their code in this process.
 
 mod formatting;
 mod inspect;
@@ -26,8 +26,8 @@ use super::CommandOutcome;
 use crate::{cli::CommandContext, error::CliError, input};
 
 const HELP: &str = "\
-A plugin is one JSON file: tools, the JavaScript that runs them, and what they ask for. It is written as a folder
-and packed into that file.
+A plugin is one JSON file with tools, the JavaScript that runs them, and the permissions they need. You write it as a
+folder and pack it into that file.
 
 Examples:
   toolyard plugin new hello
@@ -44,32 +44,32 @@ Examples:
 #[derive(Debug, Subcommand)]
 #[command(after_help = HELP)]
 pub(crate) enum PluginCommand {
-    /// Begin a plugin: a folder with a tool to start from
+    /// Create a plugin: a folder with an example tool
     New(new::PluginNewArgs),
-    /// Put a folder into one file
+    /// Pack a folder into one file
     Pack(pack::PackArgs),
     /// Sign a packed plugin
     Sign(sign::SignArgs),
-    /// Say who signed a plugin and whether it was changed; ends with 1 unless it is signed
+    /// Check who signed a plugin and whether it was modified; exits with 1 unless it is signed
     Verify(verify::VerifyArgs),
-    /// Say what a plugin is, what it asks for, and what is odd about its code
+    /// Show a plugin's details, permissions, and suspicious code
     #[command(
         after_help = "Examples:\n  toolyard plugin inspect hello.json\n  toolyard plugin inspect hello.json --json"
     )]
     Inspect(PluginFileArg),
-    /// Call a tool of a plugin here, without a server
+    /// Call a tool of a plugin on this machine, without a server
     Run(Box<run::PluginRunArgs>),
-    /// Have the server sign a plugin and add it to its catalogue; ends with 1 unless it did
+    /// Have the server sign a plugin and add it to its catalogue; exits with 1 if it refuses
     Publish(publish::PublishArgs),
-    /// Call a plugin back: it runs no more, anywhere
+    /// Revoke a plugin permanently: it no longer runs anywhere
     Revoke(revoke::PluginRevokeArgs),
-    /// Look for plugins in the server's catalogue
+    /// Search the server's catalogue
     Search(search::SearchArgs),
-    /// Install a plugin on the server for a user, or another version of it
+    /// Install a plugin on the server for a user, or change its version
     Install(install::InstallArgs),
-    /// Remove a plugin of a user, with all that it keeps
+    /// Uninstall a plugin of a user and delete its data
     Uninstall(installed::UninstallArgs),
-    /// List the plugins of a user, and whether they run
+    /// List the plugins of a user, and whether they can run
     #[command(after_help = "Examples:\n  toolyard plugin ls --user ada@example.com")]
     Ls,
 }
@@ -100,7 +100,7 @@ pub(crate) async fn run_plugin_command(
     }
 }
 
-/// What is not there may be in the catalogue under another name.
+/// Points to the catalogue if a plugin was not found.
 fn with_catalogue_hint(error: CliError) -> CliError {
     match error {
         CliError::Refused(refused) => {
@@ -110,7 +110,7 @@ fn with_catalogue_hint(error: CliError) -> CliError {
     }
 }
 
-/// The manifest in a file.
+/// Reads a manifest.
 fn read_manifest(path: &Path) -> Result<Manifest, CliError> {
     let text = input::read_text_file(path, MAX_MANIFEST_BYTES)?;
     Manifest::parse(text.as_bytes()).map_err(|error| manifest_problems(path, error.problems))
@@ -120,7 +120,7 @@ fn manifest_problems(path: &Path, problems: Vec<Problem>) -> CliError {
     CliError::Problems { what: path.display().to_string(), problems }
 }
 
-/// One thing that is wrong with a whole file.
+/// A problem with a whole file.
 fn file_problem(path: &Path, why: impl ToString) -> CliError {
     manifest_problems(path, vec![Problem::new("", why.to_string())])
 }

@@ -17,16 +17,16 @@ use crate::{
     text,
 };
 
-/// The first tool: small, and it shows what there is.
+/// The code of the example tool.
 const CODE: &str = "\
-// The body of an async function. `args` fits the tool's parameters; what is returned becomes the tool's answer.
+// The body of an async function. `args` matches the tool's parameters; the return value is the tool's result.
 const name = args.name || 'world';
 return { greeting: `Hello, ${name}!` };
 ";
 
 const HELP: &str = "\
-Makes a folder with `plugin.json`, which says what the plugin is and asks for, and `tools/`, with one JavaScript
-file for each tool. `toolyard plugin pack` puts them into one file.
+Creates a folder with `plugin.json`, which describes the plugin and its permissions, and `tools/`, with one JavaScript
+file for each tool. `toolyard plugin pack` packs them into one file.
 
 Examples:
   toolyard plugin new hello
@@ -35,9 +35,9 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct PluginNewArgs {
-    /// Its name among all plugins, such as com.example.time; also the name of the folder
+    /// The plugin's unique id, such as com.example.time; also the name of the folder
     id: PluginId,
-    /// Who makes it, for people
+    /// The publisher's name
     #[arg(long, value_name = "NAME", default_value = "Me")]
     publisher: String,
 }
@@ -54,7 +54,7 @@ impl RenderText for PluginCreatedOutput {
         let files = self
             .files
             .iter()
-            .map(|file| format!("made {}", text::sanitize_line(&file.display().to_string())));
+            .map(|file| format!("created {}", text::sanitize_line(&file.display().to_string())));
         let next = format!("next: write the tool, then `toolyard plugin pack {folder}`");
         files.chain([next]).collect::<Vec<_>>().join("\n")
     }
@@ -75,7 +75,7 @@ pub(super) fn create_plugin(cx: &CommandContext, args: &PluginNewArgs) -> Result
         "permissions": {},
         "tools": [{
             "name": "hello",
-            "description": "Greets somebody by name.",
+            "description": "Greets a person by name.",
             "parameters": {
                 "type": "object",
                 "properties": { "name": { "type": "string", "description": "Whom to greet" } },

@@ -16,16 +16,16 @@ use crate::{
     cli::CommandContext, commands::CommandOutcome, error::CliError, input, new_file, output::RenderText, text,
 };
 
-/// The file of a folder that says what the plugin is.
+/// The file in a plugin's folder that describes it.
 pub(super) const FOLDER_MANIFEST: &str = "plugin.json";
-/// The member of a tool that names the file with its code. Packing puts the code in its place.
+/// The field of a tool that names the file with its code. Packing replaces it with the code.
 pub(super) const SOURCE: &str = "executorFile";
-/// What it becomes.
+/// The field with the code.
 const CODE: &str = "executorCode";
 
 const HELP: &str = "\
-A tool in `plugin.json` names the file with its code as \"executorFile\", below the folder. Packing puts the code
-itself there, checks everything, and writes one file. An older file of that name is replaced.
+In `plugin.json`, \"executorFile\" of a tool is the file with its code, relative to the folder. Packing inserts the code,
+checks everything, and writes one file. An existing file is replaced.
 
 Examples:
   toolyard plugin pack hello
@@ -36,7 +36,7 @@ Examples:
 pub(crate) struct PackArgs {
     /// The folder with plugin.json
     folder: PathBuf,
-    /// Where the packed plugin goes [default: ID-VERSION.json]
+    /// File for the packed plugin [default: ID-VERSION.json]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -77,8 +77,8 @@ pub(super) fn pack_plugin(cx: &CommandContext, args: &PackArgs) -> Result<Comman
     let default = || PathBuf::from(format!("{}-{}.json", manifest.id, file_part(&manifest.version)));
     let file = args.out.clone().unwrap_or_else(default);
     if is_same_file(&file, &source) {
-        let message = format!("{} is what is packed, and would be lost", source.display());
-        return Err(CliError::usage(message, "name another file with -o"));
+        let message = format!("the output would overwrite the source {}", source.display());
+        return Err(CliError::usage(message, "choose another file with -o"));
     }
     new_file::replace_file(&file, &text)?;
     cx.output.print_result(&PluginPackOutput {
@@ -90,7 +90,7 @@ pub(super) fn pack_plugin(cx: &CommandContext, args: &PackArgs) -> Result<Comman
     Ok(CommandOutcome::Success)
 }
 
-/// A version as part of a file's name: a build's `+` is fine, a slash of the older form is not.
+/// A version as part of a file name: `+` of a build is fine, a slash of the older format is not.
 fn file_part(version: &str) -> String {
     version.chars().map(|c| if c.is_ascii_alphanumeric() || "._+-".contains(c) { c } else { '_' }).collect()
 }
@@ -99,7 +99,7 @@ fn is_same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Puts the code of each tool in the place of its file's name.
+/// Replaces the file name of each tool with its code.
 fn inline_code(value: &mut Value, folder: &Path) -> Result<(), Vec<Problem>> {
     let mut problems = Vec::new();
     let tools = value.get_mut("tools").and_then(Value::as_array_mut);
@@ -108,7 +108,7 @@ fn inline_code(value: &mut Value, folder: &Path) -> Result<(), Vec<Problem>> {
         let Some(named) = members.remove(SOURCE) else { continue };
         let path = format!("tools[{index}].{SOURCE}");
         if members.contains_key(CODE) {
-            problems.push(Problem::new(path, format!("there is {CODE} too; keep one of the two")));
+            problems.push(Problem::new(path, format!("the tool also has {CODE}; remove one of the two")));
             continue;
         }
         match read_code(&named, folder) {
@@ -119,9 +119,9 @@ fn inline_code(value: &mut Value, folder: &Path) -> Result<(), Vec<Problem>> {
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-/// The code in a file below the folder. A folder may come from somebody else, so nothing leads out of it.
+/// Reads the code of a tool. The folder may come from a third party, so a path must not lead out of it.
 fn read_code(named: &Value, folder: &Path) -> Result<String, String> {
-    let name = named.as_str().ok_or("expected a text: the name of a file")?;
+    let name = named.as_str().ok_or("expected a file name")?;
     let name = Path::new(name);
     if !name.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
         return Err(format!("{}: expected a file below the folder", name.display()));

@@ -1,4 +1,4 @@
-//! `toolyard plugin publish`: has the server's curator look at a plugin, sign it and add it to the catalogue.
+//! `toolyard plugin publish`: has the server audit a plugin, sign it and add it to the catalogue.
 
 use std::path::PathBuf;
 
@@ -14,9 +14,9 @@ use crate::{
 };
 
 const HELP: &str = "\
-The server looks at the plugin as `toolyard plugin inspect` does. Where nothing is an error it signs it with its own
-key, in place of a signature that is there, and adds it to the catalogue; a version that is in the catalogue never
-changes. Needs a token with the role curator. Ends with 1 where it was not signed.
+The server audits the plugin as `toolyard plugin inspect` does. If there are no errors it signs the plugin with its own
+key, replacing an existing signature, and adds it to the catalogue. A version in the catalogue never changes. Requires a
+token with the role curator. Exits with 1 if the plugin was not signed.
 
 Examples:
   toolyard plugin publish hello.json --token $(toolyard token curator cleo@example.com)
@@ -28,7 +28,7 @@ Examples:
 pub(crate) struct PublishArgs {
     /// A packed plugin
     file: PathBuf,
-    /// Where the signed plugin goes; without it, it is in the catalogue only
+    /// File for the signed plugin [default: it is only added to the catalogue]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -47,7 +47,7 @@ struct PluginSignResponse {
     manifest: Option<Box<RawValue>>,
 }
 
-/// As texts: a newer server may have found what we do not know.
+/// Codes and severities as text, because a newer server may send unknown ones.
 #[derive(Serialize, Deserialize)]
 struct PublishReport {
     passes: bool,
@@ -87,12 +87,12 @@ impl RenderText for PluginPublishOutput {
     fn render_text(&self) -> String {
         let Self { id, version, .. } = self;
         let mut lines = vec![match &self.key_id {
-            Some(key) => format!("signed {id} {version} with the key {key}, and added it to the catalogue"),
-            None => format!("{id} {version} was not signed: mend the errors and publish it again"),
+            Some(key) => format!("signed {id} {version} with key {key} and added it to the catalogue"),
+            None => format!("{id} {version} was not signed: fix the errors and publish it again"),
         }];
         lines.push(format!("hash {}", self.content_hash));
         lines.push(match self.report.findings.len() {
-            0 => "audit: nothing was found".to_owned(),
+            0 => "audit: no findings".to_owned(),
             1 => "audit: 1 finding".to_owned(),
             many => format!("audit: {many} findings"),
         });
@@ -123,15 +123,15 @@ pub(super) async fn publish_plugin(
     if answer.signed {
         let raw = answer.manifest.ok_or_else(|| client.invalid_response("the signed manifest is missing"))?;
         let theirs = Manifest::parse(raw.get().as_bytes()).map_err(|error| client.invalid_response(error))?;
-        // What is handed on under our name has to be what we sent.
+        // The server must have signed exactly what we sent.
         let problem = |problem| manifest_problems(&args.file, vec![problem]);
         if manifest_hash(&ours).map_err(problem)?
             != manifest_hash(&theirs).map_err(|error| client.invalid_response(error))?
         {
-            return Err(client.invalid_response("it signed something else than what was sent"));
+            return Err(client.invalid_response("the server signed something else than was sent"));
         }
         published.key_id =
-            Some(signing_key_id(&theirs).ok_or_else(|| client.invalid_response("nobody signed it"))?);
+            Some(signing_key_id(&theirs).ok_or_else(|| client.invalid_response("the signature is missing"))?);
         if let Some(file) = args.out {
             new_file::replace_file(&file, &(theirs.raw().to_owned() + "\n"))?;
             published.file = Some(file);
@@ -153,14 +153,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_server_found_reaches_no_terminal_as_it_is() {
+    fn findings_of_the_server_are_sanitized() {
         let found = PublishFinding {
             severity: "error".to_owned(),
             code: "new-in-2027".to_owned(),
             place: "tools[0]".to_owned(),
             text: "\u{1b}[2Jodd".to_owned(),
         };
-        let told = PluginPublishOutput {
+        let output = PluginPublishOutput {
             id: "x".to_owned(),
             version: "1".to_owned(),
             signed: false,
@@ -169,7 +169,7 @@ mod tests {
             report: PublishReport { passes: false, findings: vec![found] },
             file: None,
         };
-        let expected = "x 1 was not signed: mend the errors and publish it again\nhash 0\naudit: 1 finding\n  error: tools[0]:  [2Jodd (new-in-2027)";
-        assert_eq!(told.render_text(), expected);
+        let expected = "x 1 was not signed: fix the errors and publish it again\nhash 0\naudit: 1 finding\n  error: tools[0]:  [2Jodd (new-in-2027)";
+        assert_eq!(output.render_text(), expected);
     }
 }

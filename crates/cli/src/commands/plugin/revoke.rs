@@ -1,4 +1,4 @@
-//! `toolyard plugin revoke`: calls a plugin back, for everybody who believes the server's lists.
+//! `toolyard plugin revoke`: revokes a plugin for everyone who trusts the server's lists.
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
@@ -10,9 +10,8 @@ use crate::{
 };
 
 const HELP: &str = "\
-What is called back does not run any more, from now on and for good: there is no way to take it back. Name a version
-of the catalogue or a content, or neither to call back every version that there is and will be. Needs a token with the
-role curator.
+A revoked plugin no longer runs. This is permanent and cannot be undone. Pass a version of the catalogue or a content
+hash, or neither to revoke every version, including future ones. Requires a token with the role curator.
 
 Examples:
   toolyard plugin revoke com.example.time --version 1.2.0 --reason 'sends addresses to strangers'
@@ -21,18 +20,18 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct PluginRevokeArgs {
-    /// Its id
+    /// The plugin's id
     id: PluginId,
     /// Only this version of the catalogue
     #[arg(long, value_name = "VERSION", conflicts_with = "hash")]
     version: Option<String>,
-    /// Only this content, under whatever id
+    /// Only this content, under any id
     #[arg(long, value_name = "HASH")]
     hash: Option<ContentHash>,
-    /// Why, for everybody who meets it
+    /// The reason, shown to everyone who has the plugin
     #[arg(long, value_name = "TEXT")]
     reason: String,
-    /// Do not ask before every version is called back
+    /// Do not ask for confirmation before every version is revoked
     #[arg(long)]
     yes: bool,
 }
@@ -60,7 +59,7 @@ struct PluginRevokedOutput {
     version: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     content_hash: Option<ContentHash>,
-    /// False where that had been said before.
+    /// False if it had been revoked before.
     revoked: bool,
 }
 
@@ -68,15 +67,15 @@ impl RenderText for PluginRevokedOutput {
     fn render_text(&self) -> String {
         let what = match (&self.version, &self.content_hash) {
             (Some(version), _) => format!("{} {version}", self.id),
-            (None, Some(hash)) => format!("the content {hash}"),
+            (None, Some(hash)) => format!("content {hash}"),
             (None, None) => format!("every version of {}", self.id),
         };
-        let told = if self.revoked {
-            format!("called back {what}; it runs no more")
+        let line = if self.revoked {
+            format!("revoked {what}; it no longer runs")
         } else {
-            format!("{what} had been called back before")
+            format!("{what} had already been revoked")
         };
-        text::sanitize_line(&told)
+        text::sanitize_line(&line)
     }
 }
 
@@ -86,7 +85,7 @@ pub(super) async fn revoke_plugin(
 ) -> Result<CommandOutcome, CliError> {
     let PluginRevokeArgs { id, version, hash, reason, yes } = args;
     if version.is_none() && hash.is_none() && !yes {
-        input::ask_confirmation(&format!("call back every version of {id}, for good?"))?;
+        input::ask_confirmation(&format!("Revoke every version of {id} permanently?"))?;
     }
     let wanted =
         PluginRevokeRequest { version: version.as_deref(), content_hash: hash.as_ref(), reason: &reason };

@@ -1,4 +1,4 @@
-//! `toolyard plugin run`: calls one tool of a plugin, in the sandbox of this process, without a model and without a server.
+//! `toolyard plugin run`: calls one tool of a plugin in the sandbox of this process, without a model or a server.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,8 @@ use crate::{
 };
 
 const HELP: &str = "\
-The plugin gets what its manifest asks for, after you agreed. A value that reads as JSON is JSON, the rest is text.
+The plugin gets the permissions that its manifest asks for, after you agreed. Values that parse as JSON are JSON, others
+are text.
 
 Examples:
   toolyard plugin run hello.json hello name=Ada --allow-unsigned hello.json
@@ -35,7 +36,7 @@ pub(crate) struct PluginRunArgs {
     /// Run this plugin although it is not signed: its file or its id
     #[arg(long, value_name = "FILE|ID")]
     allow_unsigned: Option<String>,
-    /// A public key to trust, or a key list signed with --root; may be repeated
+    /// A public key to trust, or a key list signed with --root; can be repeated
     #[arg(long, value_name = "FILE")]
     keys: Vec<PathBuf>,
     /// The public root key that signs the lists
@@ -44,10 +45,10 @@ pub(crate) struct PluginRunArgs {
     /// A revocation list signed with --root
     #[arg(long, value_name = "FILE", requires = "root")]
     revocations: Option<PathBuf>,
-    /// The folder of the plugin's stored data; without it the data is lost when the command ends
+    /// The folder for the plugin's stored data; without it the data is lost when the command ends
     #[arg(long, value_name = "DIR")]
     plugin_data: Option<PathBuf>,
-    /// Agree to the permissions that the plugin asks for
+    /// Agree to the permissions that the plugin asks for, without a confirmation
     #[arg(long)]
     yes: bool,
 }

@@ -1,4 +1,4 @@
-//! `toolyard plugin search`: the server's catalogue.
+//! `toolyard plugin search`: searches the server's catalogue.
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ const DESCRIPTION_CHARS: usize = 60;
 const PUBLISHER_CHARS: usize = 24;
 
 const HELP: &str = "\
-Words are looked for in ids, names, descriptions and publishers. Shown is the version that was published last.
+Searches ids, names, descriptions and publishers. Lists the latest published version of each plugin.
 
 Examples:
   toolyard plugin search
@@ -22,10 +22,10 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct SearchArgs {
-    /// What to look for; without it everything
+    /// The words to search for [default: list everything]
     #[arg(value_name = "WORDS")]
     words: Vec<String>,
-    /// Go on after this id
+    /// Continue after this id
     #[arg(long, value_name = "ID")]
     after: Option<PluginId>,
 }
@@ -54,24 +54,24 @@ struct CataloguePlugin {
 impl RenderText for PluginSearchOutput {
     fn render_text(&self) -> String {
         if self.plugins.is_empty() {
-            return "The catalogue has no such plugin.".to_owned();
+            return "No plugins found.".to_owned();
         }
         let head = ["ID", "VERSION", "STATUS", "PUBLISHER", "DESCRIPTION"].map(str::to_owned);
         let rows = self.plugins.iter().map(|plugin| {
             let publisher =
                 text::truncate_text(plugin.publisher.as_deref().unwrap_or_default(), PUBLISHER_CHARS);
-            let said = text::first_line(&plugin.description, DESCRIPTION_CHARS);
+            let description = text::first_line(&plugin.description, DESCRIPTION_CHARS);
             [
                 plugin.id.to_string(),
                 text::truncate_text(&plugin.version, 20),
                 plugin.status.clone(),
                 publisher,
-                said,
+                description,
             ]
         });
         let mut shown = text::format_table(&std::iter::once(head).chain(rows).collect::<Vec<_>>());
         if let Some(next) = &self.next {
-            shown.push_str(&format!("\nThere are more: add --after {next}"));
+            shown.push_str(&format!("\nFor more results, add --after {next}"));
         }
         shown
     }

@@ -17,7 +17,7 @@ use crate::{
 };
 
 const HELP: &str = "\
-The signature covers everything in the file but itself. A signature that is there already is replaced.
+The signature covers everything in the file except itself. An existing signature is replaced.
 
 Examples:
   toolyard plugin sign hello.json --key ada.key
@@ -31,7 +31,7 @@ pub(crate) struct SignArgs {
     /// The file with your secret key
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
-    /// Where the signed plugin goes [default: the same file]
+    /// File for the signed plugin [default: the same file]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -50,7 +50,7 @@ impl RenderText for PluginSignedOutput {
     fn render_text(&self) -> String {
         let file = text::sanitize_line(&self.file.display().to_string());
         format!(
-            "signed {} {} with the key {}: {file}\nhash {}",
+            "signed {} {} with key {}: {file}\nhash {}",
             self.id, self.version, self.key_id, self.content_hash
         )
     }
@@ -66,7 +66,7 @@ pub(super) fn sign_plugin(cx: &CommandContext, args: &SignArgs) -> Result<Comman
     if !report.passes {
         let errors = formatting::count_findings(&report);
         cx.output.print_note(&format!(
-            "a curator would not sign this ({errors}): `toolyard plugin inspect` says why"
+            "a server would refuse to sign this ({errors}): `toolyard plugin inspect` shows why"
         ));
     }
     let file = args.out.clone().unwrap_or_else(|| args.file.clone());

@@ -22,8 +22,8 @@ use crate::{
 };
 
 const HELP: &str = "\
-A plugin is signed, unsigned, modified, of an unknown key, revoked or expired. Without --key or --keys no key is
-believed.
+The result is one of: signed, unsigned, modified, signed with an unknown key, revoked, expired. Without --key or --keys
+no key is trusted.
 
 Examples:
   toolyard plugin verify hello.json --key ada.key.pub
@@ -35,19 +35,19 @@ Examples:
 pub(crate) struct VerifyArgs {
     /// A packed plugin
     file: PathBuf,
-    /// A public key to believe
+    /// A public key to trust; can be repeated
     #[arg(long, value_name = "FILE", conflicts_with = "keys")]
     key: Vec<PathBuf>,
-    /// A key list to believe, signed by --root
+    /// A key list to trust, signed with --root
     #[arg(long, value_name = "FILE", requires = "root")]
     keys: Option<PathBuf>,
     /// The public root key that signs the lists
     #[arg(long, value_name = "FILE")]
     root: Option<PathBuf>,
-    /// A revocation list, signed by --root
+    /// A revocation list, signed with --root
     #[arg(long, value_name = "FILE", requires = "root")]
     revocations: Option<PathBuf>,
-    /// The content that it has to have, as it was told at install
+    /// The expected content hash, as shown at install
     #[arg(long, value_name = "HASH")]
     hash: Option<ContentHash>,
 }
@@ -67,7 +67,7 @@ impl RenderText for PluginVerifyOutput {
             TrustStatus::Signed { .. } => "signed",
             TrustStatus::Unsigned => "unsigned",
             TrustStatus::Modified => "modified",
-            TrustStatus::UnknownKey => "of an unknown key",
+            TrustStatus::UnknownKey => "signed with an unknown key",
             TrustStatus::Revoked => "revoked",
             TrustStatus::Expired => "expired",
         };
@@ -75,7 +75,8 @@ impl RenderText for PluginVerifyOutput {
         lines.push(format!("hash {}", verdict.content_hash));
         if verdict.runs {
             let granted = formatting::describe_permissions(&verdict.permissions).into_iter();
-            lines.extend(granted.map(|granted| format!("may have: {granted}")));
+            lines.push("permissions:".to_owned());
+            lines.extend(granted.map(|granted| format!("  {granted}")));
         }
         lines.iter().map(|line| text::sanitize_line(line)).collect::<Vec<_>>().join("\n")
     }
@@ -103,7 +104,7 @@ pub(super) fn verify_plugin(cx: &CommandContext, args: &VerifyArgs) -> Result<Co
     Ok(if is_signed { CommandOutcome::Success } else { CommandOutcome::Failure })
 }
 
-/// The keys and revocations that were named. Lists count only as far as the root vouches for them.
+/// The trusted keys and the revocations. Lists must be signed by the root key.
 fn read_trust_lists(
     args: &VerifyArgs,
     manifest: &Manifest,
@@ -112,7 +113,7 @@ fn read_trust_lists(
     let mut entries = Vec::new();
     for file in &args.key {
         let mut entry = KeyEntry::new(keys::read_public_key(file)?, file.display().to_string());
-        // The older form knows keys by names that somebody gave them; whoever names a key here means this one.
+        // The older format refers to keys by arbitrary names. A key on the command line matches any of them.
         if let Some(PluginSignature::Rs256 { key, .. }) = manifest.signature() {
             entry.curator_id = Some(key.clone().unwrap_or_default());
         }

@@ -6,17 +6,17 @@ use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, outp
 
 /// How much of a name is shown, in characters.
 const SHOWN_CHARS: usize = 40;
-/// Tokens that are asked for at once.
+/// Tokens per page.
 const PAGE: u32 = 200;
-/// Most pages; a server has room for half as many.
+/// Most pages; a server stores at most half as many tokens.
 const MAX_PAGES: u32 = 1_000;
 
 impl RenderText for TokenList {
     fn render_text(&self) -> String {
         if self.tokens.is_empty() {
-            return "No tokens are listed. Make one with `toolyard token user NAME`.".to_owned();
+            return "No tokens yet. Create one with `toolyard token user NAME`.".to_owned();
         }
-        let head = ["ID", "WHOSE", "ROLE", "NAME", "ENDS"].map(str::to_owned);
+        let head = ["ID", "SUBJECT", "ROLE", "NAME", "EXPIRES"].map(str::to_owned);
         let rows = self.tokens.iter().map(|token| {
             let ends = match &token.revoked_at {
                 Some(at) => format!("revoked {at}"),

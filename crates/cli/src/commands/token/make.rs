@@ -1,4 +1,4 @@
-//! `toolyard token ROLE NAME`: makes a token as the server with the same root key would, without asking it.
+//! `toolyard token ROLE NAME`: creates a token with the server's root key, without a request to the server.
 
 use clap::Args;
 use serde::Serialize;
@@ -12,23 +12,23 @@ use crate::{
     cli::CommandContext, commands::CommandOutcome, config::ConfigArgs, error::CliError, output::RenderText,
 };
 
-/// Longest life of a token, in days.
+/// Longest lifetime of a token, in days.
 const MAX_DAYS: i64 = 3_650;
 const DAY: i64 = 24 * 60 * 60;
-/// What lists say of tokens that were made here, unless they have a name.
+/// The default name of tokens that are created here.
 const MADE_BY: &str = "toolyard token";
-/// Longest name of a token, as the API has it.
+/// Longest name of a token, as in the API.
 const MAX_NAME_CHARS: usize = 100;
 
 #[derive(Debug, Args)]
 pub(crate) struct TokenMakeArgs {
-    /// Who, usually an e-mail address
+    /// The user whom the token identifies, usually an email address
     #[arg(value_name = "USER")]
     subject: UserId,
-    /// What the token is for, as lists of tokens show it
+    /// What the token is for, as `toolyard token ls` shows it
     #[arg(long, value_name = "TEXT", default_value = MADE_BY, value_parser = parse_token_name)]
     name: String,
-    /// How long it is valid: 90s, 15m, 12h, 30d
+    /// Lifetime, such as 90s, 15m, 12h or 30d
     #[arg(long, value_name = "TIME", default_value = "30d", value_parser = parse_ttl)]
     ttl: i64,
     #[command(flatten)]
@@ -39,19 +39,19 @@ pub(crate) struct TokenMakeArgs {
 #[serde(rename_all = "camelCase")]
 struct NewTokenOutput {
     token: String,
-    /// Whose it is.
+    /// The subject.
     name: UserId,
-    /// What it is for.
+    /// What the token is for.
     label: String,
     role: Role,
     expires_at: String,
-    /// By which it is revoked.
+    /// The id to revoke it with.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<TokenId>,
 }
 
 impl RenderText for NewTokenOutput {
-    /// Nothing but the token, so that a script can take it as it is.
+    /// Only the token, so that a script can use the output as it is.
     fn render_text(&self) -> String {
         self.token.clone()
     }
@@ -71,15 +71,16 @@ pub(super) async fn create_token(
     let made = issue_offline(&config, wanted).await.map_err(CliError::Start)?;
     if is_new {
         cx.output.print_note(&format!(
-            "made a new root key in {}; start the server with the same data folder",
+            "created a new root key in {}; start the server with the same data folder",
             file.display()
         ));
     }
     let id = match made.listing {
         TokenListing::Listed(id) => Some(id),
         TokenListing::NotListed(why) => {
-            cx.output
-                .print_note(&format!("the token is good, but it is not listed and cannot be revoked: {why}"));
+            cx.output.print_note(&format!(
+                "the token is valid, but could not be recorded and cannot be revoked: {why}"
+            ));
             None
         }
     };
@@ -95,7 +96,7 @@ fn parse_token_name(text: &str) -> Result<String, String> {
     if fits { Ok(name.to_owned()) } else { Err(format!("expected 1 to {MAX_NAME_CHARS} visible characters")) }
 }
 
-/// `30d` in seconds.
+/// A lifetime such as `30d`, in seconds.
 fn parse_ttl(text: &str) -> Result<i64, String> {
     let expected = || format!("expected a time such as 90s, 15m, 12h or 30d, at most {MAX_DAYS}d");
     let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(expected)?;
@@ -116,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_have_a_unit_and_a_bound() {
+    fn lifetimes_have_a_unit_and_a_limit() {
         assert_eq!(
             ["90s", "15m", "12h", "30d"].map(|text| parse_ttl(text).unwrap()),
             [90, 900, 43_200, 2_592_000]

@@ -1,4 +1,4 @@
-//! `toolyard token`: makes tokens without asking a server; lists and revokes them at one.
+//! `toolyard token`: creates tokens without a running server; lists and revokes the tokens of a server.
 
 mod ls;
 mod make;
@@ -11,8 +11,8 @@ use super::CommandOutcome;
 use crate::{cli::CommandContext, error::CliError};
 
 const HELP: &str = "\
-A token is signed with the server's root key, so make it where the server's data folder is. It is listed there, too, and can be
-revoked; `ls` and `revoke` ask the server.
+A token is signed with the server's root key, so create it on the machine with the server's data folder. It is recorded
+there and can be revoked. `ls` and `revoke` send requests to the server.
 
 Examples:
   toolyard token user ada@example.com
@@ -25,17 +25,17 @@ Examples:
 #[derive(Debug, Subcommand)]
 #[command(after_help = HELP)]
 pub(crate) enum TokenCommand {
-    /// Make a token to use tools
+    /// Create a token for a user, to call tools
     User(make::TokenMakeArgs),
-    /// Make a token to register apps, and use tools
+    /// Create a token for a developer, to register apps and call tools
     Developer(make::TokenMakeArgs),
-    /// Make a token to sign plugins and call them back, and for what developers may
+    /// Create a token for a curator, to sign and revoke plugins, with all permissions of a developer
     Curator(make::TokenMakeArgs),
-    /// Make a token to run the platform
+    /// Create a token for an operator, to run the platform
     Operator(make::TokenMakeArgs),
     /// List your tokens; operators see all
     Ls,
-    /// Revoke a token: the server refuses it from then on
+    /// Revoke a token; the server refuses it from then on
     Revoke(revoke::TokenRevokeArgs),
 }
 

@@ -9,7 +9,7 @@ use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, outp
 
 #[derive(Debug, Args)]
 pub(crate) struct TokenRevokeArgs {
-    /// The token, as `toolyard token ls` shows it
+    /// The token's id, as `toolyard token ls` shows it
     id: TokenId,
 }
 
@@ -20,7 +20,7 @@ struct TokenRevokedOutput {
 
 impl RenderText for TokenRevokedOutput {
     fn render_text(&self) -> String {
-        format!("revoked {} and all that were made with it", self.revoked)
+        format!("revoked {} and all tokens created with it", self.revoked)
     }
 }
 

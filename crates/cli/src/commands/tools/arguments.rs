@@ -1,28 +1,28 @@
-//! Arguments of a call as somebody types them: one JSON object, or `key=value` pairs.
+//! Arguments of a call on the command line: one JSON object, or `key=value` pairs.
 
 use serde_json::{Map, Value};
 
 use crate::error::CliError;
 
-/// The arguments as an object.
+/// Parses the arguments.
 pub(crate) fn parse_arguments(typed: &[String]) -> Result<Map<String, Value>, CliError> {
     if let [whole] = typed
         && whole.trim_start().starts_with('{')
     {
         return serde_json::from_str(whole).map_err(|error| {
             let next = "write one JSON object in single quotes, such as '{\"todo_item\":\"milk\"}', or key=value pairs";
-            CliError::usage(format!("the arguments are no JSON object: {error}"), next)
+            CliError::usage(format!("the arguments are not a JSON object: {error}"), next)
         });
     }
     typed.iter().map(|pair| parse_pair(pair)).collect()
 }
 
-/// What reads as JSON is JSON (`5`, `true`, `["a"]`), the rest is a text.
+/// A value that parses as JSON is JSON (`5`, `true`, `["a"]`), any other is text.
 fn parse_pair(typed: &str) -> Result<(String, Value), CliError> {
     let pair = typed.split_once('=').filter(|(name, _)| !name.is_empty());
     let (name, value) = pair.ok_or_else(|| {
         let next = "write key=value pairs, such as todo_item=milk, or one JSON object";
-        CliError::usage(format!("`{typed}` is no argument"), next)
+        CliError::usage(format!("`{typed}` is not a valid argument"), next)
     })?;
     let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
     Ok((name.to_owned(), value))
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_are_json_where_they_read_as_such() {
+    fn values_that_parse_as_json_are_json() {
         assert_eq!(
             read_all(&["n=5", "on=true", "list=[1]", "text=buy milk", "quoted=\"5\"", "empty=", "sum=a=b"])
                 .unwrap(),
@@ -52,8 +52,8 @@ mod tests {
     #[test]
     fn one_object_is_taken_as_it_is() {
         assert_eq!(read_all(&[r#" {"a":{"b":1}}"#]).unwrap(), json!({ "a": { "b": 1 } }));
-        assert!(read_all(&["{"]).unwrap_err().contains("no JSON object"));
-        assert_eq!(read_all(&["milk"]).unwrap_err(), "`milk` is no argument");
+        assert!(read_all(&["{"]).unwrap_err().contains("not a JSON object"));
+        assert_eq!(read_all(&["milk"]).unwrap_err(), "`milk` is not a valid argument");
         assert!(read_all(&["=5"]).is_err());
     }
 }

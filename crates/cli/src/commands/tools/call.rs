@@ -19,13 +19,13 @@ use crate::{
     text,
 };
 
-/// How long a call may take; more than the longest that a server allows by default.
+/// Timeout of a call; longer than the longest that a server allows by default.
 const WAIT: Duration = Duration::from_secs(330);
-/// Content type of an answer with progress in it.
+/// Content type of a response with progress events.
 const EVENTS: &str = "text/event-stream";
 
 const HELP: &str = "\
-NAME is package:tool, or the alias under which models know the tool. A value that reads as JSON is JSON, the rest is text.
+NAME is package:tool, or the tool's alias as models see it. Values that parse as JSON are JSON, others are text.
 
 Examples:
   toolyard tools call com.example.todo:add_todo todo_item=milk --user ada@example.com
@@ -35,15 +35,15 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct CallArgs {
-    /// The tool
+    /// The tool, as package:tool or alias
     name: String,
     /// One JSON object, or key=value pairs
     #[arg(value_name = "ARGUMENT")]
     arguments: Vec<String>,
-    /// An idempotency key: the same key and arguments run the tool once, however often they are sent
+    /// An idempotency key: repeated calls with the same key and arguments run the tool only once
     #[arg(long, value_parser = parse_idempotency_key)]
     key: Option<String>,
-    /// Tell on stderr how far the tool is
+    /// Print the tool's progress to stderr
     #[arg(long)]
     progress: bool,
 }
@@ -69,7 +69,7 @@ struct CallBody<'a> {
 #[serde(transparent)]
 struct ToolCallOutput(Box<RawValue>);
 
-/// The members of a result that people look at.
+/// The fields of a result that are shown to people.
 #[derive(Deserialize)]
 struct CallResultFields {
     success: bool,
@@ -80,8 +80,8 @@ struct CallResultFields {
 impl RenderText for ToolCallOutput {
     fn render_text(&self) -> String {
         match serde_json::from_str(self.0.get()).map(|members: CallResultFields| members.content) {
-            Ok(Value::String(said)) => text::sanitize_block(&said),
-            Ok(Value::Null) | Err(_) => "The tool ran and had nothing to say.".to_owned(),
+            Ok(Value::String(content)) => text::sanitize_block(&content),
+            Ok(Value::Null) | Err(_) => "The tool ran and returned nothing.".to_owned(),
             Ok(content) => text::sanitize_block(&format!("{content:#}")),
         }
     }
@@ -122,7 +122,7 @@ fn is_event_stream(answer: &HttpResponse) -> bool {
     kind.is_some_and(|kind| kind.starts_with(EVENTS))
 }
 
-/// A call that failed is told as an error, and for programs as the server told it.
+/// Prints a failed call as an error, or with --json as the server sent it.
 fn print_call_result(
     client: &ApiClient,
     output: CliOutput,
@@ -148,7 +148,7 @@ fn print_call_result(
     }
 }
 
-/// Tells the progress and gives back the result. Our events are one line of data each.
+/// Prints progress events until the result arrives. The server sends each event on one line of data.
 async fn follow_progress(
     client: &ApiClient,
     answer: HttpResponse,
@@ -167,7 +167,7 @@ async fn follow_progress(
             }
         }
     }
-    Err(client.invalid_response("it ended before the result was there"))
+    Err(client.invalid_response("the stream ended before the result"))
 }
 
 fn sse_field<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
@@ -177,7 +177,7 @@ fn sse_field<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
 /// `40 % half way`
 fn format_progress(data: &[u8]) -> String {
     let Ok(CallProgress { progress, total, message }) = serde_json::from_slice(data) else {
-        return "… still at work".to_owned();
+        return "… in progress".to_owned();
     };
     let share = progress / total.filter(|total| *total > 0.0).unwrap_or(1.0);
     let message = message.map(|message| format!(" {}", text::sanitize_line(&message))).unwrap_or_default();
@@ -192,11 +192,11 @@ mod tests {
     fn progress_is_a_share_of_the_total() {
         assert_eq!(format_progress(br#"{"progress":0.4,"message":"half way"}"#), "… 40 % half way");
         assert_eq!(format_progress(br#"{"progress":3,"total":4}"#), "… 75 %");
-        assert_eq!(format_progress(b"x"), "… still at work");
+        assert_eq!(format_progress(b"x"), "… in progress");
     }
 
     #[test]
-    fn results_are_told_as_text_where_they_are_text() {
+    fn text_results_are_printed_as_text() {
         let text = |body: &str| ToolCallOutput(serde_json::from_str(body).unwrap()).render_text();
         assert_eq!(text(r#"{"success":true,"content":"a\nb\u001b"}"#), "a\nb ");
         assert_eq!(text(r#"{"success":true,"content":{"n":1}}"#), "{\n  \"n\": 1\n}");
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_fits_a_header() {
+    fn an_idempotency_key_must_fit_a_header() {
         assert!(parse_idempotency_key("2026-11-15 a").is_ok());
         for bad in ["", "ä", &"x".repeat(MAX_KEY_CHARS + 1)] {
             assert!(parse_idempotency_key(bad).is_err(), "{bad}");

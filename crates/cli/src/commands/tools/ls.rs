@@ -18,10 +18,10 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ToolsLsArgs {
-    /// Only of this category: productivity, media, communication, utility or other
+    /// Only tools of this category: productivity, media, communication, utility or other
     #[arg(long)]
     category: Option<Category>,
-    /// List hidden tools as well, and why they are hidden
+    /// Also list hidden tools, and why they are hidden
     #[arg(long)]
     hidden: bool,
 }

@@ -1,4 +1,4 @@
-//! `toolyard tools`: what the user can call, and calling it.
+//! `toolyard tools`: list, call and switch tools.
 
 pub(crate) mod arguments;
 mod call;

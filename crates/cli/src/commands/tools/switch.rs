@@ -17,7 +17,7 @@ pub(crate) struct SwitchArgs {
     name: ToolName,
 }
 
-/// What the tool is now.
+/// The new state of a tool.
 #[derive(Serialize)]
 struct SwitchedTool {
     name: ToolName,

@@ -1,4 +1,4 @@
-//! `toolyard upstreams add`: an MCP server over HTTP, or as a command that the server runs.
+//! `toolyard upstreams add`: adds an MCP server, over HTTP or as a command that the server runs.
 
 use clap::{Args, value_parser};
 use serde::Serialize;
@@ -11,8 +11,8 @@ use super::{create_upstream, formatting, parse_upstream_id, refresh_upstream, te
 use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, output::RenderText};
 
 const HELP: &str = "\
-${NAME} in a header or variable stands for a variable of the server's environment: the secret stays there. A command
-inherits only PATH and HOME; name everything else with --env.
+${NAME} in a header or variable is replaced by that variable of the server's environment, so secrets stay on the server.
+A command inherits only PATH and HOME; pass other variables with --env.
 
 Examples:
   toolyard upstreams add github --url https://api.example.com/mcp --header 'Authorization: Bearer ${GITHUB_TOKEN}'
@@ -23,61 +23,61 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct UpstreamsAddArgs {
-    /// Its id: `github` makes tools of the package `mcp.github`
+    /// Id of the upstream; the tools of `github` belong to the package `mcp.github`
     #[arg(value_parser = parse_upstream_id)]
     id: String,
-    /// Where it answers over HTTP
+    /// URL of an MCP server over HTTP
     #[arg(long, conflicts_with = "command", required_unless_present = "command")]
     url: Option<String>,
-    /// A header of every request; can be given more than once
+    /// A header for every request; can be repeated
     #[arg(long = "header", value_name = "NAME: VALUE", value_parser = parse_header, conflicts_with = "command")]
     headers: Vec<(String, String)>,
-    /// Each user authorizes it for themselves
+    /// Each user authorizes the upstream with OAuth
     #[arg(long, conflicts_with = "command")]
     oauth: bool,
-    /// OAuth: a client id that was registered by hand
+    /// OAuth: the client id, if you registered one manually
     #[arg(long, requires = "oauth")]
     client_id: Option<String>,
-    /// OAuth: its secret; better as ${NAME} than as it is
+    /// OAuth: the client secret; use ${NAME} to keep it in the server's environment
     #[arg(long, requires = "client_id")]
     client_secret: Option<String>,
-    /// OAuth: what to ask for; can be given more than once
+    /// OAuth: a scope to request; can be repeated
     #[arg(long = "scope", value_name = "SCOPE", requires = "oauth")]
     scopes: Vec<String>,
-    /// A variable of the command; NAME alone takes it from the server's environment
+    /// An environment variable for the command; NAME alone takes it from the server's environment. Can be repeated
     #[arg(long = "env", value_name = "NAME[=VALUE]", value_parser = parse_variable, conflicts_with = "url")]
     env: Vec<(String, String)>,
-    /// The folder in which the command runs
+    /// Working folder of the command
     #[arg(long, value_name = "DIR", conflicts_with = "url")]
     cwd: Option<String>,
-    /// A process for each user, not one for all
+    /// Start one process per user instead of one for all
     #[arg(long, conflicts_with = "url")]
     per_user: bool,
-    /// Everybody has it, without installing it
+    /// All users have it, without installing it
     #[arg(long)]
     for_all: bool,
-    /// Only what has such a name; `*` and `?` stand for anything
+    /// Only tools, prompts and resources whose name matches this pattern with `*` and `?`; can be repeated
     #[arg(long, value_name = "PATTERN")]
     include: Vec<String>,
-    /// Nothing that has such a name
+    /// Leave out what matches this pattern; can be repeated
     #[arg(long, value_name = "PATTERN")]
     exclude: Vec<String>,
-    /// Another name for a tool
+    /// Rename a tool; can be repeated
     #[arg(long, value_name = "FROM=TO", value_parser = parse_rename)]
     rename: Vec<(String, String)>,
-    /// What kind of thing its tools do: productivity, media, communication, utility or other
+    /// Category of its tools: productivity, media, communication, utility or other
     #[arg(long)]
     category: Option<Category>,
-    /// Its name for people
+    /// Display name
     #[arg(long)]
     name: Option<String>,
-    /// What it does, for people
+    /// What the upstream does, for people
     #[arg(long)]
     description: Option<String>,
-    /// Longest call, in milliseconds
+    /// Timeout of a call, in milliseconds
     #[arg(long, value_name = "MS", value_parser = value_parser!(u64).range(1..))]
     timeout_ms: Option<u64>,
-    /// The command that the server runs, behind `--`
+    /// The command that the server runs, after `--`
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -89,7 +89,7 @@ fn parse_header(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
-/// A name alone stands for the variable of that name in the server's environment.
+/// A name alone is the variable of that name in the server's environment.
 fn parse_variable(text: &str) -> Result<(String, String), String> {
     let (name, value) = match text.split_once('=') {
         Some((name, value)) => (name, value.to_owned()),
@@ -155,17 +155,17 @@ pub(super) async fn add_upstream(
 ) -> Result<CommandOutcome, CliError> {
     let (client, id) = (cx.client()?, args.id.clone());
     let details = args.into_details();
-    // A command runs on the server: whoever adds it sees the whole of it first.
+    // A command runs on the server, so it is shown in full before it is added.
     cx.output.print_note(&formatting::connection_preview(&details));
     let created = create_upstream(&client, &id, &details).await?;
-    let asked = match refresh_upstream(&client, &id).await {
-        Ok(asked) => asked,
+    let refreshed = match refresh_upstream(&client, &id).await {
+        Ok(refreshed) => refreshed,
         Err(error) => {
-            cx.output.print_note(&format!("it was added, but how it is doing is not known: {error}"));
+            cx.output.print_note(&format!("the upstream was added, but its status is not known: {error}"));
             created
         }
     };
-    cx.output.print_result(&UpstreamAddedOutput(asked))?;
+    cx.output.print_result(&UpstreamAddedOutput(refreshed))?;
     Ok(CommandOutcome::Success)
 }
 
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_together_is_refused() {
+    fn conflicting_flags_are_refused() {
         for line in [
             &["x"][..],
             &["x", "--url", "u", "--", "npx"],

@@ -1,4 +1,4 @@
-//! `toolyard upstreams authorize`: the link that a user opens, and taking the authorization back.
+//! `toolyard upstreams authorize`: prints the link with which a user authorizes an upstream, or removes the authorization.
 
 use clap::Args;
 use http::Method;
@@ -8,7 +8,7 @@ use super::{parse_upstream_id, upstream_path};
 use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, output::RenderText, text};
 
 const HELP: &str = "\
-The link is good for some minutes. Whoever opens it decides in the browser, once, for the user who asked for it.
+The link works once and is valid for a few minutes. Open it in a browser to authorize the upstream for the user.
 
 Examples:
   toolyard upstreams authorize github --user ada@example.com
@@ -20,7 +20,7 @@ pub(crate) struct AuthorizeArgs {
     /// The upstream, such as github
     #[arg(value_parser = parse_upstream_id)]
     id: String,
-    /// Forget what the user authorized
+    /// Remove the user's authorization
     #[arg(long)]
     forget: bool,
 }
@@ -31,7 +31,7 @@ struct AuthorizeLinkOutput {
 }
 
 impl RenderText for AuthorizeLinkOutput {
-    /// Nothing but the link, so that it can be taken as it is.
+    /// Only the link, so that a script can use the output as it is.
     fn render_text(&self) -> String {
         text::sanitize_line(&self.link)
     }
@@ -45,7 +45,7 @@ struct AuthorizationForgetOutput {
 
 impl RenderText for AuthorizationForgetOutput {
     fn render_text(&self) -> String {
-        format!("{} the authorization of {}", self.done, self.id)
+        format!("{} the authorization for {}", self.done, self.id)
     }
 }
 
@@ -65,7 +65,7 @@ pub(super) async fn authorize_upstream(
     Ok(CommandOutcome::Success)
 }
 
-/// Users see what they have installed, and what is for all.
+/// Points to the install: users see only upstreams that they have installed or that are for all.
 fn with_install_hint(error: CliError) -> CliError {
     match error {
         CliError::Refused(refused) => refused

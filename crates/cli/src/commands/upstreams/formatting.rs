@@ -1,4 +1,4 @@
-//! How upstreams are told to people.
+//! Upstreams as text for people.
 
 use toolyard_protocol::upstream::{
     UpstreamAuth, UpstreamDetails, UpstreamEndpoint, UpstreamState, UpstreamStatus, UpstreamSummary,
@@ -6,7 +6,7 @@ use toolyard_protocol::upstream::{
 
 use crate::text;
 
-/// One word for a state.
+/// The name of a state.
 pub(crate) const fn state_label(state: UpstreamState) -> &'static str {
     match state {
         UpstreamState::Unknown => "unknown",
@@ -24,20 +24,20 @@ pub(crate) fn format_location(details: &UpstreamDetails) -> String {
         Some(UpstreamEndpoint::Command(command)) => {
             text::shell_quote(std::iter::once(command).chain(details.args.iter().map(String::as_str)))
         }
-        None => "nowhere".to_owned(),
+        None => "(none)".to_owned(),
     }
 }
 
-/// Everything that the server will do to reach it, before it does. Names of variables, not their values.
+/// What the server will do to reach the upstream. Shows the names of variables and headers, not their values.
 pub(crate) fn connection_preview(details: &UpstreamDetails) -> String {
-    let mut said = match details.endpoint() {
+    let mut preview = match details.endpoint() {
         Some(UpstreamEndpoint::Command(_)) => format!("the server will run: {}", format_location(details)),
         Some(UpstreamEndpoint::Url(_)) | None => {
             format!("the server will connect to: {}", format_location(details))
         }
     };
     if let Some(folder) = &details.cwd {
-        said.push_str(&format!("\n  in {folder}"));
+        preview.push_str(&format!("\n  in {folder}"));
     }
     for (what, names) in [
         ("with the variables", details.env.keys().collect::<Vec<_>>()),
@@ -45,10 +45,10 @@ pub(crate) fn connection_preview(details: &UpstreamDetails) -> String {
     ] {
         if !names.is_empty() {
             let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
-            said.push_str(&format!("\n  {what} {}", names.join(", ")));
+            preview.push_str(&format!("\n  {what} {}", names.join(", ")));
         }
     }
-    said
+    preview
 }
 
 /// `4 tools, 1 prompt, 0 resources`
@@ -74,7 +74,7 @@ pub(crate) fn format_status(upstream: &UpstreamSummary) -> String {
     }
 }
 
-/// What was set aside, a line each, with the reason.
+/// The items that were set aside, one line each, with the reason.
 pub(crate) fn format_set_aside(status: &UpstreamStatus) -> Vec<String> {
     let line = |(name, reason): (&str, &str)| {
         format!("  set aside: {}: {}", text::sanitize_line(name), text::sanitize_line(reason))
@@ -82,33 +82,33 @@ pub(crate) fn format_set_aside(status: &UpstreamStatus) -> Vec<String> {
     status.set_aside.iter().map(|one| line((&one.name, &one.reason))).collect()
 }
 
-/// What to do about an upstream that is not up.
+/// The next step for an upstream that is not up.
 pub(crate) fn next_step(upstream: &UpstreamSummary) -> Option<String> {
     let (id, details) = (&upstream.id, &upstream.details);
     Some(match (upstream.status.state, details.auth) {
         (UpstreamState::Up, _) => return None,
-        (UpstreamState::Unknown, _) => format!("`toolyard upstreams test {id}` asks it now"),
+        (UpstreamState::Unknown, _) => format!("check it now with `toolyard upstreams test {id}`"),
         (UpstreamState::Down, _) => match details.endpoint() {
             Some(UpstreamEndpoint::Command(_)) => format!(
-                "try the command by hand on the server's machine ({}), then `toolyard upstreams test {id}`",
+                "run the command manually on the server's machine ({}), then `toolyard upstreams test {id}`",
                 format_location(details)
             ),
             Some(UpstreamEndpoint::Url(_)) | None => {
                 format!(
-                    "check that it answers at {}, then `toolyard upstreams test {id}`",
+                    "check that it responds at {}, then `toolyard upstreams test {id}`",
                     format_location(details)
                 )
             }
         },
         (UpstreamState::NeedsAuthorization, UpstreamAuth::OAuth) => {
-            format!("each user authorizes it: `toolyard upstreams authorize {id} --user NAME`")
+            format!("each user must authorize it: `toolyard upstreams authorize {id} --user NAME`")
         }
         (UpstreamState::NeedsAuthorization, UpstreamAuth::Headers) => {
-            "add it again with --header 'Authorization: …', or with --oauth if each user is to authorize it"
+            "add it again with --header 'Authorization: …', or with --oauth if each user should authorize it"
                 .to_owned()
         }
         (UpstreamState::Disabled, _) => {
-            format!("put it back into the configuration file, or remove it: `toolyard upstreams rm {id}`")
+            format!("add it to the configuration file again, or remove it: `toolyard upstreams rm {id}`")
         }
     })
 }
@@ -135,7 +135,7 @@ mod tests {
         let url = json!({ "url": "https://x.example" });
         for (kind, words) in [
             ("unknown", "upstreams test x"),
-            ("down", "answers at https://x.example"),
+            ("down", "responds at https://x.example"),
             ("needs-authorization", "--oauth"),
             ("disabled", "upstreams rm x"),
         ] {
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_will_run_is_told_without_its_secrets() {
+    fn the_preview_shows_the_command_without_its_secrets() {
         let details =
             json!({ "command": "npx", "args": ["-y", "x; rm"], "env": { "KEY": "s3cret" }, "cwd": "/srv" });
         let details: UpstreamDetails = serde_json::from_value(details).unwrap();

@@ -1,4 +1,4 @@
-//! `toolyard upstreams import`: the servers of a client's file. One bad server does not stop the others.
+//! `toolyard upstreams import`: adds the servers of a client file. An invalid server does not stop the import.
 
 use std::path::PathBuf;
 
@@ -19,10 +19,10 @@ use crate::{
 };
 
 const HELP: &str = "\
-FILE is where an MCP client keeps its servers: `mcpServers` (Claude, Cursor, Windsurf and others) or `servers` (VS Code),
-with comments and trailing commas or without. ${env:NAME} and ${NAME} stand for the environment of the Toolyard server.
-A server that wants its users to authorize is set up so, as clients do. With --json each line is one JSON object, the
-last one a summary.
+FILE is the file in which an MCP client keeps its servers, as `mcpServers` (Claude, Cursor, Windsurf and others) or
+`servers` (VS Code); comments and trailing commas are allowed. ${env:NAME} and ${NAME} are variables of the Toolyard
+server's environment. Servers that require authorization are added with OAuth. With --json each line is a JSON object,
+the last one a summary.
 
 Examples:
   toolyard upstreams import ~/.cursor/mcp.json --dry-run
@@ -32,17 +32,17 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct UpstreamsImportArgs {
-    /// The file
+    /// The client file
     file: PathBuf,
-    /// Read and show everything, add nothing
+    /// Show what would be added, but add nothing
     #[arg(long)]
     dry_run: bool,
-    /// Everybody has them, without installing them
+    /// All users have them, without installing them
     #[arg(long)]
     for_all: bool,
 }
 
-/// What became of one server.
+/// The outcome of one server.
 #[derive(Debug, Serialize)]
 struct UpstreamImportLine {
     name: String,
@@ -64,7 +64,7 @@ enum UpstreamImportOutcome {
 
 impl RenderText for UpstreamImportLine {
     fn render_text(&self) -> String {
-        let said = match &self.outcome {
+        let line = match &self.outcome {
             UpstreamImportOutcome::Added(upstream) => {
                 let next =
                     formatting::next_step(upstream).map(|next| format!("; {next}")).unwrap_or_default();
@@ -78,15 +78,15 @@ impl RenderText for UpstreamImportLine {
                 format!("would be added as {id} ({})", formatting::format_location(details))
             }
             UpstreamImportOutcome::SkippedExists { id } => {
-                format!("skipped: there is an upstream {id} already")
+                format!("skipped: an upstream {id} already exists")
             }
-            UpstreamImportOutcome::SkippedDisabled => "skipped: it is switched off in the file".to_owned(),
+            UpstreamImportOutcome::SkippedDisabled => "skipped: it is disabled in the file".to_owned(),
             UpstreamImportOutcome::Failed { reasons } => format!("failed: {}", reasons.join("; ")),
         };
         let lines =
-            std::iter::once(said).chain(self.remarks.iter().map(|remark| format!("warning: {remark}")));
+            std::iter::once(line).chain(self.remarks.iter().map(|remark| format!("warning: {remark}")));
         lines
-            .map(|said| text::sanitize_line(&format!("{}: {said}", self.name)))
+            .map(|line| text::sanitize_line(&format!("{}: {line}", self.name)))
             .collect::<Vec<_>>()
             .join("\n")
     }
@@ -148,7 +148,7 @@ pub(super) async fn import_upstreams(
     Ok(if summary.failed == 0 { CommandOutcome::Success } else { CommandOutcome::Failure })
 }
 
-/// What may be shown: values that name no variable may be secret.
+/// Hides values that do not refer to a variable: they may be secret.
 fn hide_secrets(mut details: UpstreamDetails) -> UpstreamDetails {
     let values =
         details.env.values_mut().chain(details.headers.values_mut()).chain(&mut details.client_secret);
@@ -158,7 +158,7 @@ fn hide_secrets(mut details: UpstreamDetails) -> UpstreamDetails {
     details
 }
 
-/// One server. An error here is one that would meet every further server as well.
+/// Adds one server. Returns an error only if every further server would fail as well.
 async fn import_upstream(
     client: &ApiClient,
     id: String,
@@ -176,12 +176,13 @@ async fn import_upstream(
         }
         Err(error) => return Err(error),
     };
-    // It was added: whatever goes wrong from here on is no reason to say otherwise.
-    let asked = refresh_upstream(client, &id).await.unwrap_or(created);
-    Ok(UpstreamImportOutcome::Added(Box::new(with_oauth(client, asked).await)))
+    // The upstream is added. Errors from here on do not change that.
+    let refreshed = refresh_upstream(client, &id).await.unwrap_or(created);
+    Ok(UpstreamImportOutcome::Added(Box::new(with_oauth(client, refreshed).await)))
 }
 
-/// A file says nothing of OAuth where the client finds out by itself. So do we, unless it has a credential of its own.
+/// Switches an upstream to OAuth if it requires authorization and has no credential. Client files do not mention OAuth,
+/// because clients detect it.
 async fn with_oauth(client: &ApiClient, upstream: UpstreamSummary) -> UpstreamSummary {
     let details = &upstream.details;
     let has_credential = details.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
@@ -194,7 +195,7 @@ async fn with_oauth(client: &ApiClient, upstream: UpstreamSummary) -> UpstreamSu
     let changed =
         client.patch::<_, UpstreamSummary>(&upstream_path(&upstream.id), &json!({ "auth": "oauth" })).await;
     match changed {
-        // A changed upstream is asked anew; what we know of it still holds.
+        // The server resets the status of a changed upstream; the one that we know is still right.
         Ok(changed) => UpstreamSummary { status: upstream.status, ..changed },
         Err(_) => upstream,
     }

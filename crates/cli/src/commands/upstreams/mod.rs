@@ -1,4 +1,4 @@
-//! `toolyard upstreams`: MCP servers in the world as sources of tools.
+//! `toolyard upstreams`: external MCP servers as sources of tools.
 
 mod add;
 mod authorize;
@@ -18,11 +18,11 @@ use toolyard_protocol::upstream::{MAX_ID_CHARS, UpstreamDetails, UpstreamSummary
 use super::CommandOutcome;
 use crate::{cli::CommandContext, client::ApiClient, error::CliError};
 
-/// How long the server may take to ask an upstream: the start of a process, and all its lists.
+/// Timeout for refreshing an upstream: the server may have to start a process and read all its lists.
 const LISTS_WAIT: Duration = Duration::from_secs(120);
 
 const HELP: &str = "\
-The tools of the upstream `github` belong to the app `mcp.github`: each user installs it, or it is added --for-all.
+The tools of the upstream `github` belong to the app `mcp.github`. Each user installs it, unless it was added --for-all.
 
 Examples:
   toolyard upstreams add github --url https://api.example.com/mcp --header 'Authorization: Bearer ${GITHUB_TOKEN}'
@@ -33,21 +33,21 @@ Examples:
 #[derive(Debug, Subcommand)]
 #[command(after_help = HELP)]
 pub(crate) enum UpstreamsCommand {
-    /// Add an MCP server, over HTTP or as a command, and read what it offers
+    /// Add an MCP server, over HTTP or as a command, and list its tools
     Add(Box<add::UpstreamsAddArgs>),
-    /// List the upstreams that you may see and change
+    /// List the upstreams that you can see and change
     #[command(after_help = "Examples:\n  toolyard upstreams ls\n  toolyard upstreams ls --json")]
     Ls,
-    /// Show one upstream and how it is doing
+    /// Show one upstream and its status
     #[command(after_help = "Examples:\n  toolyard upstreams show github")]
     Show(UpstreamIdArg),
-    /// Remove an upstream with everything that hangs on it
+    /// Remove an upstream with its installs and authorizations
     #[command(after_help = "Examples:\n  toolyard upstreams rm github --yes")]
     Rm(rm::UpstreamsRmArgs),
-    /// Ask an upstream now; ends with 1 if it is not up
+    /// Check an upstream now; exits with 1 if it is not up
     #[command(after_help = "Examples:\n  toolyard upstreams test github && echo it is up")]
     Test(UpstreamIdArg),
-    /// Add the servers of a file in which an MCP client keeps them
+    /// Add the MCP servers of another client's configuration file
     Import(import::UpstreamsImportArgs),
     /// Print the link with which the user authorizes an upstream
     Authorize(authorize::AuthorizeArgs),
@@ -60,12 +60,12 @@ pub(crate) struct UpstreamIdArg {
     id: String,
 }
 
-/// The id of an upstream. Checked here, because it becomes part of a path.
+/// Parses the id of an upstream. Checked here, because it becomes part of a path.
 fn parse_upstream_id(text: &str) -> Result<String, String> {
     match upstream_package(text) {
         Ok(_) => Ok(text.to_owned()),
         Err(_) => Err(format!(
-            "expected 1 to {MAX_ID_CHARS} of a-z, 0-9, `.`, `_`, `-`, beginning with a letter or digit"
+            "expected 1 to {MAX_ID_CHARS} of a-z, 0-9, `.`, `_`, `-`, starting with a letter or digit"
         )),
     }
 }
@@ -78,7 +78,7 @@ struct UpstreamCreateRequest<'a> {
     details: &'a UpstreamDetails,
 }
 
-/// Answer of `GET /api/upstreams`.
+/// Response of `GET /api/upstreams`.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct UpstreamsOutput {
     pub(crate) upstreams: Vec<UpstreamSummary>,
@@ -96,7 +96,7 @@ async fn create_upstream(
     client.post("api/upstreams", &UpstreamCreateRequest { id, details }).await
 }
 
-/// Asks the upstream now.
+/// Has the server refresh the upstream now.
 async fn refresh_upstream(client: &ApiClient, id: &str) -> Result<UpstreamSummary, CliError> {
     client
         .post_empty_within(&format!("{}/refresh", upstream_path(id)), LISTS_WAIT)
@@ -104,11 +104,11 @@ async fn refresh_upstream(client: &ApiClient, id: &str) -> Result<UpstreamSummar
         .map_err(with_upstream_hint)
 }
 
-/// What is not found stands in another list than apps.
+/// Points to the list of upstreams if one was not found.
 fn with_upstream_hint(error: CliError) -> CliError {
     match error {
         CliError::Refused(refused) => refused
-            .with_not_found_hint("`toolyard upstreams ls` lists the upstreams that you may see and change")
+            .with_not_found_hint("`toolyard upstreams ls` lists the upstreams that you can see and change")
             .into(),
         error => error,
     }

@@ -12,7 +12,7 @@ pub(crate) struct UpstreamsRmArgs {
     /// The upstream, such as github
     #[arg(value_parser = parse_upstream_id)]
     id: String,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
 }
@@ -36,7 +36,7 @@ pub(super) async fn remove_upstream(
     let client = cx.client()?;
     if !args.yes {
         input::ask_confirmation(&format!(
-            "Remove {} with its installs and the authorizations that users gave it?",
+            "Remove {} with its installs and the authorizations of its users?",
             args.id
         ))?;
     }

@@ -18,10 +18,10 @@ fn join_pairs(pairs: &BTreeMap<String, String>, between: &str) -> String {
 
 fn audience(upstream: &UpstreamSummary) -> &'static str {
     match (upstream.details.for_all, upstream.managed) {
-        (true, true) => "everybody; from the configuration file",
-        (true, false) => "everybody",
-        (false, true) => "whoever installs it; from the configuration file",
-        (false, false) => "whoever installs it",
+        (true, true) => "all users; from the configuration file",
+        (true, false) => "all users",
+        (false, true) => "users who install it; from the configuration file",
+        (false, false) => "users who install it",
     }
 }
 
@@ -30,8 +30,8 @@ impl RenderText for UpstreamDetailsOutput {
         let Self(upstream) = self;
         let (details, status) = (&upstream.details, &upstream.status);
         let auth = match details.auth {
-            UpstreamAuth::Headers => "by its headers",
-            UpstreamAuth::OAuth => "each user, by OAuth",
+            UpstreamAuth::Headers => "headers",
+            UpstreamAuth::OAuth => "OAuth, by each user",
         };
         let rows = [
             ("id", upstream.id.clone()),
@@ -42,22 +42,22 @@ impl RenderText for UpstreamDetailsOutput {
             ("folder", details.cwd.clone().unwrap_or_default()),
             ("variables", join_pairs(&details.env, "=")),
             ("headers", join_pairs(&details.headers, ": ")),
-            ("authorized", if details.url.is_some() { auth.to_owned() } else { String::new() }),
-            ("processes", if details.per_user { "one for each user".to_owned() } else { String::new() }),
-            ("for", audience(upstream).to_owned()),
-            ("only", details.include.join(", ")),
-            ("without", details.exclude.join(", ")),
+            ("authorization", if details.url.is_some() { auth.to_owned() } else { String::new() }),
+            ("processes", if details.per_user { "one per user".to_owned() } else { String::new() }),
+            ("available to", audience(upstream).to_owned()),
+            ("include", details.include.join(", ")),
+            ("exclude", details.exclude.join(", ")),
             ("renamed", join_pairs(&details.rename, " to ")),
             ("timeout", details.call_timeout_ms.map(|ms| format!("{ms} ms")).unwrap_or_default()),
             ("owner", upstream.owner.clone()),
             ("state", formatting::state_label(status.state).to_owned()),
             ("problem", status.problem.clone().unwrap_or_default()),
-            ("speaks", status.revision.clone().unwrap_or_default()),
+            ("MCP revision", status.revision.clone().unwrap_or_default()),
             ("offers", formatting::format_counts(status)),
             ("listed", status.listed_at.clone().unwrap_or_else(|| "never".to_owned())),
         ];
-        let said = rows.into_iter().filter(|(_, value)| !value.is_empty());
-        let rows: Vec<_> = said.map(|(name, value)| [name.to_owned(), value]).collect();
+        let filled = rows.into_iter().filter(|(_, value)| !value.is_empty());
+        let rows: Vec<_> = filled.map(|(name, value)| [name.to_owned(), value]).collect();
         let mut lines = vec![text::format_table(&rows)];
         lines.extend(formatting::format_set_aside(status));
         lines.extend(

@@ -1,4 +1,4 @@
-//! `toolyard upstreams test`: asks an upstream now.
+//! `toolyard upstreams test`: checks an upstream now.
 
 use serde::Serialize;
 use toolyard_protocol::upstream::{UpstreamState, UpstreamSummary};
@@ -6,7 +6,7 @@ use toolyard_protocol::upstream::{UpstreamState, UpstreamSummary};
 use super::{UpstreamIdArg, formatting, refresh_upstream};
 use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, output::RenderText, text};
 
-/// How an upstream is doing, and what to do about it.
+/// The status of an upstream, and the next step.
 #[derive(Serialize)]
 #[serde(transparent)]
 pub(super) struct UpstreamTestOutput(pub(super) UpstreamSummary);

@@ -12,13 +12,13 @@ use crate::{
     tool::{Tool, ToolContext, ToolError, ToolExecutor},
 };
 
-/// What the tools of a plugin share.
+/// State that the tools of a plugin share.
 pub(super) struct JsRuntime {
     pub(super) host: JsHost,
     pub(super) id: PluginId,
     pub(super) hash: ContentHash,
     pub(super) granted: Granted,
-    /// Permissions that its code seems to need and that it does not have.
+    /// Permissions that its code seems to need but was not granted.
     pub(super) missing_permissions: Vec<&'static str>,
 }
 
@@ -46,13 +46,13 @@ impl JsRuntime {
         let args = to_raw_value(arguments).map_err(ToolError::new)?;
         let job =
             SandboxJob { source, name: format!("{}.js", cx.tool()), args, permissions: self.granted.clone() };
-        // It may have said what the user said, so it is for those who ask for everything.
+        // Console output may contain private text, so it is logged at the lowest level only.
         let mut console = |line: &LogLine| {
             tracing::trace!(target: TRACE_TARGET, plugin = %self.id, tool = cx.tool(), level = ?line.level, "{}", line.text);
         };
         match self.host.sandbox().run(job, cx.cancellation().clone(), &mut console).await {
             Ok(outcome) => serde_json::from_str(outcome.json.get())
-                .map_err(|error| ToolError(format!("the result is no JSON: {error}"))),
+                .map_err(|error| ToolError(format!("the result is not valid JSON: {error}"))),
             Err(error) => Err(self.to_tool_error(&error)),
         }
     }
@@ -60,7 +60,7 @@ impl JsRuntime {
     fn to_tool_error(&self, error: &SandboxError) -> ToolError {
         if matches!(error, SandboxError::TimedOut { stuck: true, .. }) {
             self.host.mark_stuck(&self.hash);
-            tracing::warn!(target: TRACE_TARGET, plugin = %self.id, "a plugin got stuck and is switched off");
+            tracing::warn!(target: TRACE_TARGET, plugin = %self.id, "plugin stuck, disabled until restart");
             return ToolError(format!("{error}; {}", JsPluginError::Stuck { id: self.id.clone() }));
         }
         let may_miss = matches!(error, SandboxError::Thrown { .. }) && !self.missing_permissions.is_empty();
@@ -70,7 +70,7 @@ impl JsRuntime {
         let missing =
             self.missing_permissions.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         ToolError(format!(
-            "{error}. The plugin runs without {missing}: its manifest has to ask for that under `permissions` and be signed anew"
+            "{error}. The plugin runs without {missing}: its manifest must request that under `permissions` and be signed again"
         ))
     }
 }

@@ -10,10 +10,10 @@ use toolyard_trust::PluginVerdict;
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JsPluginError {
-    /// It is no manifest.
+    /// The manifest is invalid.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
-    /// It has no form that could be signed.
+    /// The manifest cannot be put into canonical form, so it cannot be verified.
     #[error("the manifest cannot be used: {0}")]
     Form(Problem),
     /// It may not run.
@@ -21,19 +21,19 @@ pub enum JsPluginError {
     Refused {
         /// The plugin.
         id: PluginId,
-        /// What it turned out to be.
+        /// The verdict on the plugin.
         verdict: Box<PluginVerdict>,
     },
-    /// It was made for a newer host.
-    #[error("the plugin `{id}` needs a host of {needs} or newer, and this is {}; update it", env!("CARGO_PKG_VERSION"))]
+    /// It requires a newer host.
+    #[error("the plugin `{id}` requires host version {needs} or newer, and this is {}; update it", env!("CARGO_PKG_VERSION"))]
     HostTooOld {
         /// The plugin.
         id: PluginId,
-        /// The oldest host that it runs on.
+        /// The oldest host version that it runs on.
         needs: String,
     },
-    /// A host that the sandbox does not take.
-    #[error("the plugin `{id}` asks for the host `{host}`: {why}")]
+    /// A network host that the sandbox does not accept.
+    #[error("the plugin `{id}` requests access to the host `{host}`: {why}")]
     Network {
         /// The plugin.
         id: PluginId,
@@ -42,9 +42,9 @@ pub enum JsPluginError {
         /// What is wrong with it.
         why: String,
     },
-    /// It could not be stopped before, and is not run again.
+    /// An earlier call could not be stopped, so the plugin does not run again.
     #[error(
-        "the plugin `{id}` got stuck and could not be stopped; it stays off until this program starts anew"
+        "the plugin `{id}` got stuck and could not be stopped; it stays disabled until this program restarts"
     )]
     Stuck {
         /// The plugin.

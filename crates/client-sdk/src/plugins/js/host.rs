@@ -1,4 +1,4 @@
-//! What all plugins of a program share: the sandbox, what they keep, and which of them are switched off.
+//! What all plugins of a program share: the sandbox, their storage, and which of them are disabled.
 
 use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};
 
@@ -8,32 +8,33 @@ use toolyard_sandbox::{PluginStorage, Sandbox, SandboxHost, SandboxLimits, Stora
 
 use super::storage::{StorageBackends, StoragePlace};
 
-/// How long a call may take, unless said otherwise. Below the client's own limit for tools
-/// ([`TOOL_TIMEOUT`](crate::client::TOOL_TIMEOUT)): whoever is cut off first does not learn that the code got stuck.
+/// Default timeout of a call. Shorter than the client's own timeout for tools
+/// ([`TOOL_TIMEOUT`](crate::client::TOOL_TIMEOUT)): otherwise the client would cancel the call before the sandbox can detect that
+/// the code is stuck.
 const CALL_TIME: Duration = Duration::from_secs(25);
 
 /// How plugins run.
 #[derive(Debug, Clone)]
 pub struct JsOptions {
-    /// What one call may use, and how many there may be at once. `time` should stay below the client's `tool_timeout`.
+    /// What one call may use, and how many calls may run at once. `time` should stay below the client's `tool_timeout`.
     pub limits: SandboxLimits,
     /// Where plugins keep their data.
     pub storage: StoragePlace,
-    /// How much each of them may keep, whatever it asks for.
+    /// How much each of them may store, whatever it requests.
     pub quota: StorageQuota,
 }
 
 impl Default for JsOptions {
-    /// Data is forgotten when the program ends.
+    /// Stores data in memory, until the program ends.
     fn default() -> Self {
-        // Whatever a manifest may have is run.
+        // Any code that fits into a manifest can run.
         let limits =
             SandboxLimits { time: CALL_TIME, source_bytes: MAX_CODE_BYTES, ..SandboxLimits::default() };
         Self { limits, storage: StoragePlace::Memory, quota: StorageQuota::default() }
     }
 }
 
-/// Where plugins run. One for the whole program; cheap to clone.
+/// Where plugins run. Create one for the whole program. Cheap to clone.
 #[derive(Clone)]
 pub struct JsHost(Arc<JsHostState>);
 
@@ -41,12 +42,12 @@ struct JsHostState {
     sandbox: Sandbox,
     storages: StorageBackends,
     quota: StorageQuota,
-    /// What got stuck. As many as there are plugins, at most.
+    /// The plugins that got stuck. Bounded by the number of plugins.
     stuck: Mutex<BTreeSet<ContentHash>>,
 }
 
 impl JsHost {
-    /// Starts nothing yet.
+    /// A host with these settings. Nothing is started yet.
     pub fn new(world: SandboxHost, options: JsOptions) -> Self {
         let JsOptions { limits, storage, quota } = options;
         Self(Arc::new(JsHostState {
@@ -73,7 +74,7 @@ impl JsHost {
         self.0.stuck.lock()
     }
 
-    /// From now on this content is not run any more.
+    /// Disables this content.
     pub(super) fn mark_stuck(&self, hash: &ContentHash) {
         self.lock_stuck().insert(hash.clone());
     }

@@ -1,4 +1,4 @@
-//! From the bytes of a manifest to a plugin: judged first, then given what was agreed to.
+//! Loads a plugin from a manifest: verifies it, then grants what the user agreed to.
 
 use std::sync::Arc;
 
@@ -16,23 +16,23 @@ use super::{
 };
 use crate::plugin::Plugin;
 
-/// Whom to believe, and when.
+/// Which signatures to trust, and at what time.
 #[derive(Debug, Clone)]
 pub struct JsTrust {
-    /// The keys that are believed.
+    /// The trusted keys.
     pub keys: KeyList,
-    /// What was called back.
+    /// The revoked keys and plugins.
     pub revocations: RevocationList,
-    /// Unsigned plugins that may run all the same, each by its id and content hash, with the permissions that were seen.
+    /// Unsigned plugins that may run, each by its id and content hash, with the permissions that were allowed.
     pub allowed: AllowList,
-    /// The content that was installed, if it was.
+    /// The content hash that was installed, if any.
     pub pinned: Option<ContentHash>,
-    /// The time.
+    /// The current time.
     pub now: Timestamp,
 }
 
 impl JsTrust {
-    /// Believes nobody: nothing runs.
+    /// Trusts no key, so no plugin runs.
     pub fn empty(now: Timestamp) -> Self {
         Self {
             keys: KeyList::from_local_keys([]),
@@ -44,7 +44,7 @@ impl JsTrust {
     }
 }
 
-/// A manifest that may run. Nothing of it has run yet.
+/// A verified manifest. None of its code has run yet.
 #[derive(Debug, Clone)]
 pub struct JsPlugin {
     manifest: Manifest,
@@ -52,7 +52,7 @@ pub struct JsPlugin {
 }
 
 impl JsPlugin {
-    /// Reads and judges a manifest.
+    /// Reads and verifies a manifest.
     pub fn load(manifest: &[u8], trust: &JsTrust) -> Result<Self, JsPluginError> {
         let manifest = Manifest::parse(manifest)?;
         let ground = TrustContext {
@@ -76,23 +76,23 @@ impl JsPlugin {
         Ok(Self { manifest, verdict })
     }
 
-    /// What it says of itself.
+    /// The manifest.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// Who vouches for it, and for how much of it.
+    /// Who signed it, and what it may do.
     pub fn verdict(&self) -> &PluginVerdict {
         &self.verdict
     }
 
-    /// The most that it gets.
+    /// The most permissions that it can get.
     pub fn permissions(&self) -> &PluginPermissions {
         &self.verdict.permissions
     }
 
-    /// What it will miss with these permissions, by name: `clock`, `network`, `storage`. Found by reading its code, so it may
-    /// be more or less than what it really needs.
+    /// The permissions that it would lack with these grants: `clock`, `network`, `storage`. Detected by scanning its code, so the
+    /// list may be inaccurate.
     pub fn missing_permissions(&self, agreed: &PluginPermissions) -> Vec<&'static str> {
         let (asked, granted) = (&self.manifest.permissions, self.permissions().intersect(agreed));
         let beyond = asked.added_since(&granted);
@@ -113,7 +113,7 @@ impl JsPlugin {
         .collect()
     }
 
-    /// The plugin, with what the user agreed to and never more than [`JsPlugin::permissions`].
+    /// The plugin with the permissions that the user agreed to, never more than [`JsPlugin::permissions`].
     pub fn plugin(&self, host: &JsHost, agreed: &PluginPermissions) -> Result<Plugin, JsPluginError> {
         let (id, hash) = (&self.manifest.id, &self.verdict.content_hash);
         if host.is_stuck(hash) {
@@ -130,7 +130,7 @@ impl JsPlugin {
         Ok(self.manifest.tools.iter().fold(plugin, |plugin, tool| plugin.tool(call::js_tool(tool, &shared))))
     }
 
-    /// What the sandbox gives it.
+    /// The permissions in the form that the sandbox takes.
     fn grant_permissions(
         &self,
         host: &JsHost,
@@ -157,7 +157,7 @@ impl JsPlugin {
         })
     }
 
-    /// Where its data is kept: [`Signer`](toolyard_protocol::plugin::Signer) says why whoever signed it belongs to the name.
+    /// The name of its storage. It includes the signer; [`Signer`](toolyard_protocol::plugin::Signer) explains why.
     fn storage_name(&self) -> String {
         format!("{}.{}", self.manifest.id, self.verdict.signer())
     }

@@ -1,21 +1,20 @@
-//! Plugins in JavaScript: a manifest that somebody signed, and code that runs in the sandbox.
+//! Plugins in JavaScript: a signed manifest, and code that runs in the sandbox.
 //!
-//! The manifest is judged each time that it is loaded: who signed it, whether it is still what was signed, and what it may
-//! therefore have. Its tools are offered as it says; each call runs in an engine of its own, with the hosts, the storage and
-//! the clock that were granted, and nothing else. What goes wrong in it, with line and column, is told to the model as
-//! `{"error": …}`.
+//! The manifest is verified each time it is loaded: who signed it, whether it was changed, and what it may do. Each call of a
+//! tool runs in its own engine, with only the hosts, storage and clock that were granted. The model reads errors, with line and
+//! column, as `{"error": …}`.
 //!
-//! [`js`] gives a plugin all that its signature lets it have. To ask the user first, take the two steps apart:
-//! [`JsPlugin::load`], then [`JsPlugin::plugin`] with what was agreed to.
+//! [`js`] grants a plugin everything that its signature allows. To ask the user first, use the two steps separately:
+//! [`JsPlugin::load`], then [`JsPlugin::plugin`] with the permissions that the user agreed to.
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | whom to believe | [`JsTrust`] |
-//! | the sandbox, its limits, where data is kept | [`JsHost`], [`JsOptions`] |
-//! | a manifest that may run | [`JsPlugin`] |
+//! | trusted keys | [`JsTrust`] |
+//! | the sandbox, its limits and storage | [`JsHost`], [`JsOptions`] |
+//! | a verified manifest | [`JsPlugin`] |
 //! | one call | `call` |
-//! | what is kept between calls | `storage` |
-//! | permissions in words | [`permission_lines`] |
+//! | data between calls | `storage` |
+//! | permissions as text | [`permission_lines`] |
 
 mod call;
 mod error;
@@ -35,15 +34,15 @@ pub use self::{
 };
 use crate::plugin::Plugin;
 
-/// The plugin in a manifest, if it may run, with all permissions that its signature, or the word of whoever allowed it, lets
-/// it have. It goes by the id of the manifest.
+/// The plugin in a manifest, if it may run, with all permissions that its signature or the allow list grants. The name of the
+/// plugin is the id of the manifest.
 ///
 /// ```
 /// use toolyard_client_sdk::{Plugin, plugins::{self, js::{JsHost, JsPluginError, JsTrust}}};
 /// use toolyard_trust::{KeyEntry, KeyList, PublicKey};
 ///
-/// fn of_ada(manifest: &[u8], ada: PublicKey, now: jiff::Timestamp, host: &JsHost) -> Result<Plugin, JsPluginError> {
-///     let trust = JsTrust { keys: KeyList::local([KeyEntry::new(ada, "Ada")]), ..JsTrust::nobody(now) };
+/// fn signed_by_ada(manifest: &[u8], ada: PublicKey, now: jiff::Timestamp, host: &JsHost) -> Result<Plugin, JsPluginError> {
+///     let trust = JsTrust { keys: KeyList::from_local_keys([KeyEntry::new(ada, "Ada")]), ..JsTrust::empty(now) };
 ///     plugins::js(manifest, &trust, host)
 /// }
 /// ```

@@ -1,8 +1,8 @@
-//! Permissions, as people are asked about them.
+//! Permissions as text for people.
 
 use toolyard_protocol::plugin::{PluginPermissions, Storage};
 
-/// What a plugin may do with these permissions, a line each; none where it may do nothing but compute.
+/// What a plugin may do with these permissions, one line each. Empty if it may only compute.
 pub fn permission_lines(permissions: &PluginPermissions) -> Vec<String> {
     let mut lines: Vec<String> = permissions
         .network
@@ -28,11 +28,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn permissions_are_told_in_words() {
-        let told = |text: &str| permission_lines(&serde_json::from_str(text).unwrap());
-        assert!(told("{}").is_empty());
+    fn permissions_become_lines_of_text() {
+        let lines = |text: &str| permission_lines(&serde_json::from_str(text).unwrap());
+        assert!(lines("{}").is_empty());
         assert_eq!(
-            told(r#"{"network":["a.b","*.example.com"],"storage":{"bytes":5},"clock":true}"#),
+            lines(r#"{"network":["a.b","*.example.com"],"storage":{"bytes":5},"clock":true}"#),
             [
                 "talks to a.b",
                 "talks to everything under example.com",
@@ -40,6 +40,6 @@ mod tests {
                 "knows the time"
             ]
         );
-        assert_eq!(told(r#"{"storage":true}"#), ["keeps data between calls"]);
+        assert_eq!(lines(r#"{"storage":true}"#), ["keeps data between calls"]);
     }
 }

@@ -1,7 +1,7 @@
-//! What plugins keep between calls: in memory, or each in a file of one folder. Bounded, whatever they ask for.
+//! Data that plugins keep between calls: in memory, or in one file for each plugin. The size is limited.
 //!
-//! A file is replaced whole, so that nobody finds half of it. Two programs that use one folder at the same time do not lose
-//! files, but the later one of two changes wins.
+//! A file is replaced atomically, so that it is never read half-written. If two programs use one folder at the same time, the
+//! last write wins.
 
 use std::{
     collections::BTreeMap,
@@ -18,17 +18,17 @@ use toolyard_sandbox::{PluginStorage, StorageError, StorageQuota};
 
 use crate::TRACE_TARGET;
 
-/// A byte of a key can become six in JSON: `\u0000`.
+/// A byte of a key can take six bytes in JSON: `\u0000`.
 const WIDEST_BYTE: usize = 6;
-/// Quotes, colon and comma of an entry, generously.
+/// Upper bound for the quotes, colon and comma of an entry.
 const ENTRY_BYTES: usize = 16;
 
 /// Where plugins keep their data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoragePlace {
-    /// Forgotten when the program ends.
+    /// In memory, until the program ends.
     Memory,
-    /// In a file of this folder for each plugin and signer. It is made when something is first kept.
+    /// In this folder, one file for each plugin and signer. It is created on the first write.
     Folder(PathBuf),
 }
 
@@ -39,7 +39,7 @@ pub(super) struct StorageBackends {
     place: StoragePlace,
     /// Largest file that is read.
     most: usize,
-    /// Those that were opened: two plugins of one name share one, so that neither loses what the other wrote.
+    /// The open backends. Two plugins of one name share one, so that neither overwrites the other.
     open: Mutex<BTreeMap<String, Arc<Mutex<StorageBackend>>>>,
 }
 
@@ -50,7 +50,7 @@ impl StorageBackends {
         Self { place, most, open: Mutex::default() }
     }
 
-    /// The data under a name, which is one of a file, too.
+    /// The storage with this name, which is also the file name.
     pub(super) fn open(&self, name: &str, quota: StorageQuota) -> Arc<dyn PluginStorage> {
         let mut open = self.open.lock();
         let shelf = open.entry(name.to_owned()).or_insert_with(|| {
@@ -108,21 +108,21 @@ fn write_entries_file(path: &Path, entries: &StoredEntries) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)?;
-    // A file of its owner alone.
+    // Only its owner can read it.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(&serde_json::to_vec(entries)?)?;
     file.persist(path)?;
     Ok(())
 }
 
-/// The data of a plugin, with what it may keep.
+/// The storage of a plugin, with its quota.
 struct QuotaStorage {
     backend: Arc<Mutex<StorageBackend>>,
     quota: StorageQuota,
 }
 
 impl QuotaStorage {
-    /// Works on the data where waiting for a disk holds nobody up.
+    /// Runs disk I/O on a blocking thread.
     async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut StorageBackend) -> io::Result<T> + Send + 'static,
@@ -131,14 +131,14 @@ impl QuotaStorage {
         let working = move || work(&mut shelf.lock());
         let done = tokio::task::spawn_blocking(working).await.map_err(io::Error::other);
         done.and_then(|done| done).map_err(|error| {
-            // The plugin must not learn paths; whoever runs it may.
-            tracing::warn!(target: TRACE_TARGET, %error, "the storage of a plugin cannot be used");
+            // The plugin must not see paths, so they are only logged.
+            tracing::warn!(target: TRACE_TARGET, %error, "plugin storage failed");
             StorageError::Unavailable
         })
     }
 }
 
-/// Whether one more entry fits. What it replaces does not count.
+/// Checks whether one more entry fits. The entry that it replaces does not count.
 fn check_quota(
     entries: &StoredEntries,
     key: &str,
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_quota_holds_in_either_place_and_replacing_counts_once() {
+    async fn the_quota_applies_to_both_backends_and_replacing_counts_once() {
         let (_folder, places) = places();
         for place in places {
             let storage = StorageBackends::new(place, SMALL).open("a.b", SMALL);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_folder_keeps_what_a_program_wrote_for_its_owner_alone() {
+    async fn files_in_a_folder_are_readable_by_their_owner_only() {
         let (folder, [_, place]) = places();
         let open = |name: &str| {
             StorageBackends::new(place.clone(), StorageQuota::default()).open(name, StorageQuota::default())
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_that_is_too_large_or_no_json_is_not_read() {
+    async fn a_file_that_is_too_large_or_invalid_is_not_read() {
         let (folder, [_, place]) = places();
         let most = SMALL.bytes * WIDEST_BYTE + SMALL.keys * ENTRY_BYTES;
         std::fs::create_dir(folder.path().join("data")).unwrap();

@@ -1,4 +1,4 @@
-//! What all servers offer together, and how each of them is doing.
+//! The tools of all servers together, and the status of each server.
 
 use std::collections::HashSet;
 
@@ -10,33 +10,33 @@ use crate::{
     tool::Tool,
 };
 
-/// How a server is doing.
+/// The state of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerState {
-    /// Not asked yet, or not any more.
+    /// Not started, or stopped.
     Idle,
-    /// It answered last time.
+    /// It answered the last request.
     Up,
-    /// It did not; the text says why. Its tools stay, and the next call of one starts it anew.
+    /// It failed, and why. Its tools stay, and the next call of one restarts it.
     Down(String),
 }
 
-/// A server, for whoever asks.
+/// The status of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerStatus {
     /// Its name.
     pub name: String,
-    /// How it is doing.
+    /// Its state.
     pub state: ServerState,
-    /// How many tools it has that fit.
+    /// How many of its tools can be offered.
     pub tools: usize,
 }
 
-/// One place for each server, in the order in which they were named.
+/// One entry for each server, in the given order.
 #[derive(Debug)]
 pub(super) struct ServerBoard {
     entries: Vec<BoardEntry>,
-    /// What fits by itself and not together with the rest.
+    /// Tools that fit by themselves but not together with the others.
     crowded_out: Vec<SetAsideTool>,
 }
 
@@ -65,7 +65,7 @@ impl ServerBoard {
         }
     }
 
-    /// Forgets what was offered.
+    /// Removes all offers.
     pub(super) fn clear(&mut self) {
         for place in &mut self.entries {
             (place.state, place.offer) = (ServerState::Idle, ServerOffer::default());
@@ -87,14 +87,14 @@ impl ServerBoard {
         by_server.chain(&self.crowded_out).cloned().collect()
     }
 
-    /// Offers everything that fits together.
+    /// Publishes all tools that fit together.
     pub(super) fn publish_tools(
         &mut self,
         own: &PluginTools,
         limits: &ClientToolLimits,
     ) -> Result<(), PluginError> {
         let (mut tools, mut crowded_out) = self.select_fitting(limits);
-        // Each turn of the loop takes one tool out.
+        // Each iteration removes one tool, so the loop ends.
         loop {
             match own.replace(tools.iter().map(|(_, tool)| tool.clone()).collect()) {
                 Err(PluginError::Conflict { tool, other, .. })
@@ -114,7 +114,7 @@ impl ServerBoard {
         }
     }
 
-    /// Every tool with its server, as far as there is room; and those for which there is none.
+    /// The tools that fit into the limits, each with its server, and those that do not.
     fn select_fitting(&self, limits: &ClientToolLimits) -> (Vec<(String, Tool)>, Vec<SetAsideTool>) {
         let (mut tools, mut crowded_out) = (Vec::new(), Vec::new());
         let (mut names, mut bytes) = (HashSet::new(), 0);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_a_name_stays_and_the_others_are_set_aside() {
+    fn the_first_tool_of_a_name_stays_and_the_others_are_set_aside() {
         let mut board = board(&[&[tool("a", ""), tool("b", "")], &[tool("a", ""), tool("c", "")]]);
         let (tools, aside) = published(&mut board, ClientToolLimits::default());
         assert_eq!(tools, ["a", "b", "c"]);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_room_for_so_many_and_so_much() {
+    fn number_and_size_of_tools_are_limited() {
         let mut board = board(&[&[tool("a", ""), tool("b", &"x".repeat(100)), tool("c", "")]]);
         let few = ClientToolLimits { tools: 1, ..ClientToolLimits::default() };
         let (tools, aside) = published(&mut board, few);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_offered_can_be_forgotten() {
+    fn offers_can_be_cleared() {
         let mut board = board(&[&[tool("a", "")]]);
         assert_eq!(
             board.server_statuses()[0],

@@ -15,12 +15,12 @@ use super::{
 };
 use crate::tool::{ToolContext, ToolError, ToolExecutor};
 
-/// Reports of progress that wait to be passed on. What is too much is dropped.
+/// Progress reports that may wait. More are dropped.
 const MAX_PROGRESS_BEHIND: usize = 64;
-/// Longest message of a server that goes on to the model, in characters.
+/// Longest server message that is passed to the model, in characters.
 const MAX_MESSAGE_CHARS: usize = 2_000;
 
-/// The function of a tool. It does not keep the bridge: the bridge's tools would keep it, and it would never end.
+/// The executor of a tool. It holds a weak reference: the bridge owns its tools, so a strong one would keep it alive forever.
 pub(super) fn bridge_executor(bridged: Weak<BridgeState>, at: usize, tool: &str) -> ToolExecutor {
     let tool: Arc<str> = tool.into();
     Arc::new(move |arguments, cx| {
@@ -30,7 +30,7 @@ pub(super) fn bridge_executor(bridged: Weak<BridgeState>, at: usize, tool: &str)
             let cancelled = cx.cancellation().clone();
             tokio::select! {
                 biased;
-                // What is under way is dropped, and the server is told.
+                // Dropping the request notifies the server.
                 () = cancelled.cancelled() => Err(ToolError::new("the call was cancelled")),
                 answer = bridged.call(at, &tool, &arguments, &cx) => answer,
             }
@@ -56,7 +56,7 @@ impl BridgeState {
         {
             OpenedClient::Existing(client) => client,
             OpenedClient::New(client) => {
-                // It may offer something else than the one before it.
+                // A restarted server may offer other tools.
                 let (bridged, of) = (Arc::downgrade(self), client.clone());
                 registration.tasks.spawn(async move { follow::refresh_tools(&bridged, at, &of).await });
                 client
@@ -95,7 +95,7 @@ impl BridgeState {
         format!("the MCP server `{}`", self.server_name(at))
     }
 
-    /// Nothing ran.
+    /// The error for a call that did not run.
     fn unreachable_error(&self, at: usize, error: &BridgeConnectError) -> ToolError {
         let why = first_chars(&error.to_string(), MAX_MESSAGE_CHARS);
         ToolError(format!("{} cannot be reached, so the tool did not run: {why}", self.server_label(at)))
@@ -109,23 +109,17 @@ impl BridgeState {
                 format!("{server} cannot be reached, so the tool did not run: {why}")
             }
             McpClientError::Closed(how) => {
-                format!(
-                    "{server} went away before it had answered ({how}); {perhaps}; the next call starts it anew"
-                )
+                format!("{server} stopped before it answered ({how}); {perhaps}; the next call restarts it")
             }
             McpClientError::PerhapsSent(how) => {
-                format!(
-                    "{server} broke off before it had answered ({how}); {perhaps}; another call may do better"
-                )
+                format!("{server} closed the request before it answered ({how}); {perhaps}; you can retry")
             }
             McpClientError::Timeout(limit) => format!("{server} did not answer within {limit:?}; {perhaps}"),
             McpClientError::Rpc(error) => {
                 format!("{server} refused: {}", first_chars(&error.message, MAX_MESSAGE_CHARS))
             }
             McpClientError::AuthorizationNeeded { .. } => {
-                format!(
-                    "{server} wants to know who is calling; its settings need another `Authorization` header"
-                )
+                format!("{server} requires authorization; its settings need another `Authorization` header")
             }
             other => format!("{server} failed: {}", first_chars(&other.to_string(), MAX_MESSAGE_CHARS)),
         })
@@ -159,7 +153,7 @@ mod tests {
         upstream.let_through(3);
         steps.executor()(arguments, cx).await.unwrap();
         let seen = seen.lock().unwrap();
-        let told: Vec<_> = seen.iter().map(|progress| (progress.done, progress.total)).collect();
-        assert_eq!(told, [(1.0, Some(3.0)), (2.0, Some(3.0)), (3.0, Some(3.0))]);
+        let reported: Vec<_> = seen.iter().map(|progress| (progress.done, progress.total)).collect();
+        assert_eq!(reported, [(1.0, Some(3.0)), (2.0, Some(3.0)), (3.0, Some(3.0))]);
     }
 }

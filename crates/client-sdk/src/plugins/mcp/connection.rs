@@ -1,4 +1,4 @@
-//! The connection to one server: made when it is needed, made anew when it is lost, and not too often.
+//! The connection to one server: opened on demand, reopened when lost, with a limit on restarts.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ use super::{BridgeRegistration, BridgeState, server::McpServer};
 pub(super) const MAX_STARTS: usize = 5;
 /// The time in which starts are counted.
 pub(super) const START_WINDOW: Duration = Duration::from_secs(60);
-/// How long a server may be silent on the modern probe before the handshake is tried as well.
+/// How long to wait for a response to the modern probe before the handshake is tried as well.
 const PROBE: Duration = Duration::from_secs(5);
 
 /// A server and the connection to it.
@@ -31,14 +31,12 @@ struct BridgeSlot {
     starts: VecDeque<Instant>,
 }
 
-/// Why there is no connection.
+/// Why a connection could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BridgeConnectError {
     #[error("{0}")]
     Settings(String),
-    #[error(
-        "it was started {MAX_STARTS} times within a minute and did not stay; it is left alone for a while"
-    )]
+    #[error("it was started {MAX_STARTS} times within a minute and stopped each time; retry in a minute")]
     TooOften,
     #[error("the bridge is closed")]
     Closed,
@@ -46,7 +44,7 @@ pub(super) enum BridgeConnectError {
     Client(#[from] McpClientError),
 }
 
-/// A connection, and whether it was made just now.
+/// A connection, and whether it is new.
 pub(super) enum OpenedClient {
     Existing(McpClient),
     New(McpClient),
@@ -57,7 +55,7 @@ impl ServerConnection {
         Self { server, slot: Mutex::default() }
     }
 
-    /// The connection. Of many who want it, one makes it and the others wait.
+    /// The connection. Concurrent callers wait for the one that opens it.
     pub(super) async fn open(
         &self,
         bridged: &BridgeState,
@@ -84,14 +82,14 @@ impl ServerConnection {
             limits,
             ..ClientOptions::new(registration.tasks.clone(), registration.stop.clone())
         };
-        // Not every part of a connection hears of the end by itself.
+        // Not every part of a connection observes the stop token.
         let connected = registration.stop.run_until_cancelled(McpClient::connect(transport, wire)).await;
         let client = connected.ok_or(BridgeConnectError::Closed)??;
         held.client = Some(client.clone());
         Ok(OpenedClient::New(client))
     }
 
-    /// Gives the connection up; it ends in the background.
+    /// Drops the connection. It closes in the background.
     pub(super) async fn close(&self) {
         *self.slot.lock().await = BridgeSlot::default();
     }
@@ -115,7 +113,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_is_started_so_often_and_then_left_alone_for_a_while() {
+    async fn restarts_are_limited_within_a_window() {
         let (mut held, begin) = (BridgeSlot::default(), Instant::now());
         for start in 0..MAX_STARTS {
             held.count_start(begin + Duration::from_secs(start as u64)).unwrap();

@@ -1,4 +1,4 @@
-//! Follows one connection: reads the list of tools again when it changed, and notes when the connection is lost.
+//! Follows one connection: reads the tool list again when it changes, and records when the connection is lost.
 
 use std::{sync::Weak, time::Duration};
 
@@ -10,10 +10,10 @@ use toolyard_protocol::mcp::RpcError;
 
 use super::{BridgeState, ServerState};
 
-/// How long a change waits for more of them before the list is read again. They come in bursts.
+/// How long to wait for more changes before the list is read again. They come in bursts.
 const SETTLE: Duration = Duration::from_millis(50);
 
-/// Until the connection ends. Holds on to the bridge only for moments, so that it can go.
+/// Runs until the connection ends. Holds a weak reference, so that the bridge can be dropped.
 pub(super) async fn follow_connection(
     bridged: Weak<BridgeState>,
     at: usize,
@@ -30,11 +30,7 @@ pub(super) async fn follow_connection(
         };
         if let Some(reason) = closed {
             if let (CloseReason::Lost(how), Some(bridged)) = (reason, bridged.upgrade()) {
-                tracing::warn!(
-                    server = bridged.server_name(at),
-                    how,
-                    "the connection to an MCP server is lost"
-                );
+                tracing::warn!(server = bridged.server_name(at), how, "connection to MCP server lost");
                 bridged.lock_board().set_state(at, ServerState::Down(how));
             }
             return;
@@ -43,23 +39,23 @@ pub(super) async fn follow_connection(
     }
 }
 
-/// Reads the list again. What cannot be read leaves it as it was.
+/// Reads the tool list again. If that fails, the old list stays.
 pub(super) async fn refresh_tools(bridged: &Weak<BridgeState>, at: usize, client: &McpClient) {
     let listed = list_tools(client).await;
     let Some(bridged) = bridged.upgrade() else { return };
     match listed {
         Ok(listing) => {
             if let Err(error) = bridged.update_offer(at, &listing) {
-                tracing::warn!(server = bridged.server_name(at), %error, "the new list of tools cannot be offered");
+                tracing::warn!(server = bridged.server_name(at), %error, "cannot offer the changed tools of an MCP server");
             }
         }
         Err(error) => {
-            tracing::warn!(server = bridged.server_name(at), %error, "the list of tools cannot be read; it stays as it was");
+            tracing::warn!(server = bridged.server_name(at), %error, "cannot list the tools of an MCP server, keeping the old list");
         }
     }
 }
 
-/// The tools of a server. One that has never heard of tools has none.
+/// The tools of a server. A server without support for tools has none.
 pub(super) async fn list_tools(client: &McpClient) -> Result<UpstreamListing, McpClientError> {
     match client.list_tools().await {
         Err(McpClientError::Rpc(error)) if error.code == RpcError::METHOD_NOT_FOUND => {
@@ -69,7 +65,7 @@ pub(super) async fn list_tools(client: &McpClient) -> Result<UpstreamListing, Mc
     }
 }
 
-/// Waits a moment and takes all that was told meanwhile; says whether the connection ended.
+/// Waits a moment and takes all events that arrived meanwhile. Returns the reason if the connection closed.
 async fn drain_events(events: &mut ServerEvents) -> Option<CloseReason> {
     tokio::time::sleep(SETTLE).await;
     let mut closed = None;

@@ -1,24 +1,24 @@
-//! The tools of MCP servers as tools of this client: servers by command or by URL, with a handshake or without.
+//! The tools of MCP servers as tools of this client. Servers run as a command or behind a URL, with or without a handshake.
 //!
-//! A tool is offered as `mcp_<server>_<tool>`; where that is no legal name, is too long or could be mistaken for another,
-//! with eight digits of a hash. Schemas are freed of references. What still cannot be offered is set aside, and
-//! [`McpBridge::set_aside`] says why.
+//! A tool is offered as `mcp_<server>_<tool>`. If that is not a valid name, is too long or is ambiguous, a hash of both names
+//! is appended. References in schemas are inlined. Tools that still cannot be offered are set aside; [`McpBridge::set_aside`]
+//! lists them with the reason.
 //!
-//! The servers are asked for their tools when the plugin is registered, all at once; one that fails is told of by
-//! [`McpBridge::server_statuses`] and does not lose the others. From then on the bridge follows their changes. A server that dies is
-//! started anew by the next call, a few times a minute at most. When the plugin goes, or the last handle of the bridge is
-//! dropped, the processes end with it.
+//! When the plugin is registered, all servers are asked for their tools at the same time. [`McpBridge::server_statuses`] reports
+//! a server that fails; the others still work. From then on the bridge follows their changes. A server that dies is restarted
+//! by the next call, a few times a minute at most. The processes end when the plugin is removed or the last handle of the
+//! bridge is dropped.
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | how a server is named and reached | `server`, `options` |
-//! | the files in which clients keep servers | `file` |
+//! | server settings | `server`, `options` |
+//! | configuration files of MCP clients | `file` |
 //! | names, schemas, definitions | `name`, `schema`, `offer` |
-//! | what all of them offer together | `board` |
-//! | connections, changes | `line`, `follow` |
+//! | the tools of all servers together | `board` |
+//! | connections, changes | `connection`, `follow` |
 //! | calls and results | `call`, `result` |
 //!
-//! What is deliberately absent: prompts, resources, OAuth, and questions back to the user.
+//! Deliberately not supported: prompts, resources, OAuth, and elicitation.
 
 mod board;
 mod call;
@@ -57,22 +57,22 @@ pub use self::{
 };
 use crate::plugin::{HookError, Hooks, Plugin, PluginError, PluginTools};
 
-/// Most servers of one bridge; the rest is not asked.
+/// Most servers of one bridge. More are not started.
 pub const MAX_SERVERS: usize = 64;
-/// How long the end of all servers is waited for. Each has its own, shorter bounds; the rest ends in the background.
+/// How long to wait for all servers to stop. Each has its own, shorter timeout; the rest stops in the background.
 const CLOSE_WAIT: Duration = Duration::from_secs(15);
 
-/// The plugin `mcp`. Keep a [`McpBridge`] instead where you want to know what became of the servers.
+/// The plugin `mcp`. Use an [`McpBridge`] instead if you need the status of the servers.
 pub fn mcp(servers: impl IntoIterator<Item = McpServer>, options: McpOptions) -> Plugin {
     McpBridge::new(servers, options).plugin()
 }
 
-/// The bridge to some servers. Cheap to clone; the processes end with the last handle, plugin included.
+/// A bridge to MCP servers. Cheap to clone. The processes end with the last handle, including the plugin.
 #[derive(Clone)]
 pub struct McpBridge(Arc<BridgeState>);
 
 impl McpBridge {
-    /// To these servers. Nothing is started yet.
+    /// A bridge to these servers. Nothing is started yet.
     pub fn new(servers: impl IntoIterator<Item = McpServer>, options: McpOptions) -> Self {
         let lines: Vec<_> = servers.into_iter().map(ServerConnection::new).collect();
         let board = ServerBoard::new(lines.iter().map(|line| line.server.name.clone()));
@@ -96,7 +96,7 @@ impl McpBridge {
         self.0.lock_board().set_aside()
     }
 
-    /// How the servers are doing, in the order in which they were named.
+    /// The status of the servers, in the given order.
     pub fn server_statuses(&self) -> Vec<ServerStatus> {
         self.0.lock_board().server_statuses()
     }
@@ -113,7 +113,7 @@ impl Hooks for McpBridge {
     async fn on_register(&self, tools: &PluginTools) -> Result<(), HookError> {
         self.0.end_registration().await;
         let registration = self.0.begin_registration(tools);
-        // Whoever stops waiting for this leaves nothing running.
+        // If the caller stops waiting, nothing is left running.
         let unfinished = registration.stop.clone().drop_guard();
         let started =
             join_all((0..self.0.connections.len()).map(|at| self.0.start_server(at, &registration))).await;
@@ -136,23 +136,23 @@ impl Hooks for McpBridge {
     }
 }
 
-/// What the handles of a bridge share.
+/// State that the handles of a bridge share.
 struct BridgeState {
     options: McpOptions,
     http: HttpClient,
     connections: Vec<ServerConnection>,
     board: Mutex<ServerBoard>,
-    /// While the plugin is registered.
+    /// Set while the plugin is registered.
     registered: Mutex<Option<ActiveRegistration>>,
 }
 
 struct ActiveRegistration {
     registration: BridgeRegistration,
-    /// Ends everything when the bridge is dropped.
+    /// Stops everything when the bridge is dropped.
     _ends: DropGuard,
 }
 
-/// From the registration of the plugin to its end.
+/// One registration of the plugin, until it is removed.
 #[derive(Clone)]
 struct BridgeRegistration {
     own: PluginTools,
@@ -185,7 +185,7 @@ impl BridgeState {
         registration
     }
 
-    /// Ends every connection and waits until the processes are gone.
+    /// Closes every connection and waits until the processes have ended.
     async fn end_registration(&self) {
         let Some(registered) = self.lock_registered().take() else { return };
         let BridgeRegistration { stop, tasks, .. } = registered.registration;
@@ -194,11 +194,11 @@ impl BridgeState {
         self.lock_board().clear();
         tasks.close();
         if timeout(CLOSE_WAIT, tasks.wait()).await.is_err() {
-            tracing::warn!("an MCP server takes longer than {CLOSE_WAIT:?} to end");
+            tracing::warn!(wait = ?CLOSE_WAIT, "MCP servers did not stop in time");
         }
     }
 
-    /// Starts a server and asks for its tools; the text says why it cannot be used.
+    /// Starts a server and lists its tools, or says why it cannot be used.
     async fn start_server(
         self: &Arc<Self>,
         at: usize,
@@ -222,13 +222,13 @@ impl BridgeState {
         let outcome =
             timeout(limit, started).await.unwrap_or_else(|_| Err(format!("no answer within {limit:?}")));
         outcome.map_err(|why| {
-            tracing::warn!(server = name, why, "an MCP server cannot be used");
+            tracing::warn!(server = name, reason = why, "MCP server cannot be used");
             self.lock_board().set_state(at, ServerState::Down(why.clone()));
             format!("`{name}`: {why}")
         })
     }
 
-    /// The connection to a server, which is followed from its first moment.
+    /// The connection to a server. A new connection is followed from its start.
     async fn open_connection(
         self: &Arc<Self>,
         at: usize,
@@ -250,7 +250,7 @@ impl BridgeState {
         opened
     }
 
-    /// Notes what a server offers.
+    /// Stores what a server offers.
     fn store_offer(self: &Arc<Self>, at: usize, listing: &UpstreamListing) {
         let Some(line) = self.connections.get(at) else { return };
         let executor = |tool: &str| call::bridge_executor(Arc::downgrade(self), at, tool);
@@ -260,13 +260,13 @@ impl BridgeState {
                 server = aside.server,
                 tool = aside.tool,
                 reason = aside.reason,
-                "a tool is set aside"
+                "MCP tool set aside"
             );
         }
         self.lock_board().set_offer(at, offer);
     }
 
-    /// Takes a list over and offers it, unless the plugin went meanwhile.
+    /// Stores a new list and publishes it, unless the plugin was removed meanwhile.
     fn update_offer(self: &Arc<Self>, at: usize, listing: &UpstreamListing) -> Result<(), PluginError> {
         let Some(registration) = self.current_registration() else { return Ok(()) };
         self.store_offer(at, listing);

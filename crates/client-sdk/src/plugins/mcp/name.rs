@@ -1,20 +1,19 @@
 //! The name under which a model sees a tool of a server: `mcp_<server>_<tool>`.
 //!
-//! It depends on the two names alone, so it stays the same when other servers and tools come and go: stored
-//! conversations and prompt caches hold on to it.
+//! It depends only on the two names, so it stays the same when other servers and tools change: stored conversations and prompt
+//! caches rely on it.
 
 use toolyard_protocol::name_hash::{NAME_HASH_CHARS, ends_like_name_hash, name_hash};
 
-/// Longest name.
+/// Longest name, in characters.
 const MAX_CHARS: usize = 64;
 const PREFIX: &str = "mcp_";
-/// What a name with a hash has for server and tool together: without the prefix, the two `_` and the hash.
+/// Characters for server and tool in a name with a hash: without the prefix, the two `_` and the hash.
 const ROOM: usize = MAX_CHARS - PREFIX.len() - 2 - NAME_HASH_CHARS;
-/// What is left of a long server name next to a long tool name.
+/// Least characters of a long server name next to a long tool name.
 const MIN_SERVER_CHARS: usize = 16;
 
-/// The name of a tool. The plain form where nothing had to be changed and no other pair of names can have it; otherwise
-/// one with a hash of both names.
+/// The name of a tool: the plain form if it is valid and unambiguous, otherwise with a hash of both names.
 pub(super) fn tool_name(server: &str, tool: &str) -> String {
     let plain = format!("{PREFIX}{server}_{tool}");
     if is_plain(server, tool) && plain.len() <= MAX_CHARS && !ends_like_name_hash(&plain) {
@@ -27,7 +26,7 @@ pub(super) fn tool_name(server: &str, tool: &str) -> String {
     format!("{PREFIX}{server}_{tool}_{hash}")
 }
 
-/// Whether the two names can be told apart again: the first `_` behind the prefix is where the server ends.
+/// Whether the two names can be separated again: the first `_` after the prefix ends the server name.
 fn is_plain(server: &str, tool: &str) -> bool {
     let letters = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric());
     letters(server) && !tool.is_empty() && tool.split('_').all(|part| part.is_empty() || letters(part))
@@ -60,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn what_had_to_be_changed_has_a_hash() {
+    fn changed_names_have_a_hash() {
         for (server, tool, begins) in [
             ("brave-search", "web", "mcp_brave_search_web_"),
             ("my_server", "x", "mcp_my_server_x_"),

@@ -1,4 +1,4 @@
-//! A server's list of tools as tools of a client. What does not fit is set aside, and never loses the rest.
+//! Turns a server's tool list into client tools. A tool that does not fit is set aside; the others are still offered.
 
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
@@ -11,11 +11,11 @@ use toolyard_protocol::{
 use super::{name::tool_name, result::first_chars, schema, server::McpServer};
 use crate::tool::{Tool, ToolExecutor};
 
-/// Longest description that goes to the model, in characters.
+/// Longest description that is sent to the model, in characters.
 const MAX_DESCRIPTION_CHARS: usize = 2_000;
-/// Longest name of a tool that is taken, in bytes.
+/// Longest tool name that is accepted, in bytes.
 const MAX_NAME_BYTES: usize = 256;
-/// Most tools of one server that are remembered as set aside.
+/// Most tools of one server that are recorded as set aside.
 const MAX_SET_ASIDE: usize = 500;
 
 /// A tool that is not offered, and why.
@@ -23,7 +23,7 @@ const MAX_SET_ASIDE: usize = 500;
 pub struct SetAsideTool {
     /// Its server.
     pub server: String,
-    /// Its name, or its place in the list where it has none: `tools[3]`.
+    /// Its name, or its index in the list if it has none: `tools[3]`.
     pub tool: String,
     /// Why.
     pub reason: String,
@@ -36,7 +36,7 @@ pub(super) struct ServerOffer {
     pub(super) set_aside: Vec<SetAsideTool>,
 }
 
-/// What of a definition is looked at.
+/// The fields of a definition that are used.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct McpToolDefinition {
@@ -53,7 +53,7 @@ struct McpToolDefinition {
     meta: Value,
 }
 
-/// Makes tools of a list. `executor` gives the function of the tool with a name.
+/// Turns a list into tools. `executor` returns the executor of the tool with that name.
 pub(super) fn read_offer(
     server: &McpServer,
     listing: &UpstreamListing,
@@ -99,7 +99,7 @@ fn parse_definition(item: &RawValue) -> Result<McpToolDefinition, String> {
         return Err(format!("the name `{}` in it has invisible characters", first_chars(&name, 80)));
     }
     let item = cleaned.as_deref().unwrap_or(item);
-    serde_json::from_str(item.get()).map_err(|error| format!("it is no definition of a tool: {error}"))
+    serde_json::from_str(item.get()).map_err(|error| format!("it is not a valid tool definition: {error}"))
 }
 
 fn to_client_tool(
@@ -115,16 +115,16 @@ fn to_client_tool(
         return Err(why.to_owned());
     }
     if definition.execution["taskSupport"] == "required" {
-        return Err("it can only be run as a task, which this client does not do".to_owned());
+        return Err("it can only be run as a task, which this client does not support".to_owned());
     }
     let visible = definition.meta["ui"]["visibility"].as_array();
     if visible.is_some_and(|to| !to.iter().any(|who| who == "model")) {
         return Err("its server shows it to user interfaces only, not to models".to_owned());
     }
-    let said =
+    let text =
         [definition.description, definition.title].into_iter().flatten().find(|text| !text.trim().is_empty());
     let description =
-        said.unwrap_or_else(|| format!("The tool `{name}` of the MCP server `{}`.", server.name));
+        text.unwrap_or_else(|| format!("The tool `{name}` of the MCP server `{}`.", server.name));
     let parameters = schema::inline_references(
         &definition.input_schema.unwrap_or_else(|| Value::Object(Default::default())),
     )?;
@@ -133,8 +133,9 @@ fn to_client_tool(
         description: first_chars(&description, MAX_DESCRIPTION_CHARS),
         parameters,
     };
-    let nobody = |_: &str| false;
-    check_client_tools(std::slice::from_ref(&tool), limits, nobody).map_err(|problem| problem.message)?;
+    let not_reserved = |_: &str| false;
+    check_client_tools(std::slice::from_ref(&tool), limits, not_reserved)
+        .map_err(|problem| problem.message)?;
     Ok(tool)
 }
 
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_sees_is_left_out() {
+    fn invisible_characters_are_removed() {
         let offer = offer(vec![
             json!({ "name": "a", "description": "Does\u{e0041}\u{200b} a.", "inputSchema": { "type": "object",
                 "properties": { "x": { "type": "string", "description": "\u{202e}x" } } } }),
@@ -180,18 +181,18 @@ mod tests {
     }
 
     #[test]
-    fn tools_are_taken_over() {
+    fn tools_of_a_list_are_offered() {
         let offer = offer(vec![
             json!({ "name": "a", "description": "Does a.", "inputSchema": { "type": "object", "properties": {
                 "x": { "$ref": "#/$defs/x" } }, "$defs": { "x": { "type": "string" } } }, "vendor": 1 }),
             json!({ "name": "b-c", "title": "B and C" }),
             json!({ "name": "d", "description": " ", "inputSchema": {} }),
         ]);
-        let told: Vec<_> =
+        let offered: Vec<_> =
             offer.tools.iter().map(|tool| (tool.name(), tool.definition().description.as_str())).collect();
-        assert_eq!(told[0], ("mcp_s_a", "Does a."));
-        assert!(told[1].0.starts_with("mcp_s_b_c_") && told[1].1 == "B and C", "{told:?}");
-        assert_eq!(told[2], ("mcp_s_d", "The tool `d` of the MCP server `s`."));
+        assert_eq!(offered[0], ("mcp_s_a", "Does a."));
+        assert!(offered[1].0.starts_with("mcp_s_b_c_") && offered[1].1 == "B and C", "{offered:?}");
+        assert_eq!(offered[2], ("mcp_s_d", "The tool `d` of the MCP server `s`."));
         assert_eq!(
             offer.tools[0].definition().parameters["properties"],
             json!({ "x": { "type": "string" } })
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn one_bad_tool_never_loses_the_rest() {
+    fn one_bad_tool_does_not_affect_the_others() {
         let deep = (0..9).fold(json!({}), |inside, _| json!({ "type": "array", "items": inside }));
         let with = |name: &str, schema: Value| json!({ "name": name, "inputSchema": schema });
         let offer = offer(vec![
@@ -223,12 +224,12 @@ mod tests {
             found.unwrap_or_else(|| panic!("{tool}: {:?}", offer.set_aside)).reason.as_str()
         };
         for (tool, words) in [
-            ("tools[0]", "no definition"),
+            ("tools[0]", "not a valid tool definition"),
             ("tools[1]", "missing field `name`"),
             ("text", "expected `object`"),
             ("tree", "refers to itself"),
             ("deep", "deeper than 8"),
-            ("dynamic", "references are not taken"),
+            ("dynamic", "references are not supported"),
             ("date", "x.type: expected one of"),
             ("list", "expected `object`"),
             ("task", "only be run as a task"),

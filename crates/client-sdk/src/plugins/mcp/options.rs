@@ -1,36 +1,36 @@
-//! How the bridge works.
+//! Settings of the bridge.
 
 use std::{fmt, sync::Arc, time::Duration};
 
 use toolyard_net::Guard;
 use toolyard_protocol::chat::ClientToolLimits;
 
-/// A variable of the environment, by its name.
+/// Looks up an environment variable.
 pub type EnvLookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// How the bridge works, and its bounds.
+/// Settings and limits of the bridge.
 #[derive(Clone)]
 pub struct McpOptions {
-    /// The program's environment. Commands get a few common variables of it, such as `PATH`.
+    /// The program's environment. Commands inherit a few common variables, such as `PATH`.
     pub environment: EnvLookup,
     /// Which addresses servers behind a URL may have.
     pub guard: Guard,
-    /// For one server until its tools are known. It may have to be installed first.
+    /// Timeout for starting one server and listing its tools. It may have to be installed first.
     pub connect_limit: Duration,
-    /// For one call. The client has its own limit for every tool, which is often shorter.
+    /// Timeout of one call. The client has its own timeout for tools, which is often shorter.
     pub call_limit: Duration,
-    /// Largest result of a call that goes to the model, in bytes; the rest is cut.
+    /// Largest result that is sent to the model, in bytes. The rest is cut.
     pub max_result_bytes: usize,
-    /// What tools of a client may be, as the chat server has it. Leave room here for tools of others.
+    /// The chat server's limits for client tools. Set lower limits here to leave room for other tools.
     pub limits: ClientToolLimits,
 }
 
 impl McpOptions {
-    /// With the usual bounds: `McpOptions::new(|name| std::env::var(name).ok())`.
+    /// The default limits: `McpOptions::new(|name| std::env::var(name).ok())`.
     pub fn new(environment: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self {
             environment: Arc::new(environment),
-            // Whoever names a server could name a command as well.
+            // A caller that may add a URL may also add a command, so the guard would protect nothing.
             guard: Guard::unrestricted(),
             connect_limit: Duration::from_secs(60),
             call_limit: Duration::from_secs(300),

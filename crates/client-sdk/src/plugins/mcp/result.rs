@@ -1,4 +1,4 @@
-//! Results of tools as a model reads them: text, or the structured content; pictures and files as notes.
+//! Tool results as a model reads them: text or structured content. Images and files become notes.
 
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
@@ -7,12 +7,12 @@ use crate::tool::ToolError;
 
 /// Longest text of an error, in characters.
 const MAX_ERROR_CHARS: usize = 4_000;
-/// Blocks of one result that are looked at.
+/// Content blocks of one result that are read.
 const MAX_BLOCKS: usize = 200;
-/// Longest name or address in a note, in characters.
+/// Longest name or URI in a note, in characters.
 const MAX_NOTE_CHARS: usize = 200;
 
-/// What of a result is looked at. Blocks of kinds that nobody knows do no harm.
+/// The fields of a result that are used. Unknown block types are accepted.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct McpToolResult {
@@ -24,16 +24,16 @@ struct McpToolResult {
     is_error: bool,
 }
 
-/// The result of a call for the model, at most so many bytes of it.
+/// The result of a call for the model, cut to this size.
 pub(super) fn to_json(raw: &RawValue, max_bytes: usize) -> Result<Value, ToolError> {
-    let said: McpToolResult = serde_json::from_str(raw.get())
-        .map_err(|_| ToolError::new("the server answered with something that is no result of a tool"))?;
-    let text = content_text(&said.content);
-    if said.is_error {
-        let text = if text.is_empty() { "the tool failed and did not say why".to_owned() } else { text };
+    let parsed: McpToolResult = serde_json::from_str(raw.get())
+        .map_err(|_| ToolError::new("the server answered with something that is not a tool result"))?;
+    let text = content_text(&parsed.content);
+    if parsed.is_error {
+        let text = if text.is_empty() { "the tool failed without a reason".to_owned() } else { text };
         return Err(ToolError(first_chars(&text, MAX_ERROR_CHARS)));
     }
-    let whole = match said.structured_content.filter(|structured| !structured.is_null()) {
+    let whole = match parsed.structured_content.filter(|structured| !structured.is_null()) {
         None => Value::String(text),
         Some(structured) if is_redundant_text(&text, &structured) => structured,
         Some(structured) => serde_json::json!({ "text": text, "structured": structured }),
@@ -41,10 +41,10 @@ pub(super) fn to_json(raw: &RawValue, max_bytes: usize) -> Result<Value, ToolErr
     Ok(truncate_result(whole, max_bytes))
 }
 
-/// Whether a text only says what the structured content says, as servers do for clients that read text alone.
+/// Whether the text only repeats the structured content, as servers do for clients that read only text.
 fn is_redundant_text(text: &str, structured: &Value) -> bool {
     let text = text.trim();
-    let same = || serde_json::from_str::<Value>(text).is_ok_and(|said| said == *structured);
+    let same = || serde_json::from_str::<Value>(text).is_ok_and(|parsed| parsed == *structured);
     let only_member =
         || match structured.as_object().map(|members| members.values().collect::<Vec<_>>()).as_deref() {
             Some([Value::String(only)]) => only.trim() == text,
@@ -90,7 +90,7 @@ fn block_text(block: &Value) -> String {
             let resource = &block["resource"];
             let uri = text(&resource["uri"]).unwrap_or_default();
             match resource["text"].as_str() {
-                Some(said) => format!("(resource {uri})\n{said}"),
+                Some(parsed) => format!("(resource {uri})\n{parsed}"),
                 None => format!(
                     "(resource {uri}, {}, {}; not shown)",
                     mime(resource),
@@ -102,13 +102,13 @@ fn block_text(block: &Value) -> String {
     }
 }
 
-/// About how many bytes a text in base64 stands for.
+/// The approximate size of base64 data.
 fn base64_size(base64: &Value) -> String {
     let bytes = base64.as_str().map_or(0, |text| text.trim_end_matches('=').len() * 3 / 4);
     format!("{bytes} bytes")
 }
 
-/// The start of a text.
+/// The beginning of a text.
 pub(super) fn first_chars(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
         None => text.to_owned(),
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn structured_content_is_not_said_twice() {
+    fn structured_content_is_not_repeated_as_text() {
         let sum = json!({ "sum": 3 });
         let with = |text: &str, structured: &Value| {
             read(json!({ "content": [{ "type": "text", "text": text }], "structuredContent": structured }))
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_told_of() {
+    fn content_that_is_not_text_becomes_a_note() {
         let content = json!([
             { "type": "image", "data": "AAAA", "mimeType": "image/png" },
             { "type": "audio", "data": "AAA=" },
@@ -162,8 +162,8 @@ mod tests {
             { "type": "hologram", "x": 1 },
             7,
         ]);
-        let told = read(json!({ "content": content })).unwrap();
-        let lines: Vec<_> = told.as_str().unwrap().lines().collect();
+        let result = read(json!({ "content": content })).unwrap();
+        let lines: Vec<_> = result.as_str().unwrap().lines().collect();
         assert_eq!(
             lines,
             [
@@ -180,31 +180,31 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_an_error_in_the_tools_words() {
+    fn a_failure_is_an_error_with_the_text_of_the_tool() {
         let failed = json!({ "content": [{ "type": "text", "text": "no such city" }], "isError": true });
         assert_eq!(read(failed), Err("no such city".to_owned()));
         assert_eq!(
             read(json!({ "content": [], "isError": true })),
-            Err("the tool failed and did not say why".to_owned())
+            Err("the tool failed without a reason".to_owned())
         );
         let long = json!({ "content": [{ "type": "text", "text": "x".repeat(5_000) }], "isError": true });
         assert_eq!(read(long).unwrap_err().chars().count(), MAX_ERROR_CHARS + 1);
-        assert!(read(json!("no result")).unwrap_err().contains("no result of a tool"));
+        assert!(read(json!("no result")).unwrap_err().contains("not a tool result"));
     }
 
     #[test]
     fn long_results_are_cut_and_say_so() {
         let long = json!({ "content": [{ "type": "text", "text": "ä".repeat(600) }] });
-        let told = read(long).unwrap();
+        let result = read(long).unwrap();
         assert!(
-            told.as_str().unwrap().ends_with("\n(cut: the first 1000 of 1200 bytes; ask for less)"),
-            "{told}"
+            result.as_str().unwrap().ends_with("\n(cut: the first 1000 of 1200 bytes; ask for less)"),
+            "{result}"
         );
         let odd = json!({ "content": [{ "type": "text", "text": format!("x{}", "ä".repeat(600)) }] });
         assert!(read(odd).unwrap().as_str().unwrap().contains("the first 999 of 1201 bytes"));
         let structured = json!({ "content": [], "structuredContent": { "a": "x".repeat(2_000) } });
-        let told = read(structured).unwrap();
-        assert!(told.as_str().unwrap().starts_with(r#"{"a":"xxx"#), "{told}");
+        let result = read(structured).unwrap();
+        assert!(result.as_str().unwrap().starts_with(r#"{"a":"xxx"#), "{result}");
         let many = json!({ "content": vec![json!({ "type": "text", "text": "x" }); MAX_BLOCKS + 1] });
         assert!(read(many).unwrap().as_str().unwrap().ends_with("(cut: the first 200 of 201 parts)"));
     }

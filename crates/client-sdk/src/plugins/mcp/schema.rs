@@ -1,28 +1,28 @@
-//! Schemas of servers in the form that client tools may have: without references.
+//! Inlines the references of a schema, because client tools may not have any.
 //!
-//! References within the schema are replaced by what they refer to. One that leads back into itself, or out of the
-//! schema, cannot be; the tool is then set aside. What else a schema may not have is not judged here.
+//! References within the schema are replaced by their targets. If a reference is recursive or leads out of the schema, the tool
+//! is set aside. Other rules for schemas are checked elsewhere.
 
 use serde_json::{Map, Value};
 use toolyard_protocol::schema_expansion::{ByteBudget, MAX_EXPANDED_BYTES, approximate_bytes};
 
-/// Schemas that inlining may make: a few references to references to references can grow without end.
+/// Most subschemas after inlining. Nested references can grow exponentially.
 const MAX_SCHEMAS: usize = 2_000;
-/// Schemas within schemas. More than client tools may have, so that they are told their own rule.
+/// Deepest nesting. Higher than the limit of client tools, so that their own error message applies first.
 const MAX_DEPTH: usize = 32;
 
-/// Words about a schema, which may stand beside a reference and say more about this one use of it.
+/// Annotations, which may stand next to a reference and describe this use of it.
 const REMARKS: [&str; 7] =
     ["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"];
-/// What says which schema this is and where its parts are: nobody looks for them any more afterwards.
+/// Keywords that identify a schema and its parts. They are not needed after inlining.
 const MACHINERY: [&str; 6] = ["$schema", "$id", "$anchor", "$comment", "$defs", "definitions"];
 
-/// The schema of a tool's arguments without references. The text says why it cannot be.
+/// The schema of a tool's arguments without references, or why they cannot be inlined.
 pub(super) fn inline_references(schema: &Value) -> Result<Value, String> {
     let mut work = SchemaInliner { root: schema, open: Vec::new(), made: 0, bytes: ByteBudget::default() };
     let mut whole = work.inline_schema(schema, 0)?;
     if let Some(members) = whole.as_object_mut() {
-        // Arguments are an object, whoever forgot to say so.
+        // Arguments are always an object, even if the schema does not say so.
         members.entry("type").or_insert_with(|| "object".into());
     }
     Ok(whole)
@@ -30,32 +30,34 @@ pub(super) fn inline_references(schema: &Value) -> Result<Value, String> {
 
 struct SchemaInliner<'a> {
     root: &'a Value,
-    /// The references that are being replaced, from the outside in.
+    /// The references that are being inlined, outermost first.
     open: Vec<&'a str>,
     made: usize,
-    /// Of names, texts and data: a long text may be referred to many times.
+    /// Size of names, texts and data: a long text may be referenced many times.
     bytes: ByteBudget,
 }
 
 impl<'a> SchemaInliner<'a> {
     fn inline_schema(&mut self, schema: &'a Value, depth: usize) -> Result<Value, String> {
-        // `true`, `false`, and what is no schema at all, which is told later.
+        // `true`, `false`, and invalid schemas, which are reported later.
         let Value::Object(members) = schema else { return Ok(schema.clone()) };
         self.made += 1;
         if self.made > MAX_SCHEMAS {
-            return Err(format!("its schema has more than {MAX_SCHEMAS} parts when it is written out"));
+            return Err(format!(
+                "its schema has more than {MAX_SCHEMAS} parts after its references are inlined"
+            ));
         }
         if depth > MAX_DEPTH {
             return Err(format!("its schema is deeper than {MAX_DEPTH}"));
         }
         match members.get("$ref") {
             Some(Value::String(reference)) => self.resolve_reference(reference, members, depth),
-            Some(_) => Err("its schema has a `$ref` that is no text".to_owned()),
+            Some(_) => Err("its schema has a `$ref` that is not a string".to_owned()),
             None => Ok(Value::Object(self.inline_members(members, depth)?)),
         }
     }
 
-    /// The members of a schema, each by what it is: a schema, a list of them, a map of them, or data.
+    /// The members of a schema, each according to its type: a schema, a list of schemas, a map of schemas, or data.
     fn inline_members(
         &mut self,
         members: &'a Map<String, Value>,
@@ -100,12 +102,13 @@ impl<'a> SchemaInliner<'a> {
     }
 
     fn count_bytes(&mut self, bytes: usize) -> Result<(), String> {
-        let too_many =
-            || format!("its schema has more than {MAX_EXPANDED_BYTES} bytes when it is written out");
+        let too_many = || {
+            format!("its schema has more than {MAX_EXPANDED_BYTES} bytes after its references are inlined")
+        };
         if self.bytes.add(bytes) { Ok(()) } else { Err(too_many()) }
     }
 
-    /// What a reference refers to, with what stands beside it.
+    /// The target of a reference, merged with the keywords next to it.
     fn resolve_reference(
         &mut self,
         reference: &'a str,
@@ -114,13 +117,13 @@ impl<'a> SchemaInliner<'a> {
     ) -> Result<Value, String> {
         let shown: String = reference.chars().take(100).collect();
         if self.open.contains(&reference) {
-            return Err(format!("its schema refers to itself (`{shown}`), which cannot be written out"));
+            return Err(format!("its schema refers to itself (`{shown}`), which cannot be inlined"));
         }
         let target = self
             .find_target(reference)
             .ok_or_else(|| format!("its schema refers to `{shown}`, which is not in it"))?;
         self.open.push(reference);
-        // A step deeper, or a long chain of references would be a deep stack here.
+        // Counts as one level deeper, so that a long chain of references cannot overflow the stack.
         let target = self.inline_schema(target, depth + 1)?;
         self.open.pop();
         let beside = self.inline_members(members, depth)?;
@@ -138,14 +141,14 @@ impl<'a> SchemaInliner<'a> {
         Ok(Value::Object(whole))
     }
 
-    /// `#` and a path within the schema.
+    /// Resolves `#` and a path within the schema.
     fn find_target(&self, reference: &str) -> Option<&'a Value> {
         let path = reference.strip_prefix('#')?;
         self.root.pointer(&percent_decode(path)?)
     }
 }
 
-/// A path in a URL as it was before it was put there; none where it is broken.
+/// Decodes the percent-encoding of a path. `None` if it is invalid.
 fn percent_decode(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
@@ -170,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn local_references_are_written_out() {
+    fn local_references_are_inlined() {
         let schema = json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "type": "object",
@@ -220,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn data_and_names_are_no_references() {
+    fn data_and_names_are_not_references() {
         let schema = json!({
             "type": "object",
             "properties": {
@@ -233,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_out_says_why() {
+    fn references_that_cannot_be_inlined_are_an_error() {
         let with = |reference: Value| {
             json!({ "type": "object", "properties": { "x": { "$ref": reference } },
             "$defs": { "tree": { "type": "array", "items": { "$ref": "#/$defs/tree" } },
@@ -249,10 +252,10 @@ mod tests {
             (json!("other.json#/a"), "which is not in it"),
             (json!("#/%zz"), "which is not in it"),
             (json!("#/%e4"), "which is not in it"),
-            (json!(5), "`$ref` that is no text"),
+            (json!(5), "`$ref` that is not a string"),
         ] {
-            let told = inline_references(&with(reference.clone())).unwrap_err();
-            assert!(told.contains(words), "{reference}: {told}");
+            let error = inline_references(&with(reference.clone())).unwrap_err();
+            assert!(error.contains(words), "{reference}: {error}");
         }
     }
 

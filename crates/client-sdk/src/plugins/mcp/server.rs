@@ -1,4 +1,4 @@
-//! A server as it is named, and how it is reached.
+//! The settings of an MCP server.
 
 use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 
@@ -9,7 +9,7 @@ use toolyard_protocol::wildcard::matches_pattern;
 
 use super::options::McpOptions;
 
-/// What a command gets of the program's environment without being named, as the official SDKs have it.
+/// Environment variables that a command inherits by default, as in the official SDKs.
 const INHERITED: [&str; 6] = ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
 
 /// An MCP server.
@@ -19,22 +19,22 @@ pub struct McpServer {
     pub name: String,
     /// How it is reached.
     pub reach: McpReach,
-    /// Only tools whose names match one of these, if any are given; `*` and `?` stand for anything.
+    /// If not empty, only tools whose names match one of these patterns (`*` and `?`).
     pub include: Vec<String>,
-    /// No tools whose names match one of these.
+    /// No tools whose names match one of these patterns.
     pub exclude: Vec<String>,
 }
 
 /// How a server is reached.
 #[derive(Clone)]
 pub enum McpReach {
-    /// A program on this machine, which speaks over its input and output. It runs with the rights of this program.
+    /// A program on this machine, over stdin and stdout. It runs with the rights of this program.
     Command {
         /// The program: a path, or found by `PATH`.
         command: String,
         /// Its arguments.
         args: Vec<String>,
-        /// Its environment, beside a few common variables such as `PATH` and `HOME`.
+        /// Its environment, in addition to a few common variables such as `PATH` and `HOME`.
         env: BTreeMap<String, String>,
         /// The folder it runs in.
         cwd: Option<PathBuf>,
@@ -66,7 +66,7 @@ impl McpServer {
         Self { name: name.into(), reach, include: Vec::new(), exclude: Vec::new() }
     }
 
-    /// With a variable of the environment, for a command.
+    /// Sets an environment variable of a command.
     #[must_use]
     pub fn env(mut self, variable: impl Into<String>, value: impl Into<String>) -> Self {
         if let McpReach::Command { env, .. } = &mut self.reach {
@@ -75,7 +75,7 @@ impl McpServer {
         self
     }
 
-    /// With a header, for a URL.
+    /// Sets a header of a URL.
     #[must_use]
     pub fn header(mut self, header: impl Into<String>, value: impl Into<String>) -> Self {
         if let McpReach::Url { headers, .. } = &mut self.reach {
@@ -84,7 +84,7 @@ impl McpServer {
         self
     }
 
-    /// Why a tool of it is not wanted.
+    /// Why one of its tools is excluded, if it is.
     pub(super) fn exclusion_reason(&self, tool: &str) -> Option<&'static str> {
         let any = |patterns: &[String]| patterns.iter().any(|pattern| matches_pattern(pattern, tool));
         if !self.include.is_empty() && !any(&self.include) {
@@ -93,7 +93,7 @@ impl McpServer {
         any(&self.exclude).then_some("the settings of its server exclude it")
     }
 
-    /// How to reach it; the text says why it cannot be.
+    /// The transport to it, or why its settings are invalid.
     pub(super) fn transport(&self, options: &McpOptions, http: &HttpClient) -> Result<McpTransport, String> {
         match &self.reach {
             McpReach::Command { command, args, env, cwd } => {
@@ -120,9 +120,10 @@ impl McpServer {
 fn header_map(named: &BTreeMap<String, String>) -> Result<HeaderMap, String> {
     let mut headers = HeaderMap::new();
     for (name, value) in named {
-        let header = name.parse::<HeaderName>().map_err(|_| format!("`{name}` is no name of a header"))?;
-        let mut value =
-            HeaderValue::try_from(value).map_err(|_| format!("the value of the header {name} is none"))?;
+        let header =
+            name.parse::<HeaderName>().map_err(|_| format!("`{name}` is not a valid header name"))?;
+        let mut value = HeaderValue::try_from(value)
+            .map_err(|_| format!("the value of the header {name} is not valid"))?;
         value.set_sensitive(true);
         headers.insert(header, value);
     }
@@ -130,7 +131,7 @@ fn header_map(named: &BTreeMap<String, String>) -> Result<HeaderMap, String> {
 }
 
 impl fmt::Debug for McpReach {
-    /// Without the values of variables and headers: they are secrets.
+    /// Omits the values of variables and headers: they may be secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Command { command, args, env, cwd } => f
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_gets_what_is_named_and_little_else() {
+    fn a_command_gets_its_own_and_a_few_inherited_variables() {
         let server = McpServer::command("x", "prog", ["-a"]).env("TERM", "dumb");
         let Ok(McpTransport::Stdio(command)) = reached(&server, &options()) else {
             panic!("it is a command")
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_is_judged_and_so_are_headers() {
+    fn urls_and_headers_are_checked() {
         let server = McpServer::url("x", "http://127.0.0.1/mcp");
         assert!(reached(&server, &options()).is_ok());
         let strict = McpOptions { guard: Guard::strict(), ..options() };
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn printing_does_not_tell_secrets() {
+    fn debug_output_omits_secrets() {
         let shown = format!(
             "{:?} {:?}",
             McpServer::command("x", "p", [""; 0]).env("KEY", "sesame"),
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_can_be_left_out() {
+    fn tools_can_be_included_and_excluded() {
         let mut server = McpServer::url("x", "https://x");
         assert_eq!(server.exclusion_reason("a"), None);
         server.include = vec!["get_*".to_owned(), "?".to_owned()];

@@ -1,4 +1,4 @@
-//! What a statement may do: read tables and views, with functions that only compute.
+//! Authorizes statements: they may read tables and views, and call functions that only compute.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 
 use super::error::QueryError;
 
-/// Whose statement it is.
+/// Where a statement comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StatementPurpose {
-    /// The model's.
+    /// From the model.
     Query,
-    /// Our own, which asks for tables and their columns.
+    /// From this plugin, to list tables and their columns.
     Schema,
 }
 
-/// The functions that may be called. They compute, and touch nothing else. What is not on the list (loading extensions,
-/// tokenizers, functions that a later SQLite brings) is refused.
+/// The functions that may be called. They only compute. All others are refused: loading extensions, tokenizers, functions of
+/// later SQLite versions.
 const FUNCTIONS: &str = "-> ->> abs acos acosh asin asinh atan atan2 atanh avg bm25 ceil ceiling char coalesce concat concat_ws cos cosh count \
     cume_dist current_date current_time current_timestamp date datetime degrees dense_rank exp first_value floor format \
     glob group_concat hex highlight if ifnull iif instr json json_array json_array_insert json_array_length json_each \
@@ -30,12 +30,12 @@ const FUNCTIONS: &str = "-> ->> abs acos acosh asin asinh atan atan2 atanh avg b
     sign sin sinh snippet soundex sqlite_version sqrt strftime string_agg substr substring sum tan tanh time timediff total \
     trim trunc typeof unhex unicode unistr unistr_quote unixepoch unlikely upper zeroblob";
 
-/// Decides, and remembers what it refused first: SQLite itself only says that something was not authorized.
+/// Decides, and keeps the first refusal: SQLite itself only reports that something was not authorized.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SqlAuthorizer(Arc<Mutex<Option<QueryError>>>);
 
 impl SqlAuthorizer {
-    /// What was refused since this was last asked.
+    /// Takes the first refusal since the last call.
     pub(super) fn take_refusal(&self) -> Option<QueryError> {
         self.0.lock().take()
     }
@@ -55,7 +55,7 @@ fn refusal_reason(purpose: StatementPurpose, action: AuthAction<'_>) -> Option<Q
     let refused = |what: &str| Some(QueryError::Refused(what.to_owned()));
     match action {
         AuthAction::Select | AuthAction::Recursive => None,
-        // Pragmas in the form of tables, and those that tell of the file rather than of what is in it.
+        // Pragmas as table-valued functions, and tables about the file rather than its content.
         AuthAction::Read { table_name, .. }
             if table_name.starts_with("pragma_") || matches!(table_name, "dbstat" | "sqlite_dbpage") =>
         {
@@ -66,7 +66,7 @@ fn refusal_reason(purpose: StatementPurpose, action: AuthAction<'_>) -> Option<Q
             let known = FUNCTIONS.split(' ').any(|known| known.eq_ignore_ascii_case(function_name));
             (!known).then(|| QueryError::Function(function_name.to_owned()))
         }
-        // The full-text search asks for it to see whether somebody wrote. It tells a number.
+        // The full-text search reads it to detect writes. It returns a number.
         AuthAction::Pragma { pragma_name: "data_version", pragma_value: None } => None,
         AuthAction::Pragma { pragma_name: "table_list" | "table_xinfo", .. }
             if purpose == StatementPurpose::Schema =>
@@ -82,7 +82,7 @@ fn refusal_reason(purpose: StatementPurpose, action: AuthAction<'_>) -> Option<Q
         AuthAction::Transaction { .. } | AuthAction::Savepoint { .. } => refused("a transaction"),
         AuthAction::Analyze { .. } => refused("ANALYZE"),
         AuthAction::Reindex { .. } => refused("REINDEX"),
-        // Creating, dropping, altering, and whatever else there may be one day.
+        // CREATE, DROP, ALTER, and anything that later versions add.
         _ => refused("this statement"),
     }
 }
@@ -92,11 +92,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_reading_is_let_through() {
-        let told = |action| refusal_reason(StatementPurpose::Query, action);
-        assert_eq!(told(AuthAction::Select), None);
-        assert_eq!(told(AuthAction::Read { table_name: "t", column_name: "c" }), None);
-        assert_eq!(told(AuthAction::Function { function_name: "COUNT" }), None);
+    fn only_reading_is_allowed() {
+        let refusal = |action| refusal_reason(StatementPurpose::Query, action);
+        assert_eq!(refusal(AuthAction::Select), None);
+        assert_eq!(refusal(AuthAction::Read { table_name: "t", column_name: "c" }), None);
+        assert_eq!(refusal(AuthAction::Function { function_name: "COUNT" }), None);
         for refused in [
             AuthAction::Function { function_name: "load_extension" },
             AuthAction::Function { function_name: "readfile" },
@@ -108,12 +108,12 @@ mod tests {
             AuthAction::CreateVtable { table_name: "t", module_name: "csv" },
             AuthAction::Unknown { code: 999, arg1: None, arg2: None },
         ] {
-            assert!(told(refused).is_some(), "{refused:?}");
+            assert!(refusal(refused).is_some(), "{refused:?}");
         }
     }
 
     #[test]
-    fn our_own_statements_may_ask_for_the_schema() {
+    fn schema_statements_may_use_schema_pragmas() {
         let columns = AuthAction::Pragma { pragma_name: "table_xinfo", pragma_value: Some("t") };
         assert_eq!(refusal_reason(StatementPurpose::Schema, columns), None);
         let writes = AuthAction::Pragma { pragma_name: "journal_mode", pragma_value: Some("wal") };
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_refusal_is_remembered_once() {
+    fn the_first_refusal_is_returned_once() {
         let guard = SqlAuthorizer::default();
         for function_name in ["first", "second"] {
             let context = AuthContext {

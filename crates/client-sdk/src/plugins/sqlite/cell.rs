@@ -1,17 +1,17 @@
-//! Values of a database as JSON, and values of a call as values of a database.
+//! Converts database values to JSON, and JSON parameters to database values.
 
 use rusqlite::types::{Value as Sql, ValueRef};
 use serde_json::{Number, Value};
 
-/// First bytes of a blob that are shown.
+/// Bytes of a blob that are shown.
 const SHOWN_BLOB_BYTES: usize = 32;
 
-/// A value as a model reads it. Long texts are cut, blobs are told of.
+/// A value as a model reads it. Long texts are cut, blobs are summarized.
 pub(super) fn to_json(value: ValueRef<'_>, max_chars: usize) -> Value {
     match value {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(number) => Value::from(number),
-        // JSON has no word for what is not finite.
+        // JSON cannot represent infinity and NaN.
         ValueRef::Real(number) => {
             Number::from_f64(number).map_or_else(|| Value::from(number.to_string()), Value::Number)
         }
@@ -34,7 +34,7 @@ fn cut_text(text: &str, max_chars: usize) -> String {
     }
 }
 
-/// A value of a call; none where it is a list or an object.
+/// A parameter as a database value. `None` for a list or an object.
 pub(super) fn to_sql(value: &Value) -> Option<Sql> {
     match value {
         Value::Null => Some(Sql::Null),
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_a_call_are_taken() {
+    fn parameters_are_converted() {
         assert_eq!(to_sql(&json!(null)), Some(Sql::Null));
         assert_eq!(to_sql(&json!(true)), Some(Sql::Integer(1)));
         assert_eq!(to_sql(&json!(-3)), Some(Sql::Integer(-3)));

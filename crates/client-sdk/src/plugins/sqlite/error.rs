@@ -1,10 +1,10 @@
-//! Why a call has no answer, in words that a model can act on.
+//! Errors of a call, with texts that a model can act on.
 
 use std::time::Duration;
 
 use rusqlite::ErrorCode;
 
-/// Why there is no answer.
+/// Why a query failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum QueryError {
     #[error("there is no statement in `sql`; give one SELECT statement")]
@@ -41,18 +41,18 @@ pub(super) enum QueryError {
     Sql(String),
     #[error("the database cannot be read: {0}")]
     Unreadable(String),
-    #[error("the query failed for a reason that is not known")]
+    #[error("the query failed for an unknown reason")]
     Failed,
 }
 
-/// The bounds that SQLite's own errors are about.
+/// The limits that SQLite's own errors refer to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct QueryBounds {
     pub(super) time: Duration,
     pub(super) value: usize,
 }
 
-/// What an error of SQLite means. That the authorizer refused something is known better by the authorizer.
+/// Converts an error of SQLite. For refusals use the authorizer's own error, which is more precise.
 pub(super) fn from_sqlite(error: rusqlite::Error, bounds: QueryBounds) -> QueryError {
     let (code, message) = match error {
         rusqlite::Error::SqlInputError { error, msg, .. } => (Some(error.code), msg),

@@ -1,18 +1,17 @@
-//! A SQLite database for models to look into: `sqlite_list_tables` and `sqlite_query`.
+//! Read-only access to a SQLite database: `sqlite_list_tables` and `sqlite_query`.
 //!
-//! It cannot be changed, three times over: the file is opened read-only, an authorizer lets only reading statements with
-//! known functions through, and statements that would write are refused by name. A query is bounded in time, in rows, in
-//! the size of a value and of the whole answer; what was cut is said. Each call has a connection of its own and runs on a
-//! thread for such work.
+//! Three safeguards prevent changes: the file is opened read-only, an authorizer allows only reading statements with known
+//! functions, and statements that write are refused. A query is limited in time, rows, size of a value and size of the result;
+//! the result says what was cut. Each call has its own connection and runs on a blocking thread.
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | the connection and its bounds | `open` |
-//! | what a statement may do | `allow` |
-//! | threads, time, how many at once | `work` |
+//! | the connection and its limits | `open` |
+//! | what a statement may do | `authorizer` |
+//! | threads, timeouts, concurrency | `work` |
 //! | the two tools | `tables`, `query` |
 //! | values as JSON and back | `cell` |
-//! | words for the model | `error` |
+//! | error texts for the model | `error` |
 
 mod authorizer;
 mod cell;
@@ -34,33 +33,33 @@ use crate::{
     tool::{Tool, create_tool},
 };
 
-/// How long one call may take, unless the options say otherwise.
+/// Default timeout of one call.
 pub const TIME_LIMIT: Duration = Duration::from_secs(10);
-/// Most rows of one answer, unless the options say otherwise.
+/// Default limit of rows in one result.
 pub const MAX_ROWS: usize = 500;
-/// Longest text of one value in an answer, in characters, unless the options say otherwise.
+/// Default limit of one text value in a result, in characters.
 pub const MAX_CELL_CHARS: usize = 2_000;
-/// Largest answer, in bytes of JSON, unless the options say otherwise.
+/// Default limit of a result, in bytes of JSON.
 pub const MAX_OUTPUT_BYTES: usize = 64 * 1024;
-/// Largest value that SQLite may read or make, in bytes, unless the options say otherwise.
+/// Default limit of a value that SQLite may read or create, in bytes.
 pub const MAX_VALUE_BYTES: usize = 8 * 1024 * 1024;
-/// Calls that run at once; more wait.
+/// Calls that run at once. More wait.
 pub const MAX_AT_ONCE: usize = 4;
 
-/// How a database may be used.
+/// Settings of a database.
 #[derive(Debug, Clone)]
 pub struct SqliteOptions {
-    /// Name of the plugin and beginning of its tools' names: `sqlite` makes `sqlite_query`. Give each database its own.
+    /// Name of the plugin and prefix of its tools: `sqlite` gives `sqlite_query`. Use a different one for each database.
     pub name: String,
-    /// How long one call may take.
+    /// Timeout of one call.
     pub time_limit: Duration,
-    /// Most rows of one answer.
+    /// Most rows of one result.
     pub max_rows: usize,
-    /// Longest text of one value in an answer, in characters.
+    /// Longest text value in a result, in characters.
     pub max_cell_chars: usize,
-    /// Largest answer, in bytes of JSON.
+    /// Largest result, in bytes of JSON.
     pub max_output_bytes: usize,
-    /// Largest value that SQLite may read or make, in bytes.
+    /// Largest value that SQLite may read or create, in bytes.
     pub max_value_bytes: usize,
 }
 
@@ -77,25 +76,25 @@ impl Default for SqliteOptions {
     }
 }
 
-/// Why a file cannot be used.
+/// Why a database cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the database {} cannot be opened: {reason}", path.display())]
 pub struct SqliteError {
-    /// As it was given.
+    /// The path as given.
     pub path: PathBuf,
-    /// In the system's or in SQLite's words.
+    /// The error of the system or of SQLite.
     pub reason: String,
 }
 
 /// The plugin `sqlite`, for one database.
 ///
-/// The file is opened once here, so that a wrong path is told now and not to a model.
+/// The file is opened once here, so that a wrong path fails now and not in a call of the model.
 pub fn sqlite(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Plugin, SqliteError> {
     let plugin = Plugin::new(options.name.clone(), super::VERSION);
     Ok(sqlite_tools(path, options)?.into_iter().fold(plugin, Plugin::tool))
 }
 
-/// The tools alone.
+/// The tools without the plugin.
 pub fn sqlite_tools(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Vec<Tool>, SqliteError> {
     let database = Arc::new(SqliteDatabase::open_file(path.as_ref(), options)?);
     let gate = QueryGate::new(MAX_AT_ONCE);

@@ -1,4 +1,4 @@
-//! A connection that can read and nothing else, within bounds.
+//! A read-only connection with limits.
 
 use std::path::{Path, PathBuf};
 
@@ -12,18 +12,18 @@ use super::{
     work::QueryDeadline,
 };
 
-/// Instructions of SQLite's machine between two looks at the time.
+/// Instructions of SQLite's virtual machine between two checks of the deadline.
 const STEPS_BETWEEN_LOOKS: i32 = 1_000;
-/// How long a connection waits for a lock. Not bound by the looks at the time, so it is short.
+/// How long a connection waits for a lock. Short, because the deadline is not checked meanwhile.
 const LOCK_WAIT: std::time::Duration = std::time::Duration::from_millis(500);
-/// Bounds of statements. A stored view or table is a statement, too, so they leave room.
+/// Limits of statements. They also apply to stored views and tables, so they leave room.
 const LIMITS: [(Limit, i32); 9] = [
     (Limit::SQLITE_LIMIT_SQL_LENGTH, 256 * 1024),
     (Limit::SQLITE_LIMIT_EXPR_DEPTH, 500),
     (Limit::SQLITE_LIMIT_COMPOUND_SELECT, 100),
     (Limit::SQLITE_LIMIT_VDBE_OP, 100_000),
     (Limit::SQLITE_LIMIT_ATTACHED, 0),
-    // The comparison goes back at every star.
+    // Matching backtracks at every wildcard.
     (Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 200),
     (Limit::SQLITE_LIMIT_VARIABLE_NUMBER, MAX_PARAMETERS as i32),
     (Limit::SQLITE_LIMIT_TRIGGER_DEPTH, 1),
@@ -37,7 +37,7 @@ pub(super) struct SqliteDatabase {
     pub(super) options: SqliteOptions,
 }
 
-/// An open connection, and who watches over it.
+/// An open connection with its authorizer.
 pub(super) struct OpenDatabase {
     pub(super) connection: Connection,
     authorizer: SqlAuthorizer,
@@ -45,10 +45,10 @@ pub(super) struct OpenDatabase {
 }
 
 impl SqliteDatabase {
-    /// Looks whether it is one.
+    /// Checks that the file is a database.
     pub(super) fn open_file(path: &Path, options: SqliteOptions) -> Result<Self, SqliteError> {
         let cannot = |reason: String| SqliteError { path: path.to_owned(), reason };
-        // Whole, because SQLite reads a name such as `file:x?mode=rwc` or `:memory:` as something else than a file.
+        // An absolute path, because SQLite gives names such as `file:x?mode=rwc` or `:memory:` a special meaning.
         let whole = path.canonicalize().map_err(|error| cannot(error.to_string()))?;
         let database = Self { path: whole, options };
         let look = |connection: Connection| {
@@ -63,10 +63,10 @@ impl SqliteDatabase {
         let connection = Connection::open_with_flags(&self.path, flags)?;
         connection.busy_timeout(LOCK_WAIT)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
-        // What the file itself defines may call only functions that are harmless anywhere.
+        // Views and triggers in the file may call only harmless functions.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, false)?;
-        // A word in double quotes is a column and never, by mistake, a text.
+        // Double quotes always mean a column, never a string.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
         for (limit, most) in LIMITS {
             connection.set_limit(limit, most)?;
@@ -76,7 +76,7 @@ impl SqliteDatabase {
         Ok(connection)
     }
 
-    /// Opens it for one call.
+    /// Opens a connection for one call.
     pub(super) fn open_for(
         &self,
         purpose: StatementPurpose,
@@ -98,7 +98,7 @@ impl SqliteDatabase {
 }
 
 impl OpenDatabase {
-    /// What an error of this connection means.
+    /// Converts an error of this connection.
     pub(super) fn query_error(&self, error: rusqlite::Error) -> QueryError {
         self.authorizer.take_refusal().unwrap_or_else(|| from_sqlite(error, self.bounds))
     }

@@ -1,4 +1,4 @@
-//! `sqlite_query`: one statement that reads.
+//! `sqlite_query`: runs one reading statement.
 
 use rusqlite::{Batch, Statement, fallible_iterator::FallibleIterator as _};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -17,7 +17,7 @@ use super::{
 const MAX_SQL_BYTES: usize = 32 * 1024;
 /// Most parameters of one statement.
 pub(super) const MAX_PARAMETERS: usize = 100;
-/// Rows where the call does not say how many.
+/// Rows if the call sets no limit.
 const DEFAULT_ROWS: usize = 100;
 
 /// The arguments.
@@ -40,13 +40,13 @@ fn parameters_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "items": { "type": ["string", "number", "boolean", "null"] } })
 }
 
-/// What a query brought.
+/// The result of a query.
 #[derive(Debug, Serialize)]
 pub(super) struct QueryResult {
     columns: Vec<String>,
     /// The values, in the order of the columns.
     rows: Vec<Vec<Value>>,
-    /// What is missing, and how to get at it.
+    /// What was cut, and how to get it.
     #[serde(skip_serializing_if = "Option::is_none")]
     cut: Option<String>,
 }
@@ -67,11 +67,11 @@ pub(super) fn run_query(
     read_rows(&open, &mut statement, database, max_rows)
 }
 
-/// The statement, where there is exactly one and it reads.
+/// The statement, if there is exactly one and it only reads.
 fn single_statement<'open>(open: &'open OpenDatabase, sql: &str) -> Result<Statement<'open>, QueryError> {
     let mut batch = Batch::new(&open.connection, sql);
     let first = batch.next().map_err(|error| open.query_error(error))?.ok_or(QueryError::Empty)?;
-    // Whatever a second one is, it is one too many.
+    // A second statement is refused even if it is invalid.
     if !matches!(batch.next(), Ok(None)) {
         return Err(QueryError::Several);
     }

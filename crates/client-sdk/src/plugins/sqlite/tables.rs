@@ -1,4 +1,4 @@
-//! `sqlite_list_tables`: what there is to ask for.
+//! `sqlite_list_tables`: lists tables with their columns.
 
 use rusqlite::Row;
 use schemars::JsonSchema;
@@ -12,11 +12,11 @@ use super::{
     work::QueryDeadline,
 };
 
-/// Most tables of one answer.
+/// Most tables of one result.
 pub(super) const MAX_TABLES: usize = 200;
-/// Most columns of a table that are named.
+/// Most columns of a table that are listed.
 pub(super) const MAX_COLUMNS: usize = 200;
-/// Rows are counted up to here.
+/// Rows are counted up to this number.
 pub(super) const MAX_COUNTED: i64 = 10_000;
 
 /// The arguments.
@@ -32,7 +32,7 @@ pub(super) struct ListArguments {
 #[derive(Debug, Serialize)]
 pub(super) struct TableList {
     tables: Vec<TableSummary>,
-    /// What is missing, and how to get at it.
+    /// What was cut, and how to get it.
     #[serde(skip_serializing_if = "Option::is_none")]
     cut: Option<String>,
 }
@@ -41,9 +41,9 @@ pub(super) struct TableList {
 struct TableSummary {
     name: String,
     kind: String,
-    /// Name, type, and what is worth knowing.
+    /// Name, type and constraints.
     columns: Vec<String>,
-    /// A number, or that there are more than were counted. Only tables are counted: a view may take long.
+    /// The number, or that there are more. Only tables are counted: counting a view may take long.
     #[serde(skip_serializing_if = "Option::is_none")]
     rows: Option<Value>,
 }
@@ -82,7 +82,7 @@ fn summary_size(table: &TableSummary) -> usize {
         + 50
 }
 
-/// Tables and views, without those that SQLite keeps for itself.
+/// Tables and views, without SQLite's internal ones.
 fn table_names(open: &OpenDatabase) -> rusqlite::Result<Vec<(String, String)>> {
     let mut found = Vec::new();
     open.connection.pragma_query(None, "table_list", |row| {
@@ -99,7 +99,7 @@ fn describe_table(open: &OpenDatabase, name: String, kind: String) -> rusqlite::
     let mut columns = Vec::new();
     let mut left_out = 0;
     let read = open.connection.pragma(None, "table_xinfo", &name, |row| {
-        // Columns that exist for the arguments of virtual tables only.
+        // Hidden columns, which are arguments of virtual tables.
         if row.get::<_, i64>("hidden")? == 1 {
             return Ok(());
         }
@@ -111,8 +111,8 @@ fn describe_table(open: &OpenDatabase, name: String, kind: String) -> rusqlite::
         Ok(())
     });
     if let Err(error) = read {
-        // A view on a table that is gone does not hide the rest.
-        tracing::debug!(%error, "the columns of a table cannot be read");
+        // A view on a missing table does not hide the others.
+        tracing::debug!(%error, "cannot read the columns of a SQLite table");
     }
     if left_out > 0 {
         columns.push(format!("… and {left_out} more"));

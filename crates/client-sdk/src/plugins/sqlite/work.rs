@@ -1,4 +1,4 @@
-//! Runs work on a database off the async threads, so much of it at once, and tells it when its time is over.
+//! Runs queries on blocking threads, with a limit on concurrency and a deadline.
 
 use std::{
     sync::{
@@ -15,10 +15,10 @@ use tokio::{
 
 use super::error::QueryError;
 
-/// What is waited beyond the limit for work to notice that its time is over.
+/// Extra time for a query to notice its deadline.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Lets so many calls run at once. Cheap to clone.
+/// Limits how many calls run at once. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(super) struct QueryGate(Arc<Semaphore>);
 
@@ -27,7 +27,7 @@ impl QueryGate {
         Self(Arc::new(Semaphore::new(at_once)))
     }
 
-    /// Runs work for at most so long, waiting included. Dropping the future ends it.
+    /// Runs work within a time limit, which includes waiting for a slot. Dropping the future cancels the work.
     pub(super) async fn run_blocking<T: Send + 'static>(
         &self,
         limit: Duration,
@@ -39,7 +39,7 @@ impl QueryGate {
         let stop = QueryDeadline { left: Arc::default(), end };
         let _leaving = LeaveOnDrop(stop.left.clone());
         let running = tokio::task::spawn_blocking(move || {
-            // Until the thread is free again, also where nobody waits for it any more.
+            // Held until the thread is free, even if the caller stopped waiting.
             let _permit = permit;
             work(&stop)
         });
@@ -51,7 +51,7 @@ impl QueryGate {
     }
 }
 
-/// Says when work has to end: its time is over, or nobody waits.
+/// Says when work has to end: its deadline has passed, or the caller stopped waiting.
 #[derive(Debug, Clone)]
 pub(super) struct QueryDeadline {
     left: Arc<AtomicBool>,
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_ends_when_nobody_waits() {
+    async fn work_ends_when_its_future_is_dropped() {
         let (begun, has_begun) = mpsc::channel();
         let (ended, has_ended) = mpsc::channel();
         let gate = QueryGate::new(1);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn so_many_run_at_once_and_the_next_gives_up_in_time() {
+    async fn concurrency_is_limited_and_waiting_times_out() {
         let gate = QueryGate::new(1);
         let (begun, has_begun) = tokio::sync::oneshot::channel();
         let first = gate.run_blocking(LONG, move |stop| {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panic_is_told() {
+    async fn a_panic_is_an_error() {
         assert_eq!(
             QueryGate::new(1).run_blocking::<()>(LONG, |_| panic!("on purpose")).await,
             Err(QueryError::Failed)

@@ -1,4 +1,4 @@
-//! What a curator does: signs plugins, and calls them back.
+//! What a curator does: signs and revokes plugins.
 
 use jiff::Timestamp;
 use toolyard_protocol::plugin::Manifest;
@@ -7,22 +7,22 @@ use toolyard_trust::{RevokedPlugin, TrustStatus, sign_manifest};
 use super::{PluginTrust, TrustError};
 
 impl PluginTrust {
-    /// Signs a plugin. What comes out is believed here, or nothing does.
+    /// Signs a plugin. Fails if this server would not trust the result.
     pub fn sign(&self, manifest: &Manifest, now: Timestamp) -> Result<Manifest, TrustError> {
         let key = self.setup.curator.as_ref().ok_or(TrustError::NoSigningKey(
-            "this server is no curator: it has no key to sign plugins with (plugins.curator_key_file)",
+            "this server is not a curator: it has no key to sign plugins with (plugins.curator_key_file)",
         ))?;
         let text = sign_manifest(manifest, key)?;
-        let not_believed = |why: String| TrustError::NotTrusted(why);
-        let signed = Manifest::parse(text.as_bytes()).map_err(|error| not_believed(error.to_string()))?;
-        let verdict = self.judge(&signed, None, now).map_err(|problem| not_believed(problem.to_string()))?;
+        let not_trusted = |why: String| TrustError::NotTrusted(why);
+        let signed = Manifest::parse(text.as_bytes()).map_err(|error| not_trusted(error.to_string()))?;
+        let verdict = self.judge(&signed, None, now).map_err(|problem| not_trusted(problem.to_string()))?;
         match verdict.status {
             TrustStatus::Signed { .. } => Ok(signed),
-            _ => Err(not_believed(verdict.reason)),
+            _ => Err(not_trusted(verdict.reason)),
         }
     }
 
-    /// Calls a plugin back. It is in force when this returns. False where that was said before.
+    /// Revokes a plugin, effective when this returns. False if it was already revoked.
     pub async fn revoke(&self, plugin: RevokedPlugin, now: Timestamp) -> Result<bool, TrustError> {
         let _one_at_a_time = self.changing.lock().await;
         let elsewhere = "this server does not sign the revocation list; add to it where the root key is kept";
@@ -37,7 +37,7 @@ impl PluginTrust {
         let mut list = next.revocations.clone();
         list.plugins.push(plugin);
         (list.number, list.issued_at) = (pin.revocations_seen.max(list.number) + 1, now);
-        // First whether we would believe it ourselves, then the store: what is stored has to be read at the next start.
+        // Checks that the list is accepted before it is stored: it must be readable at the next start.
         let taken = pin.accept_revocations(&list.sign(root)?, now);
         let (list, pin) = taken.map_err(|error| TrustError::List { what: "revocation list", error })?;
         let text = self.keep_revocations(&list, root).await?;

@@ -1,8 +1,8 @@
-//! Which plugins this server trusts: keys that a root vouches for, what was revoked, and the unsigned plugins that the operator
-//! allowed one by one.
+//! Which plugins this server trusts: keys signed by a root, revocations, and unsigned plugins that the operator allowed
+//! one by one.
 //!
-//! Lists come signed, from files or made here where this server is the curator. A list that is not taken leaves the one
-//! before in force; where there is none before, nobody is believed.
+//! Lists are signed. They come from files, or are created here if this server is a curator. If a new list is not
+//! accepted the previous one stays in force; without a previous list, no plugin is trusted.
 
 mod curate;
 mod refresh;
@@ -25,42 +25,42 @@ use toolyard_trust::{
 
 use self::verdicts::{VerdictCache, VerdictKey};
 
-/// Under which names the documents are stored.
+/// The names under which the lists are stored.
 const PIN: &str = "pin";
 const KEYS: &str = "keys";
 const REVOCATIONS: &str = "revocations";
 
-/// What the operator says of trust.
+/// The operator's trust settings.
 #[derive(Debug, Default)]
 pub struct TrustSetup {
-    /// The root key that is pinned.
+    /// The pinned root key.
     pub root: Option<PublicKey>,
     /// The key list, signed by the root.
     pub keys_file: Option<PathBuf>,
     /// The revocation list, signed by the root.
     pub revocations_file: Option<PathBuf>,
-    /// The key with which this server signs plugins, where it is a curator.
+    /// The key with which this server signs plugins, if it is a curator.
     pub curator: Option<SecretKey>,
-    /// Whose key that is, for people.
+    /// The display name of that key's owner.
     pub owner: String,
-    /// The secret half of the root, where this server signs lists itself.
+    /// The secret root key, if this server signs lists itself.
     pub root_secret: Option<SecretKey>,
-    /// Unsigned plugins that may run, each by id and content.
+    /// Unsigned plugins that may run, each by id and content hash.
     pub allowed: Vec<(PluginId, ContentHash)>,
 }
 
 /// Why lists or keys cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    /// Settings that do not fit together.
+    /// Inconsistent settings.
     #[error("{0}")]
     Setup(&'static str),
-    /// A list that is not taken.
+    /// A list that was not accepted.
     #[error("the {what}: {error}")]
     List {
-        /// Which.
+        /// Which list.
         what: &'static str,
-        /// Why.
+        /// The reason.
         error: ListError,
     },
     /// A file that cannot be read.
@@ -68,26 +68,26 @@ pub enum TrustError {
     File {
         /// Which list.
         what: &'static str,
-        /// Where.
+        /// Its path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         error: std::io::Error,
     },
-    /// Something was not signed.
+    /// Signing failed.
     #[error(transparent)]
     Sign(#[from] SignError),
     /// This server has no key for it.
     #[error("{0}")]
     NoSigningKey(&'static str),
-    /// Signed, and still not believed: the lists do not have the key.
-    #[error("signed, but this server would not believe it: {0}")]
+    /// Signed, but not trusted: the lists do not contain the key.
+    #[error("signed, but this server would not trust it: {0}")]
     NotTrusted(String),
-    /// The store.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// What is in force.
+/// The lists in force.
 #[derive(Debug, Clone)]
 struct TrustState {
     pin: Option<RootPin>,
@@ -95,12 +95,13 @@ struct TrustState {
     keys_text: Option<String>,
     revocations: RevocationList,
     revocations_text: Option<String>,
-    /// Grows whenever one of the lists is another. Not their numbers: a root may sign two lists of one number.
+    /// Grows whenever one of the lists changes. List numbers are not enough, because a root may sign two lists with the
+    /// same number.
     generation: u64,
 }
 
 impl TrustState {
-    fn build_ground<'a>(
+    fn trust_context<'a>(
         &'a self,
         allowed: &'a AllowList,
         pinned: Option<&'a ContentHash>,
@@ -110,17 +111,17 @@ impl TrustState {
     }
 }
 
-/// The pin as it is stored, with the root that the operator had named: another root is a new beginning.
+/// The stored pin, with the configured root: another configured root starts again.
 #[derive(Serialize, Deserialize)]
 struct StoredPin {
     configured: PublicKey,
     pin: RootPin,
 }
 
-/// Which root and lists are in force.
+/// The root and lists in force.
 #[derive(Debug, Clone)]
 pub struct TrustSummary {
-    /// The root; another than the configured one where that handed over.
+    /// The root key; differs from the configured one after a handover.
     pub root: Option<PublicKey>,
     /// The number of the key list.
     pub keys: Option<u64>,
@@ -130,25 +131,25 @@ pub struct TrustSummary {
     pub curator: Option<KeyId>,
 }
 
-/// Whom this server believes.
+/// Decides which plugins this server trusts.
 pub struct PluginTrust {
     setup: TrustSetup,
     lists: Arc<dyn PluginListStore>,
     state: RwLock<Arc<TrustState>>,
     verdicts: VerdictCache,
-    /// One change at a time: numbers of lists only grow.
+    /// One change at a time, because list numbers only grow.
     changing: tokio::sync::Mutex<()>,
 }
 
 impl PluginTrust {
-    /// Checks the setup and reads the lists.
+    /// Checks the settings and loads the lists.
     pub async fn open(
         setup: TrustSetup,
         lists: Arc<dyn PluginListStore>,
         now: Timestamp,
     ) -> Result<Self, TrustError> {
         check_setup(&setup)?;
-        let nobody = TrustState {
+        let empty = TrustState {
             pin: None,
             keys: KeyList::from_local_keys([]),
             keys_text: None,
@@ -159,7 +160,7 @@ impl PluginTrust {
         let trust = Self {
             setup,
             lists,
-            state: RwLock::new(Arc::new(nobody)),
+            state: RwLock::new(Arc::new(empty)),
             verdicts: VerdictCache::default(),
             changing: tokio::sync::Mutex::new(()),
         };
@@ -167,7 +168,7 @@ impl PluginTrust {
         Ok(trust)
     }
 
-    /// Reads the lists again. What is not taken leaves what was before in force. True where something is new.
+    /// Reloads the lists. If a list is not accepted, the previous one stays in force. True if something changed.
     pub async fn refresh(&self, now: Timestamp) -> Result<bool, TrustError> {
         self.read_lists(now, refresh::LoadPhase::Later).await
     }
@@ -177,24 +178,24 @@ impl PluginTrust {
     }
 
     fn set_state(&self, mut next: TrustState) {
-        let mut believed = self.state.write();
-        let same = believed.keys == next.keys && believed.revocations == next.revocations;
-        next.generation = believed.generation + u64::from(!same);
-        *believed = Arc::new(next);
+        let mut state = self.state.write();
+        let same = state.keys == next.keys && state.revocations == next.revocations;
+        next.generation = state.generation + u64::from(!same);
+        *state = Arc::new(next);
     }
 
-    /// Says what a plugin is and whether it may run, by what is in force now.
+    /// Judges a plugin by the lists in force: its status, and whether it may run.
     pub fn judge(
         &self,
         manifest: &Manifest,
         pinned: Option<&ContentHash>,
         now: Timestamp,
     ) -> Result<PluginVerdict, Problem> {
-        let (believed, allowed) = (self.current_state(), self.allow_list_for(manifest));
-        judge_manifest(manifest, &believed.build_ground(&allowed, pinned, now))
+        let (state, allowed) = (self.current_state(), self.allow_list_for(manifest));
+        judge_manifest(manifest, &state.trust_context(&allowed, pinned, now))
     }
 
-    /// Allowed is one content, and with it what that content asks for.
+    /// The allow list entry of a plugin: one content, with the permissions that it requests.
     fn allow_list_for(&self, manifest: &Manifest) -> AllowList {
         let named = self.setup.allowed.iter().filter(|(id, _)| *id == manifest.id);
         let allowed = named.map(|(id, hash)| AllowListEntry {
@@ -215,13 +216,13 @@ impl PluginTrust {
         self.current_state().revocations_text.clone()
     }
 
-    /// What is in force, for people to see.
+    /// The root and lists in force, for display.
     pub fn summary(&self) -> TrustSummary {
-        let believed = self.current_state();
+        let state = self.current_state();
         TrustSummary {
-            root: believed.pin.as_ref().map(|pin| pin.root.clone()).or_else(|| self.configured_root()),
-            keys: believed.keys_text.as_ref().map(|_| believed.keys.number),
-            revocations: believed.revocations_text.as_ref().map(|_| believed.revocations.number),
+            root: state.pin.as_ref().map(|pin| pin.root.clone()).or_else(|| self.configured_root()),
+            keys: state.keys_text.as_ref().map(|_| state.keys.number),
+            revocations: state.revocations_text.as_ref().map(|_| state.revocations.number),
             curator: self.setup.curator.as_ref().map(|key| key.public_key().id()),
         }
     }
@@ -231,12 +232,12 @@ impl PluginTrust {
         self.setup.curator.is_some()
     }
 
-    /// The root that the operator means: named, or that of this server's own lists.
+    /// The configured root, or the root of this server's own lists.
     fn configured_root(&self) -> Option<PublicKey> {
         self.setup.root.clone().or_else(|| self.own_root().map(SecretKey::public_key))
     }
 
-    /// The key with which this server signs lists: the root's, or its only one.
+    /// The key with which this server signs lists: the root key, or its only key.
     fn own_root(&self) -> Option<&SecretKey> {
         let only = self.setup.curator.as_ref().filter(|_| self.setup.keys_file.is_none());
         self.setup.root_secret.as_ref().or(only)
@@ -244,24 +245,24 @@ impl PluginTrust {
 }
 
 impl PluginJudge for PluginTrust {
-    /// What a text came to before is said again as long as it stands.
+    /// A verdict is cached as long as it is valid.
     fn judge_text(
         &self,
         text: &str,
         pinned: Option<&ContentHash>,
         now: Timestamp,
     ) -> Result<Arc<JudgedManifest>, ManifestError> {
-        let (believed, asked) = (self.current_state(), VerdictKey::new(text, pinned));
-        if let Some(judged) = self.verdicts.get(&asked, believed.generation, now) {
+        let (state, key) = (self.current_state(), VerdictKey::new(text, pinned));
+        if let Some(judged) = self.verdicts.get(&key, state.generation, now) {
             return Ok(judged);
         }
         let manifest = Arc::new(Manifest::parse(text.as_bytes())?);
         let allowed = self.allow_list_for(&manifest);
-        let ground = believed.build_ground(&allowed, pinned, now);
-        let verdict = judge_manifest(&manifest, &ground)?;
-        let steady = verdict_validity(&manifest, &ground);
+        let context = state.trust_context(&allowed, pinned, now);
+        let verdict = judge_manifest(&manifest, &context)?;
+        let steady = verdict_validity(&manifest, &context);
         let judged = Arc::new(JudgedManifest { manifest, verdict });
-        self.verdicts.insert(asked, &judged, believed.generation, steady);
+        self.verdicts.insert(key, &judged, state.generation, steady);
         Ok(judged)
     }
 }
@@ -275,7 +276,7 @@ fn check_setup(setup: &TrustSetup) -> Result<(), TrustError> {
     }
     if setup.revocations_file.is_some() && setup.keys_file.is_none() {
         return wrong(
-            "plugins.revocations_file needs plugins.keys_file; a server that makes its own lists makes both",
+            "plugins.revocations_file needs plugins.keys_file; a server that signs its own lists signs both",
         );
     }
     if setup.root_secret.is_some() && setup.curator.is_none() {
@@ -291,7 +292,7 @@ fn check_setup(setup: &TrustSetup) -> Result<(), TrustError> {
             }
             (Some(_), None) => {
                 return wrong(
-                    "plugins.root_key alone says nothing: add plugins.keys_file, or a curator's key",
+                    "plugins.root_key has no effect alone: add plugins.keys_file, or a curator's key",
                 );
             }
             _ => {}

@@ -1,4 +1,4 @@
-//! Reading the lists: from files, or those that this server signed.
+//! Loading the lists: from files, or those that this server signed.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use toolyard_trust::{KeyEntry, KeyList, ListError, MAX_LIST_BYTES, RevocationLis
 
 use super::{KEYS, PIN, PluginTrust, REVOCATIONS, StoredPin, TrustError, TrustState};
 
-/// How long the key before the current one stays good, where this server signs its own lists.
+/// How long the previous key stays valid, if this server signs its own lists.
 const OLD_KEY: SignedDuration = SignedDuration::from_hours(90 * 24);
 
-/// Whether something is in force already.
+/// Whether lists are already in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LoadPhase {
     Start,
@@ -24,7 +24,7 @@ impl PluginTrust {
         let Some(root) = self.configured_root() else { return Ok(false) };
         let stored = self.lists.plugin_list(PIN).await?;
         let stored = stored.and_then(|text| serde_json::from_str::<StoredPin>(&text).ok());
-        // The store holds what was seen before; another root in the configuration is a new beginning.
+        // The store holds the pin of the last lists; another configured root starts again.
         let (pin, other) = match stored {
             Some(stored) if stored.configured == root => (Some(stored.pin), None),
             stored => (None, stored.map(|stored| stored.pin)),
@@ -46,7 +46,7 @@ impl PluginTrust {
         Ok(new)
     }
 
-    /// Remembers how new the lists are that were seen, also over a restart.
+    /// Stores how new the known lists are, so that it survives a restart.
     pub(super) async fn keep_pin(&self, pin: &RootPin) -> Result<(), TrustError> {
         let Some(configured) = self.configured_root() else { return Ok(()) };
         let text = serde_json::to_string(&StoredPin { configured, pin: pin.clone() });
@@ -70,9 +70,9 @@ impl PluginTrust {
                 (next.keys, next.keys_text, *pin) = (keys, Some(text), newer);
                 Ok(())
             }
-            // Signed plugins wait for a new list; the rest of the server need not.
+            // Signed plugins wait for a new list; the rest of the server starts.
             Err(error @ ListError::Expired(_)) if when == LoadPhase::Start => {
-                tracing::error!(%error, "no key is believed, so no signed plugin runs");
+                tracing::error!(%error, "key list expired; no signed plugin runs");
                 Ok(())
             }
             Err(error) => Err(TrustError::List { what: WHAT, error }),
@@ -97,9 +97,9 @@ impl PluginTrust {
                 (next.revocations, next.revocations_text, *pin) = (revocations, Some(text), newer);
                 Ok(())
             }
-            // Not knowing what was called back is not the same as nothing: nothing signed runs until there is a new one.
+            // Unknown revocations are not the same as none: no signed plugin runs until there is a new list.
             Err(error @ ListError::Expired(at)) if when == LoadPhase::Start => {
-                tracing::error!(%error, "no signed plugin runs");
+                tracing::error!(%error, "revocation list expired; no signed plugin runs");
                 next.revocations = RevocationList { expires_at: Some(at), ..RevocationList::default() };
                 Ok(())
             }
@@ -107,7 +107,7 @@ impl PluginTrust {
         }
     }
 
-    /// The key list of a server that is its own curator: the one that it signed last, or a new one where its key changed.
+    /// The key list of a server that is its own curator: the last one it signed, or a new one if its key changed.
     async fn own_keys(&self, pin: &RootPin, now: Timestamp) -> Result<String, TrustError> {
         let (Some(root), Some(curator)) = (self.own_root(), &self.setup.curator) else {
             return Err(TrustError::NoSigningKey("this server has no key to sign lists with"));
@@ -122,7 +122,7 @@ impl PluginTrust {
         }
         let (number, before) = last.map_or((pin.keys_seen, Vec::new()), |(_, keys)| (keys.number, keys.keys));
         let old = before.into_iter().filter(|entry| entry.key != current).map(|mut entry| {
-            // Plugins of the old key are signed again meanwhile.
+            // Plugins signed with the old key have to be signed again in this time.
             entry.expires_at = entry.expires_at.or_else(|| now.checked_add(OLD_KEY).ok());
             entry
         });
@@ -138,7 +138,7 @@ impl PluginTrust {
         Ok(text)
     }
 
-    /// The revocation list that this server signed last; the first one is empty. None where it signs no lists.
+    /// The last revocation list that this server signed; the first one is empty. None if it signs no lists.
     async fn own_revocations(&self, now: Timestamp) -> Result<Option<String>, TrustError> {
         if let Some(text) = self.lists.plugin_list(REVOCATIONS).await? {
             return Ok(Some(text));
@@ -152,7 +152,7 @@ impl PluginTrust {
         }
     }
 
-    /// A server that signs its own lists and got another root key signs again what was called back under the old one.
+    /// After a change of its root key, a server that signs its own lists signs the old revocations again.
     async fn take_over_revocations(&self, old: &RootPin, now: Timestamp) -> Result<(), TrustError> {
         let (Some(root), Some(text)) = (self.own_root(), self.lists.plugin_list(REVOCATIONS).await?) else {
             return Ok(());
@@ -179,7 +179,7 @@ async fn read_list_file(what: &'static str, path: &Path) -> Result<String, Trust
     let failed = |error| TrustError::File { what, path: path.to_owned(), error };
     let file = tokio::fs::File::open(path).await.map_err(failed)?;
     let mut text = String::new();
-    // One byte more than allowed tells a file that is too large from one that just fits.
+    // One byte more than allowed distinguishes a file that is too large from one that just fits.
     let most = u64::try_from(MAX_LIST_BYTES).unwrap_or(u64::MAX).saturating_add(1);
     file.take(most).read_to_string(&mut text).await.map_err(failed)?;
     if text.len() > MAX_LIST_BYTES {

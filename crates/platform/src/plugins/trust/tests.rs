@@ -1,4 +1,4 @@
-//! A verdict is said again as long as it stands, and not a moment longer.
+//! A verdict is cached as long as it is valid, and no longer.
 
 use std::{collections::HashMap, sync::Mutex};
 
@@ -50,7 +50,7 @@ async fn the_same_question_is_answered_from_memory() {
     assert!(matches!(first.verdict.status, TrustStatus::Signed { .. }), "{:?}", first.verdict);
     let again = trust.judge_text(&text, None, at(2)).unwrap();
     assert!(Arc::ptr_eq(&first, &again));
-    // Nothing is new in the lists, so nothing is judged anew.
+    // The lists did not change, so the verdict is reused.
     assert!(!trust.refresh(at(3)).await.unwrap());
     assert!(Arc::ptr_eq(&first, &trust.judge_text(&text, None, at(3)).unwrap()));
     let hash = &first.verdict.content_hash;
@@ -114,7 +114,7 @@ async fn a_revocation_is_remembered_with_the_number_of_its_list() {
     let old = lists.plugin_list(REVOCATIONS).await.unwrap().unwrap();
     let called_back = RevokedPlugin { id: "x".parse().unwrap(), content_hash: None, reason: String::new() };
     trust.revoke(called_back, at(1)).await.unwrap();
-    // Somebody puts the old list back while the server is down.
+    // The old list is put back while the server is down.
     lists.save_plugin_list(REVOCATIONS, &old).await.unwrap();
     let opened = PluginTrust::open(setup(), lists, at(2)).await;
     let refused = opened.err().map(|error| error.to_string()).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Verdicts that were come to already, so that a call and a page of the catalogue look one up in place of checking
-//! signatures. One is good for exactly that text, as long as the lists stay what they are and no date of theirs passes.
+//! A cache of verdicts, so that a call or a page of the catalogue does not check signatures again. A verdict is valid
+//! for exactly one text, as long as the lists do not change and none of their dates passes.
 
 use std::{collections::HashMap, ops::Range, sync::Arc};
 
@@ -11,10 +11,10 @@ use toolyard_trust::JudgedManifest;
 
 /// Most texts in one half.
 const MAX_TEXTS: usize = 1_024;
-/// Longest texts of one half together. Read, they take a few times as much.
+/// Total size of the texts in one half, in bytes. In parsed form they take a few times as much.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// Which question was asked: the text as it is, not the hash that somebody says it has.
+/// The key of a verdict: the digest of the text itself, not a hash that the manifest claims.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct VerdictKey {
     text: [u8; 32],
@@ -29,13 +29,13 @@ impl VerdictKey {
 
 struct CachedVerdict {
     judged: Arc<JudgedManifest>,
-    /// Of the lists.
+    /// The generation of the lists.
     generation: u64,
     steady: Range<Timestamp>,
 }
 
-/// In two halves: when the young one is full it takes the place of the old one, and what is asked for again comes over. So
-/// what nobody asks for goes, without a list of who asked when.
+/// Two halves: when the young half is full it replaces the old one, and entries that are used again move to the young
+/// half. So unused entries are dropped without tracking their use.
 #[derive(Default)]
 struct VerdictHalves {
     young: HashMap<VerdictKey, Arc<CachedVerdict>>,
@@ -44,52 +44,52 @@ struct VerdictHalves {
 }
 
 impl VerdictHalves {
-    fn insert(&mut self, asked: VerdictKey, kept: Arc<CachedVerdict>) {
-        let bytes = kept.judged.manifest.raw().len();
+    fn insert(&mut self, key: VerdictKey, cached: Arc<CachedVerdict>) {
+        let bytes = cached.judged.manifest.raw().len();
         if self.young.len() >= MAX_TEXTS || self.bytes + bytes > MAX_BYTES {
             self.old = std::mem::take(&mut self.young);
             self.bytes = 0;
         }
-        if self.young.insert(asked, kept).is_none() {
+        if self.young.insert(key, cached).is_none() {
             self.bytes += bytes;
         }
     }
 }
 
-/// What was judged before.
+/// The cached verdicts.
 #[derive(Default)]
 pub(super) struct VerdictCache(Mutex<VerdictHalves>);
 
 impl VerdictCache {
-    /// What it came to before, if that still stands.
+    /// The cached verdict, if it is still valid.
     pub(super) fn get(
         &self,
-        asked: &VerdictKey,
+        key: &VerdictKey,
         generation: u64,
         now: Timestamp,
     ) -> Option<Arc<JudgedManifest>> {
         let mut halves = self.0.lock();
-        let kept = match halves.young.get(asked) {
-            Some(kept) => kept.clone(),
+        let cached = match halves.young.get(key) {
+            Some(cached) => cached.clone(),
             None => {
-                let kept = halves.old.remove(asked)?;
-                halves.insert(asked.clone(), kept.clone());
-                kept
+                let cached = halves.old.remove(key)?;
+                halves.insert(key.clone(), cached.clone());
+                cached
             }
         };
-        let stands = kept.generation == generation && kept.steady.contains(&now);
-        stands.then(|| kept.judged.clone())
+        let stands = cached.generation == generation && cached.steady.contains(&now);
+        stands.then(|| cached.judged.clone())
     }
 
     pub(super) fn insert(
         &self,
-        asked: VerdictKey,
+        key: VerdictKey,
         judged: &Arc<JudgedManifest>,
         generation: u64,
         steady: Range<Timestamp>,
     ) {
-        let kept = Arc::new(CachedVerdict { judged: judged.clone(), generation, steady });
-        self.0.lock().insert(asked, kept);
+        let cached = Arc::new(CachedVerdict { judged: judged.clone(), generation, steady });
+        self.0.lock().insert(key, cached);
     }
 }
 
@@ -128,17 +128,13 @@ mod tests {
     }
 
     #[test]
-    fn good_for_its_time_its_lists_and_what_was_asked() {
-        let (verdicts, (asked, first)) = (VerdictCache::default(), judged(0));
-        verdicts.insert(asked.clone(), &first, 3, at(10)..at(20));
+    fn a_verdict_is_valid_for_its_key_lists_and_time() {
+        let (verdicts, (key, first)) = (VerdictCache::default(), judged(0));
+        verdicts.insert(key.clone(), &first, 3, at(10)..at(20));
         for (generation, second, found) in
             [(3, 10, true), (3, 19, true), (3, 9, false), (3, 20, false), (2, 15, false), (4, 15, false)]
         {
-            assert_eq!(
-                verdicts.get(&asked, generation, at(second)).is_some(),
-                found,
-                "{generation} {second}"
-            );
+            assert_eq!(verdicts.get(&key, generation, at(second)).is_some(), found, "{generation} {second}");
         }
         let hash = ContentHash::from_digest(&[1; 32]);
         let pinned = VerdictKey::new(first.manifest.raw(), Some(&hash));
@@ -148,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_as_fit_and_those_that_are_asked_for_stay() {
+    fn used_verdicts_survive_a_full_cache() {
         let verdicts = VerdictCache::default();
         let always = at(0)..at(9);
         let (wanted, judged) = judged(1);
@@ -163,12 +159,12 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_fill_it_sooner() {
+    fn the_cache_is_bounded_by_bytes() {
         let verdicts = VerdictCache::default();
         let long = MAX_BYTES / 5;
         for number in 0..20 {
-            let (asked, one) = judged(long + number);
-            verdicts.insert(asked, &one, 0, at(0)..at(9));
+            let (key, one) = judged(long + number);
+            verdicts.insert(key, &one, 0, at(0)..at(9));
             let (young, old) = counts(&verdicts);
             assert!(young <= 5 && old <= 5, "{young} {old}");
         }

@@ -1,4 +1,4 @@
-//! `tool_choice`, in the forms of both of OpenAI's APIs.
+//! `tool_choice`, as in both OpenAI APIs.
 
 use serde_json::Value;
 
@@ -9,14 +9,14 @@ use crate::problem::Problem;
 pub struct ToolSelection {
     /// Whether a tool may, must or must not be called.
     pub choice: ToolChoiceMode,
-    /// Only these, of the caller and of the server; missing is all.
+    /// Only these tools, of the caller or the server; `None` means all.
     pub only: Option<Vec<String>>,
 }
 
 /// Whether tools may be called.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ToolChoiceMode {
-    /// As the model likes.
+    /// The model decides.
     #[default]
     Auto,
     /// At least one.
@@ -26,7 +26,7 @@ pub enum ToolChoiceMode {
 }
 
 impl ToolSelection {
-    /// Reads `tool_choice`: a word, one function, or a list of allowed ones.
+    /// Parses `tool_choice`: a mode, one function, or a list of allowed functions.
     pub(in crate::chat) fn parse(value: Option<&Value>) -> Result<Self, Problem> {
         let Some(value) = value.filter(|value| !value.is_null()) else { return Ok(Self::default()) };
         if let Value::String(word) = value {
@@ -39,13 +39,11 @@ impl ToolSelection {
                     .ok_or_else(|| choice_problem(".name", "expected the name of a function"))?;
                 Ok(Self { choice: ToolChoiceMode::Required, only: Some(vec![name]) })
             }
-            // Chat completions have what is allowed in a member of its own, responses have it beside the type.
+            // Chat completions nest what is allowed; responses have it next to the type.
             Some("allowed_tools") => parse_allowed_tools(value.get("allowed_tools").unwrap_or(value)),
             Some(other) => {
-                let text = format!(
-                    "tools of the type {} are not run here",
-                    other.chars().take(64).collect::<String>()
-                );
+                let text =
+                    format!("tools of type {} are not supported", other.chars().take(64).collect::<String>());
                 Err(choice_problem(".type", &text))
             }
             None => Err(choice_problem("", EXPECTED)),

@@ -1,10 +1,10 @@
-//! What OpenAI's clients send to `POST /v1/chat/completions`, and what they read.
+//! What OpenAI clients send to `POST /v1/chat/completions`, and what they read.
 //!
 //! | look for | in |
 //! | --- | --- |
 //! | the request | `request` |
 //! | which tools may be called | `choice` |
-//! | parameters that are refused | `params` |
+//! | unsupported parameters | `params` |
 
 mod choice;
 pub(super) mod params;
@@ -23,39 +23,39 @@ pub const DONE: &str = "data: [DONE]\n\n";
 /// One event of a stream.
 #[derive(Debug, Clone, Serialize)]
 pub struct CompletionChunk<'a> {
-    /// The same for all events of an answer.
+    /// The same for all events of a response.
     pub id: &'a str,
     /// `chat.completion.chunk`
     pub object: &'static str,
-    /// Seconds since 1970.
+    /// Unix time in seconds.
     pub created: i64,
     /// The model.
     pub model: &'a str,
-    /// One, or none in the event with the usage.
+    /// One; none in the event with the usage.
     pub choices: Vec<ChunkChoice>,
-    /// What it cost, in an event of its own.
+    /// Token usage, in a separate event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<CompletionUsage>,
 }
 
-/// What an event adds.
+/// The content of an event.
 #[derive(Debug, Clone, Serialize)]
 pub struct ChunkChoice {
     /// Always 0.
     pub index: u32,
-    /// What is added.
+    /// The addition.
     pub delta: ChunkDelta,
-    /// Why it ends, in the last one.
+    /// Why it ended, in the last event.
     pub finish_reason: Option<&'static str>,
 }
 
-/// What is added.
+/// What an event adds.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct ChunkDelta {
-    /// In the first one.
+    /// In the first event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<&'static str>,
-    /// Words.
+    /// Text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
     /// Calls that the caller runs.
@@ -66,79 +66,79 @@ pub struct ChunkDelta {
 /// A call that the caller runs.
 #[derive(Debug, Clone, Serialize)]
 pub struct CompletionToolCall {
-    /// Its place, in a stream.
+    /// Its index, in a stream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<usize>,
-    /// Ties the answer to it.
+    /// The call id.
     pub id: String,
     /// `function`
     pub r#type: &'static str,
-    /// What is called.
+    /// The function.
     pub function: CompletionFunction,
 }
 
-/// What is called.
+/// The called function.
 #[derive(Debug, Clone, Serialize)]
 pub struct CompletionFunction {
     /// Its name.
     pub name: String,
-    /// JSON, as a text.
+    /// JSON as a string.
     pub arguments: String,
 }
 
-/// An answer in one piece.
+/// A response that is not streamed.
 #[derive(Debug, Clone, Serialize)]
 pub struct ChatCompletion<'a> {
     /// Its id.
     pub id: &'a str,
     /// `chat.completion`
     pub object: &'static str,
-    /// Seconds since 1970.
+    /// Unix time in seconds.
     pub created: i64,
     /// The model.
     pub model: &'a str,
     /// One.
     pub choices: Vec<CompletionChoice>,
-    /// What it cost.
+    /// Token usage.
     pub usage: CompletionUsage,
 }
 
-/// The answer.
+/// The response.
 #[derive(Debug, Clone, Serialize)]
 pub struct CompletionChoice {
     /// Always 0.
     pub index: u32,
-    /// What is said.
+    /// The message.
     pub message: CompletionMessage,
     /// Why it ended.
     pub finish_reason: &'static str,
 }
 
-/// What is said.
+/// The message of a response.
 #[derive(Debug, Clone, Serialize)]
 pub struct CompletionMessage {
     /// `assistant`
     pub role: &'static str,
-    /// Words; null where there are none.
+    /// Text; null if there is none.
     pub content: Option<String>,
     /// Calls that the caller runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<CompletionToolCall>,
 }
 
-/// What an answer cost.
+/// Token usage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct CompletionUsage {
-    /// Tokens that the model read.
+    /// Tokens in the prompt.
     pub prompt_tokens: u64,
-    /// Tokens that it wrote.
+    /// Tokens in the completion.
     pub completion_tokens: u64,
-    /// Both.
+    /// The sum.
     pub total_tokens: u64,
 }
 
 impl CompletionUsage {
-    /// Of these tokens.
+    /// Usage from both counts.
     pub const fn new(prompt_tokens: u64, completion_tokens: u64) -> Self {
         Self {
             prompt_tokens,
@@ -148,7 +148,7 @@ impl CompletionUsage {
     }
 }
 
-/// Why an answer ended, in OpenAI's words.
+/// Why a response ended, in OpenAI's terms.
 pub const fn openai_finish_reason(reason: FinishReason) -> &'static str {
     match reason {
         FinishReason::Stop | FinishReason::Error | FinishReason::Other => "stop",
@@ -158,22 +158,22 @@ pub const fn openai_finish_reason(reason: FinishReason) -> &'static str {
     }
 }
 
-/// An error as OpenAI's clients read it.
+/// An error as OpenAI clients read it.
 #[derive(Debug, Clone, Serialize)]
 pub struct OpenAiError {
-    /// What went wrong.
+    /// The error.
     pub error: OpenAiErrorBody,
 }
 
-/// What went wrong.
+/// The content of an error.
 #[derive(Debug, Clone, Serialize)]
 pub struct OpenAiErrorBody {
-    /// For people.
+    /// Human-readable message.
     pub message: String,
     /// `invalid_request_error`, `authentication_error`, `rate_limit_error`, `server_error`
     pub r#type: &'static str,
-    /// Where.
+    /// The parameter that caused it.
     pub param: Option<String>,
-    /// A code.
+    /// An error code.
     pub code: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! Parameters of OpenAI's API that this server does not implement. One that would change the answer is refused by name unless
-//! it has its default, because silence would pass for an answer that honours it. Which ones are merely ignored is a table in
+//! OpenAI parameters that this server does not implement. One that would change the response is rejected by name unless it has
+//! its default value: ignoring it silently would look as if it were supported. The ones that are ignored are listed in
 //! `docs/chat.md`.
 
 use serde_json::{Map, Value};
@@ -9,28 +9,36 @@ use crate::problem::Problem;
 /// A parameter that is not implemented.
 pub(in crate::chat) struct UnsupportedParam {
     pub(in crate::chat) name: &'static str,
-    /// Whether a value asks for nothing beyond what happens anyway.
+    /// Whether the value is the default.
     pub(in crate::chat) is_default: fn(&Value) -> bool,
     /// What to do instead.
     pub(in crate::chat) instead: &'static str,
 }
 
-/// Those of chat completions.
+/// Unsupported parameters of chat completions.
 pub(super) const UNSUPPORTED: &[UnsupportedParam] = &[
-    UnsupportedParam { name: "n", is_default: is_one, instead: "only one answer at a time; leave it out" },
+    UnsupportedParam {
+        name: "n",
+        is_default: is_one,
+        instead: "only one response per request; leave it out",
+    },
     LOGPROBS,
     TOP_LOGPROBS,
     UnsupportedParam {
         name: "logit_bias",
         is_default: is_empty,
-        instead: "tokens cannot be weighted here; leave it out",
+        instead: "token weights are not available; leave it out",
     },
     UnsupportedParam {
         name: "modalities",
         is_default: is_text_only,
-        instead: "answers are text; send [\"text\"] or leave it out",
+        instead: "responses are text; send [\"text\"] or leave it out",
     },
-    UnsupportedParam { name: "audio", is_default: never_default, instead: "answers are text; leave it out" },
+    UnsupportedParam {
+        name: "audio",
+        is_default: never_default,
+        instead: "responses are text; leave it out",
+    },
     UnsupportedParam {
         name: "web_search_options",
         is_default: never_default,
@@ -52,25 +60,25 @@ pub(super) const UNSUPPORTED: &[UnsupportedParam] = &[
 const LOGPROBS: UnsupportedParam = UnsupportedParam {
     name: "logprobs",
     is_default: is_false,
-    instead: "probabilities of tokens are not known here; leave it out",
+    instead: "token probabilities are not available; leave it out",
 };
 pub(in crate::chat) const TOP_LOGPROBS: UnsupportedParam = UnsupportedParam {
     name: "top_logprobs",
     is_default: is_zero,
-    instead: "probabilities of tokens are not known here; leave it out",
+    instead: "token probabilities are not available; leave it out",
 };
 
-/// Every parameter of a body that cannot be honoured, by name.
+/// A problem for every unsupported parameter of a body.
 pub(in crate::chat) fn unsupported_problems(
     fields: &Map<String, Value>,
     unsupported: &[UnsupportedParam],
 ) -> Vec<Problem> {
-    let asked = |one: &&UnsupportedParam| {
+    let is_set = |one: &&UnsupportedParam| {
         fields.get(one.name).is_some_and(|value| !value.is_null() && !(one.is_default)(value))
     };
     unsupported
         .iter()
-        .filter(asked)
+        .filter(is_set)
         .map(|one| Problem::new(one.name, format!("not supported: {}", one.instead)))
         .collect()
 }

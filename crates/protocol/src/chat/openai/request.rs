@@ -18,23 +18,23 @@ use crate::{
 /// A request for a completion.
 #[derive(Debug)]
 pub struct CompletionRequest {
-    /// Which model; empty is the server's own choice.
+    /// The model; `None` is the server's default.
     pub model: Option<String>,
     /// The conversation.
     pub messages: Vec<ChatMessage>,
-    /// What the caller runs itself.
+    /// Client tools.
     pub tools: Vec<ClientTool>,
     /// Whether tools may be called, and which.
     pub selection: ToolSelection,
-    /// Whether the answer is streamed.
+    /// Whether the response is streamed.
     pub stream: bool,
-    /// Whether the stream ends with what it cost.
+    /// Whether the stream ends with the token usage.
     pub include_usage: bool,
-    /// Most tokens of the answer.
+    /// Maximum number of tokens in the response.
     pub max_tokens: Option<u32>,
     /// Between 0 and 2.
     pub temperature: Option<f64>,
-    /// How the answer is written.
+    /// Sampling and output format.
     pub sampling: SamplingParams,
 }
 
@@ -65,7 +65,7 @@ struct StreamOptions {
 }
 
 impl CompletionRequest {
-    /// Reads a body, and names everything that is wrong with it.
+    /// Parses a body and reports every problem.
     pub fn parse(body: &[u8]) -> Result<Self, Vec<Problem>> {
         let fields: Map<String, Value> = read_body(body)?;
         let mut problems = params::unsupported_problems(&fields, params::UNSUPPORTED);
@@ -108,7 +108,7 @@ impl CompletionRequest {
     }
 }
 
-/// Collects what is wrong and goes on with the default.
+/// Collects problems and continues with the default.
 struct ProblemCollector<'a>(&'a mut Vec<Problem>);
 
 impl ProblemCollector<'_> {
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(
             read(&body).unwrap_err(),
             [
-                "n: not supported: only one answer at a time; leave it out",
+                "n: not supported: only one response per request; leave it out",
                 "tool_choice: expected auto, required, none or a function",
                 "temperature: expected a number from 0 to 2",
                 "messages: missing or empty",
@@ -232,8 +232,8 @@ mod tests {
             (json!({ "stream": "yes" }), "stream: "),
             (json!({ "max_tokens": -1 }), "max_tokens: "),
         ] {
-            let told = wrong(more.clone());
-            assert!(told.starts_with(path), "{more}: {told}");
+            let errors = wrong(more.clone());
+            assert!(errors.starts_with(path), "{more}: {errors}");
         }
     }
 
@@ -242,8 +242,8 @@ mod tests {
         for one in params::UNSUPPORTED {
             let body =
                 |value: Value| json!({ "messages": [{ "role": "user", "content": "hi" }], one.name: value });
-            let told = read(&body(json!("something else"))).unwrap_err();
-            assert!(told[0].starts_with(one.name), "{told:?}");
+            let errors = read(&body(json!("something else"))).unwrap_err();
+            assert!(errors[0].starts_with(one.name), "{errors:?}");
             read(&body(Value::Null)).unwrap();
         }
         let quiet = json!({ "messages": [{ "role": "user", "content": "hi" }], "n": 1, "logprobs": false, "top_logprobs": 0,

@@ -1,4 +1,4 @@
-//! The events of a stream. Each is named by its type, and numbered.
+//! The events of a stream. Each has a type and a sequence number.
 
 use serde::Serialize;
 
@@ -9,76 +9,76 @@ use crate::line::JsonLine;
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "type")]
 pub enum ResponseEvent<'a> {
-    /// The first one.
+    /// The first event.
     #[serde(rename = "response.created")]
     Created {
         /// Without output.
         response: &'a ResponseBody,
     },
-    /// Work on it began.
+    /// The response started.
     #[serde(rename = "response.in_progress")]
     InProgress {
         /// Without output.
         response: &'a ResponseBody,
     },
-    /// A message or a call begins.
+    /// A message or a call started.
     #[serde(rename = "response.output_item.added")]
     ItemAdded {
-        /// Its place.
+        /// Index in the output.
         output_index: usize,
         /// Without content.
         item: &'a OutputItem,
     },
-    /// The words of a message begin.
+    /// The text of a message started.
     #[serde(rename = "response.content_part.added")]
     PartAdded {
         /// The message.
         item_id: &'a str,
-        /// Its place.
+        /// Index in the output.
         output_index: usize,
         /// Always 0.
         content_index: usize,
         /// Empty.
         part: OutputText,
     },
-    /// More words.
+    /// More text.
     #[serde(rename = "response.output_text.delta")]
     TextDelta {
         /// The message.
         item_id: &'a str,
-        /// Its place.
+        /// Index in the output.
         output_index: usize,
         /// Always 0.
         content_index: usize,
-        /// The words.
+        /// The text.
         delta: &'a str,
-        /// Always none.
+        /// Always empty.
         logprobs: [(); 0],
     },
-    /// All words.
+    /// The complete text.
     #[serde(rename = "response.output_text.done")]
     TextDone {
         /// The message.
         item_id: &'a str,
-        /// Its place.
+        /// Index in the output.
         output_index: usize,
         /// Always 0.
         content_index: usize,
-        /// All of them.
+        /// The text.
         text: &'a str,
-        /// Always none.
+        /// Always empty.
         logprobs: [(); 0],
     },
-    /// The words of a message end.
+    /// The text of a message ended.
     #[serde(rename = "response.content_part.done")]
     PartDone {
         /// The message.
         item_id: &'a str,
-        /// Its place.
+        /// Index in the output.
         output_index: usize,
         /// Always 0.
         content_index: usize,
-        /// All of them.
+        /// The complete text.
         part: OutputText,
     },
     /// More of a call's arguments.
@@ -86,47 +86,47 @@ pub enum ResponseEvent<'a> {
     ArgumentsDelta {
         /// The call.
         item_id: &'a str,
-        /// Its place.
+        /// Index in the output.
         output_index: usize,
-        /// Text of JSON.
+        /// Part of a JSON string.
         delta: &'a str,
     },
-    /// All of them.
+    /// The complete arguments of a call.
     #[serde(rename = "response.function_call_arguments.done")]
     ArgumentsDone {
         /// The call.
         item_id: &'a str,
-        /// Its place.
+        /// Index in the output.
         output_index: usize,
-        /// What is called.
+        /// The function.
         name: &'a str,
-        /// JSON, as a text.
+        /// JSON as a string.
         arguments: &'a str,
     },
-    /// A message or a call is whole.
+    /// A message or a call is complete.
     #[serde(rename = "response.output_item.done")]
     ItemDone {
-        /// Its place.
+        /// Index in the output.
         output_index: usize,
-        /// All of it.
+        /// The complete item.
         item: &'a OutputItem,
     },
-    /// The last one: the response is whole.
+    /// The last event: the response is complete.
     #[serde(rename = "response.completed")]
     Completed {
-        /// All of it.
+        /// The complete response.
         response: &'a ResponseBody,
     },
-    /// The last one: it ended before.
+    /// The last event: the response ended early.
     #[serde(rename = "response.incomplete")]
     Incomplete {
-        /// As far as it is.
+        /// The response so far.
         response: &'a ResponseBody,
     },
-    /// The last one: there is none.
+    /// The last event: the response failed.
     #[serde(rename = "response.failed")]
     Failed {
-        /// Why.
+        /// With the error.
         response: &'a ResponseBody,
     },
 }
@@ -151,7 +151,7 @@ impl ResponseEvent<'_> {
     }
 }
 
-/// An event with its number.
+/// An event with its sequence number.
 #[derive(Debug, Clone, Serialize)]
 pub struct SequencedEvent<'a> {
     #[serde(flatten)]
@@ -160,12 +160,12 @@ pub struct SequencedEvent<'a> {
 }
 
 impl<'a> SequencedEvent<'a> {
-    /// With this number.
+    /// An event with this sequence number.
     pub const fn new(event: ResponseEvent<'a>, sequence_number: u64) -> Self {
         Self { event, sequence_number }
     }
 
-    /// As it goes over the wire.
+    /// The event as sent over the wire.
     pub fn to_event(&self) -> String {
         JsonLine::new(self).to_named_event(self.event.name())
     }

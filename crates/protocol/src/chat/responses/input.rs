@@ -1,5 +1,5 @@
-//! `input`: a text, or items. Messages, calls and results become the messages of a chat; thoughts of a model are left out,
-//! because they were encrypted for another server. What only a server that stores or hosts something can know is refused.
+//! `input`: a string, or items. Messages, calls and results become chat messages. Reasoning items are left out, because they
+//! were encrypted for another server. Items that need storage or hosted tools are rejected.
 
 use serde_json::{Map, Value};
 
@@ -11,7 +11,7 @@ use crate::{
     problem::Problem,
 };
 
-/// The conversation, and everything that is wrong with it.
+/// The conversation, and every problem in it.
 pub(super) fn parse_input(input: Option<&Value>) -> (Vec<ChatMessage>, Vec<Problem>) {
     let problem = |why: String| (Vec::new(), vec![Problem::new("input", why)]);
     match input {
@@ -50,7 +50,7 @@ fn parse_item(item: &Value, path: &str, messages: &mut Vec<ChatMessage>) -> Resu
         Some("function_call") => {
             let call = ChatPart::Call(parse_function_call(fields, path)?);
             match messages.last_mut().filter(|last| last.role == ChatRole::Assistant) {
-                // What a model says and calls in one step is one message.
+                // Text and calls of one model step are one message.
                 Some(last) => last.parts.push(call),
                 None => messages.push(single_part_message(ChatRole::Assistant, call)),
             }
@@ -66,7 +66,7 @@ fn parse_item(item: &Value, path: &str, messages: &mut Vec<ChatMessage>) -> Resu
         Some(other) => {
             let other: String = other.chars().take(64).collect();
             let text =
-                format!("items of the type {other} are not known here; tools of this server run inside");
+                format!("items of type {other} are not supported; the server runs its own tools itself");
             return Err(Problem::new(format!("{path}.type"), text));
         }
     }
@@ -85,7 +85,7 @@ fn parse_function_call(fields: &Map<String, Value>, path: &str) -> Result<ChatCa
     Ok(ChatCall { id: id.to_owned(), name: name.to_owned(), input, state: CallState::Open })
 }
 
-/// A result is a text, or parts of which models read the words.
+/// A result is a string, or parts of which models read the text.
 fn parse_call_output(fields: &Map<String, Value>, path: &str) -> Result<ChatPart, Problem> {
     let id = required_str(fields, "call_id", path)?.to_owned();
     let output = match fields.get("output") {
@@ -115,11 +115,11 @@ mod tests {
     fn items_become_messages() {
         let call = |id: &str| json!({ "type": "function_call", "id": "fc_1", "call_id": id, "name": "f", "arguments": "{\"a\":1}" });
         let result = |id: &str| json!({ "type": "function_call_output", "call_id": id, "output": "1" });
-        let said = json!({ "type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+        let message = json!({ "type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
             "content": [{ "type": "output_text", "text": "Let me see.", "annotations": [] }] });
         let input = json!([{ "role": "developer", "content": "Be brief." }, { "role": "user", "content": "hi" },
             { "type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x" },
-            said, call("c1"), call("c2"), result("c1"), result("c2"), call("c3"), result("c3")]);
+            message, call("c1"), call("c2"), result("c1"), result("c2"), call("c3"), result("c3")]);
         assert_eq!(
             roles(&input),
             [

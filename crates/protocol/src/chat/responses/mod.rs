@@ -1,4 +1,4 @@
-//! What OpenAI's clients send to `POST /v1/responses`, and what they read.
+//! What OpenAI clients send to `POST /v1/responses`, and what they read.
 //!
 //! | look for | in |
 //! | --- | --- |
@@ -19,26 +19,26 @@ pub use request::ResponseRequest;
 
 use super::sampling::{ReasoningEffort, ResponseFormat};
 
-/// A response: whole, or as far as it is in the first and last event of a stream.
+/// A response: complete, or partial in the first events of a stream.
 #[derive(Debug, Clone, Serialize)]
 pub struct ResponseBody {
     /// Its id. Nothing is stored under it.
     pub id: String,
     /// `response`
     pub object: &'static str,
-    /// Seconds since 1970.
+    /// Unix time in seconds.
     pub created_at: i64,
-    /// How far it is.
+    /// The status.
     pub status: ResponseStatus,
     /// Always false.
     pub background: bool,
-    /// Why there is none.
+    /// Why it failed.
     pub error: Option<ResponseError>,
-    /// Why it is not whole.
+    /// Why it is incomplete.
     pub incomplete_details: Option<IncompleteDetails>,
     /// The model.
     pub model: String,
-    /// What was said and called.
+    /// Messages and calls.
     pub output: Vec<OutputItem>,
     /// Always null: nothing is stored.
     pub previous_response_id: Option<String>,
@@ -46,112 +46,112 @@ pub struct ResponseBody {
     pub store: bool,
     /// Always `disabled`.
     pub truncation: &'static str,
-    /// What it cost, at its end.
+    /// Token usage, once it ended.
     pub usage: Option<ResponseUsage>,
     /// The parameters of the request.
     #[serde(flatten)]
     pub echo: RequestEcho,
 }
 
-/// How far a response or a part of it is.
+/// The status of a response or of one item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResponseStatus {
-    /// More comes.
+    /// Not finished yet.
     InProgress,
-    /// It is whole.
+    /// Complete.
     Completed,
-    /// It ended before it was whole.
+    /// Ended early.
     Incomplete,
-    /// There is none.
+    /// Failed.
     Failed,
 }
 
-/// Why there is no response.
+/// Why a response failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ResponseError {
     /// `server_error` or `rate_limit_exceeded`
     pub code: &'static str,
-    /// For people.
+    /// Human-readable message.
     pub message: String,
 }
 
-/// Why a response is not whole.
+/// Why a response is incomplete.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct IncompleteDetails {
-    /// `max_output_tokens`, `content_filter`, and of this server `steps` and `time`.
+    /// `max_output_tokens`, `content_filter`; specific to this server: `steps` and `time`.
     pub reason: &'static str,
 }
 
-/// What a response cost.
+/// Token usage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct ResponseUsage {
-    /// Tokens that the model read.
+    /// Tokens in the input.
     pub input_tokens: u64,
-    /// Not known, so 0.
+    /// Unknown, so 0.
     pub input_tokens_details: InputTokens,
-    /// Tokens that it wrote.
+    /// Tokens in the output.
     pub output_tokens: u64,
-    /// Not known, so 0.
+    /// Unknown, so 0.
     pub output_tokens_details: OutputTokens,
-    /// Both.
+    /// The sum.
     pub total_tokens: u64,
 }
 
-/// Of the tokens that were read.
+/// Details of the input tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct InputTokens {
-    /// Read before.
+    /// Tokens read from a cache.
     pub cached_tokens: u64,
 }
 
-/// Of the tokens that were written.
+/// Details of the output tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct OutputTokens {
-    /// Thoughts.
+    /// Tokens of reasoning.
     pub reasoning_tokens: u64,
 }
 
 impl ResponseUsage {
-    /// Of these tokens.
+    /// Usage from both counts.
     pub fn new(input_tokens: u64, output_tokens: u64) -> Self {
         let total_tokens = input_tokens.saturating_add(output_tokens);
         Self { input_tokens, output_tokens, total_tokens, ..Self::default() }
     }
 }
 
-/// The parameters of a request, as they come back with its response.
+/// The parameters of a request, repeated in its response.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct RequestEcho {
-    /// How the model shall behave.
+    /// The system prompt.
     pub instructions: Option<String>,
-    /// Most tokens of the answer.
+    /// Maximum number of tokens in the response.
     pub max_output_tokens: Option<u32>,
-    /// The caller's own notes.
+    /// The caller's own key-value pairs.
     pub metadata: Map<String, Value>,
     /// Whether several tools may be called at once.
     pub parallel_tool_calls: bool,
-    /// How long the model thinks.
+    /// How much the model reasons.
     pub reasoning: Value,
     /// Between 0 and 2.
     pub temperature: Option<f64>,
-    /// What form the text has.
+    /// The output format.
     pub text: Value,
     /// Whether tools may be called, and which.
     pub tool_choice: Value,
-    /// What the caller runs itself.
+    /// Client tools.
     pub tools: Vec<Value>,
     /// Between 0 and 1.
     pub top_p: Option<f64>,
 }
 
 impl RequestEcho {
-    /// `reasoning` of a response.
+    /// The `reasoning` member of a response.
     pub(super) fn echo_reasoning(effort: Option<ReasoningEffort>) -> Value {
         json!({ "effort": effort.map(ReasoningEffort::as_str), "summary": null })
     }
 
-    /// `text` of a response.
+    /// The `text` member of a response.
     pub(super) fn echo_text(format: &ResponseFormat) -> Value {
         let format = match format {
             ResponseFormat::Text => json!({ "type": "text" }),
@@ -163,51 +163,51 @@ impl RequestEcho {
     }
 }
 
-/// Something that was said or called.
+/// A message or a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum OutputItem {
-    /// Words.
+    /// Text.
     Message {
         /// Its id.
         id: String,
-        /// How far it is.
+        /// Its status.
         status: ResponseStatus,
         /// `assistant`
         role: &'static str,
-        /// The words; none at its beginning.
+        /// The text; empty at the start.
         content: Vec<OutputText>,
     },
     /// A call that the caller runs.
     FunctionCall {
         /// Its id.
         id: String,
-        /// How far it is.
+        /// Its status.
         status: ResponseStatus,
-        /// Ties the result to it.
+        /// The call id; the result refers to it.
         call_id: String,
-        /// What is called.
+        /// The function.
         name: String,
-        /// JSON, as a text.
+        /// JSON as a string.
         arguments: String,
     },
 }
 
-/// Words of a message.
+/// Text of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OutputText {
     /// `output_text`
     pub r#type: &'static str,
-    /// The words.
+    /// The text.
     pub text: String,
-    /// Always none.
+    /// Always empty.
     pub annotations: [(); 0],
-    /// Always none.
+    /// Always empty.
     pub logprobs: [(); 0],
 }
 
 impl OutputText {
-    /// These words.
+    /// A text without annotations.
     pub fn new(text: impl Into<String>) -> Self {
         Self { r#type: "output_text", text: text.into(), annotations: [], logprobs: [] }
     }

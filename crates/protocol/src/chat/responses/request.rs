@@ -1,4 +1,4 @@
-//! A request for a response.
+//! A request to the responses API.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -19,12 +19,12 @@ use crate::{
     problem::Problem,
 };
 
-/// Most pairs of `metadata`, as OpenAI takes them.
+/// Maximum number of pairs in `metadata`, as OpenAI has it.
 const MAX_METADATA: usize = 16;
-/// What a client asks to be included that cannot be told.
+/// An `include` value that is not supported.
 const LOGPROBS: &str = "message.output_text.logprobs";
 
-/// Parameters that are refused unless they have their default.
+/// Parameters that are rejected unless they have their default value.
 pub(super) const UNSUPPORTED: &[UnsupportedParam] = &[
     UnsupportedParam {
         name: "previous_response_id",
@@ -39,7 +39,7 @@ pub(super) const UNSUPPORTED: &[UnsupportedParam] = &[
     UnsupportedParam {
         name: "background",
         is_default: is_false,
-        instead: "this server answers at once; leave it out, and stream what takes long",
+        instead: "this server responds synchronously; leave it out, and use streaming for long responses",
     },
     UnsupportedParam {
         name: "prompt",
@@ -49,7 +49,7 @@ pub(super) const UNSUPPORTED: &[UnsupportedParam] = &[
     UnsupportedParam {
         name: "max_tool_calls",
         is_default: never_default,
-        instead: "the operator bounds the steps of an answer; leave it out",
+        instead: "the operator limits the steps of a response; leave it out",
     },
     UnsupportedParam {
         name: "context_management",
@@ -59,28 +59,28 @@ pub(super) const UNSUPPORTED: &[UnsupportedParam] = &[
     TOP_LOGPROBS,
 ];
 
-/// A request for a response.
+/// A request to the responses API.
 #[derive(Debug)]
 pub struct ResponseRequest {
-    /// Which model; empty is the server's own choice.
+    /// The model; `None` is the server's default.
     pub model: Option<String>,
     /// The conversation.
     pub messages: Vec<ChatMessage>,
-    /// How the model shall behave.
+    /// The system prompt.
     pub instructions: Option<String>,
-    /// What the caller runs itself.
+    /// Client tools.
     pub tools: Vec<ClientTool>,
     /// Whether tools may be called, and which.
     pub selection: ToolSelection,
-    /// Whether the answer is streamed.
+    /// Whether the response is streamed.
     pub stream: bool,
-    /// Most tokens of the answer.
+    /// Maximum number of tokens in the response.
     pub max_tokens: Option<u32>,
     /// Between 0 and 2.
     pub temperature: Option<f64>,
-    /// How the answer is written.
+    /// Sampling and output format.
     pub sampling: SamplingParams,
-    /// What comes back of it.
+    /// The parameters to repeat in the response.
     pub echo: RequestEcho,
 }
 
@@ -107,7 +107,7 @@ struct ResponseRequestBody {
 }
 
 impl ResponseRequest {
-    /// Reads a body, and names everything that is wrong with it.
+    /// Parses a body and reports every problem.
     pub fn parse(body: &[u8]) -> Result<Self, Vec<Problem>> {
         let mut fields: Map<String, Value> = read_body(body)?;
         let mut problems = params::unsupported_problems(&fields, UNSUPPORTED);
@@ -120,8 +120,8 @@ impl ResponseRequest {
             problems.push(problem);
             ToolSelection::default()
         });
-        if body.include.iter().flatten().any(|wanted| wanted == LOGPROBS) {
-            problems.push(Problem::new("include", format!("{LOGPROBS} is not known here; leave it out")));
+        if body.include.iter().flatten().any(|included| included == LOGPROBS) {
+            problems.push(Problem::new("include", format!("{LOGPROBS} is not supported; leave it out")));
         }
         if body.metadata.as_ref().is_some_and(|pairs| pairs.len() > MAX_METADATA) {
             problems.push(Problem::new("metadata", format!("at most {MAX_METADATA} pairs")));
@@ -158,7 +158,7 @@ impl ResponseRequest {
     }
 }
 
-/// How the answer is written.
+/// Temperature, sampling and output format.
 fn parse_sampling(fields: &Map<String, Value>, problems: &mut Vec<Problem>) -> (Option<f64>, SamplingParams) {
     let (text, reasoning) = (fields.get("text"), fields.get("reasoning"));
     let within = |outer: Option<&Value>, name: &str| outer.and_then(|outer| outer.get(name)).cloned();
@@ -206,7 +206,7 @@ fn parse_tool(tool: &Value, path: &str) -> Result<ClientTool, Problem> {
         Some(hosted) => {
             let hosted: String = hosted.chars().take(64).collect();
             let text = format!(
-                "tools of the type {hosted} are not run here; send `function` tools, the tools of this server run by themselves"
+                "tools of type {hosted} are not supported; send `function` tools, the server runs its own tools itself"
             );
             return Err(Problem::new(format!("{path}.type"), text));
         }
@@ -272,8 +272,8 @@ mod tests {
             (json!({ "context_management": [] }), "context_management: "),
             (json!({ "top_logprobs": 3 }), "top_logprobs: "),
             (json!({ "include": ["message.output_text.logprobs"] }), "include: "),
-            (json!({ "tools": [{ "type": "web_search" }] }), "tools[0].type: tools of the type web_search"),
-            (json!({ "tools": [{ "type": "mcp" }] }), "tools[0].type: tools of the type mcp"),
+            (json!({ "tools": [{ "type": "web_search" }] }), "tools[0].type: tools of type web_search"),
+            (json!({ "tools": [{ "type": "mcp" }] }), "tools[0].type: tools of type mcp"),
             (json!({ "tools": [{ "type": "function", "name": 5 }] }), "tools[0].name: "),
             (json!({ "tool_choice": { "type": "file_search" } }), "tool_choice.type: "),
             (json!({ "text": { "verbosity": "high" } }), "text.verbosity: "),
@@ -285,8 +285,8 @@ mod tests {
             (json!({ "max_output_tokens": "many" }), "max_output_tokens: "),
             (json!({ "input": [] }), "input: "),
         ] {
-            let told = read(&more).unwrap_err().join("; ");
-            assert!(told.starts_with(path), "{more}: {told}");
+            let errors = read(&more).unwrap_err().join("; ");
+            assert!(errors.starts_with(path), "{more}: {errors}");
         }
         let pairs: Map<String, Value> = (0..=MAX_METADATA).map(|n| (n.to_string(), json!("x"))).collect();
         assert_eq!(read(&json!({ "metadata": pairs })).unwrap_err(), ["metadata: at most 16 pairs"]);

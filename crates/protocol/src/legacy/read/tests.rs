@@ -1,4 +1,4 @@
-//! The older form as it was documented, as forms and databases have it, and as it should not be.
+//! The older form as documented, as web forms and databases have it, and invalid variants.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ fn problems(list: &Value) -> Vec<String> {
     read_tools(list).unwrap_err().iter().map(Problem::to_string).collect()
 }
 
-/// The todo list of the public documentation of the older form.
+/// The todo list in the public documentation of the older form.
 #[test]
 fn reads_the_documented_example() {
     let list = json!([

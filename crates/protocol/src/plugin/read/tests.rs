@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::plugin::{ContentHash, PluginPermissions};
 
-/// As the older format keeps a plugin, with everything that it may have.
+/// A plugin as the older format stores it, with every optional member.
 const STORED: &str = r#"{
   "id": "dev-time-plugin", "name": "Time Plugin", "version": "1.0.0", "installedAt": "2025-12-01T10:00:00.000Z",
   "tools": [{
@@ -35,9 +35,9 @@ fn read(value: &Value) -> Result<Manifest, Vec<String>> {
         .map_err(|error| error.problems.iter().map(ToString::to_string).collect())
 }
 
-/// What is told of the manifest after a change.
+/// The problems of the manifest after a change.
 #[track_caller]
-fn told(change: impl FnOnce(&mut Value)) -> Vec<String> {
+fn problems_after(change: impl FnOnce(&mut Value)) -> Vec<String> {
     let mut manifest = manifest();
     change(&mut manifest);
     read(&manifest).unwrap_err()
@@ -94,29 +94,29 @@ fn both_signatures_are_read_and_half_ones_refused() {
         Some(PluginSignature::Rs256 { key: Some("k".to_owned()), content_hash: None, bytes: vec![0; 3] })
     );
     for (more, why) in [
-        (json!({ "alg": "Ed25519" }), "signature: missing beside"),
-        (json!({ "keyId": key }), "signature: missing beside"),
-        (json!({ "alg": "Ed25519", "signature": text }), "keyId: `` is no id of a key"),
-        (json!({ "alg": "Ed25519", "keyId": "K", "signature": text }), "keyId: `K` is no id"),
+        (json!({ "alg": "Ed25519" }), "signature: missing although"),
+        (json!({ "keyId": key }), "signature: missing although"),
+        (json!({ "alg": "Ed25519", "signature": text }), "keyId: `` is not a key id"),
+        (json!({ "alg": "Ed25519", "keyId": "K", "signature": text }), "keyId: `K` is not a key id"),
         (json!({ "alg": "Ed25519", "keyId": key, "signature": "AAAA" }), "signature: 3 bytes"),
         (json!({ "alg": "none", "keyId": key, "signature": text }), "alg: `none`: expected"),
         (json!({ "alg": "Ed25519", "keyId": key, "signature": "-_" }), "signature: expected base64"),
         (json!({ "signature": "A".repeat(1368 + 4) }), "signature: expected base64"),
     ] {
-        let told = signed(more).unwrap_err();
-        assert!(told[0].starts_with(why), "{why}: {told:?}");
+        let reported = signed(more).unwrap_err();
+        assert!(reported[0].starts_with(why), "{why}: {reported:?}");
     }
 }
 
 #[test]
-fn every_rule_is_told_with_its_place() {
+fn every_violated_rule_is_reported_with_its_path() {
     type Change = fn(&mut Value);
     let cases: &[(Change, &str)] = &[
-        (|m| m["type"] = json!("toolyard/keys"), "type: this is another kind"),
+        (|m| m["type"] = json!("toolyard/keys"), "type: this is a different kind"),
         (|m| m["schemaVersion"] = json!(2), "schemaVersion: expected 1"),
         (|m| m["publisher"] = Value::Null, "publisher: missing"),
         (|m| m["version"] = json!("1.2"), "version: expected a semantic version"),
-        (|m| m["id"] = json!("A b"), "id: `A b` is no id of a plugin"),
+        (|m| m["id"] = json!("A b"), "id: `A b` is not a plugin id"),
         (|m| m["name"] = json!(" "), "name: expected one line"),
         (|m| m["name"] = json!("x".repeat(101)), "name: expected one line"),
         (|m| m["name"] = json!("a\nb"), "name: expected one line"),
@@ -138,7 +138,7 @@ fn every_rule_is_told_with_its_place() {
         ),
         (|m| m["tools"] = json!([]), "tools: 0 tools"),
         (|m| m["tools"] = json!(vec![tool(); 65]), "tools: 65 tools"),
-        (|m| m["tools"] = json!([tool(), tool()]), "tools[1].name: a tool of that name"),
+        (|m| m["tools"] = json!([tool(), tool()]), "tools[1].name: an earlier tool has that name"),
         (|m| m["tools"][0]["name"] = json!("1a"), "tools[0]: the name must begin with a letter"),
         (|m| m["tools"][0]["name"] = json!("a".repeat(65)), "tools[0]: the name must begin"),
         (
@@ -154,11 +154,11 @@ fn every_rule_is_told_with_its_place() {
         ),
         (|m| m["tools"][0]["executorCode"] = json!(5), "tools[0].executorCode: invalid type"),
         (|m| m["tools"][0]["annotations"] = json!([1]), "tools[0].annotations: expected an object"),
-        (|m| m["contentHash"] = json!("E9"), "contentHash: `E9` is no content hash"),
+        (|m| m["contentHash"] = json!("E9"), "contentHash: `E9` is not a content hash"),
     ];
     for (change, why) in cases {
-        let told = told(change);
-        assert!(told.len() == 1 && told[0].starts_with(why), "{why}: {told:?}");
+        let reported = problems_after(change);
+        assert!(reported.len() == 1 && reported[0].starts_with(why), "{why}: {reported:?}");
     }
     let missing = read(&json!({ "id": "a" })).unwrap_err();
     assert!(missing[0].contains("missing field `name`"), "{missing:?}");
@@ -166,15 +166,17 @@ fn every_rule_is_told_with_its_place() {
 }
 
 #[test]
-fn all_that_is_wrong_is_told_at_once_and_not_without_end() {
-    let told = told(|manifest| {
+fn all_problems_are_reported_at_once_up_to_a_limit() {
+    let reported = problems_after(|manifest| {
         manifest["name"] = json!("");
         manifest["version"] = json!("x");
         manifest["tools"] = json!(vec![json!({ "name": "", "parameters": {}, "executorCode": "" }); 64]);
     });
-    assert_eq!(told.len(), MAX_PROBLEMS);
+    assert_eq!(reported.len(), MAX_PROBLEMS);
     assert!(
-        told[0].starts_with("version: ") && told[1].starts_with("name: ") && told[2].starts_with("tools[0]")
+        reported[0].starts_with("version: ")
+            && reported[1].starts_with("name: ")
+            && reported[2].starts_with("tools[0]")
     );
 }
 
@@ -185,14 +187,14 @@ fn what_could_be_read_in_two_ways_is_refused() {
         STORED.replacen(r#""type": "object","#, r#""type": "object", "maximum": 9007199254740993,"#, 1);
     let half = STORED.replacen("Time Plugin", r"\ud800", 1);
     for (text, why) in [
-        (twice.as_bytes(), "id: the name is there twice"),
+        (twice.as_bytes(), "id: duplicate name"),
         (deep.as_bytes(), "tools[0].parameters.maximum: integers beyond"),
         (half.as_bytes(), ": not JSON: "),
         (&[b'{', 0xff], ": not UTF-8 from byte 1"),
         (&vec![b' '; MAX_MANIFEST_BYTES + 1], ": 1048577 bytes; a manifest has at most 1048576"),
     ] {
-        let told = Manifest::parse(text).unwrap_err();
-        assert!(told.problems[0].to_string().starts_with(why), "{told}");
+        let reported = Manifest::parse(text).unwrap_err();
+        assert!(reported.problems[0].to_string().starts_with(why), "{reported}");
     }
     let mut just = STORED.as_bytes().to_vec();
     just.resize(MAX_MANIFEST_BYTES, b' ');

@@ -1,4 +1,4 @@
-//! What apps say.
+//! Messages from apps.
 
 use std::fmt;
 
@@ -26,58 +26,58 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum FromApp {
-    /// The first message: who is there.
+    /// The first message: identifies the app.
     #[serde(rename = "tpa_connection_init")]
     ConnectionInit(ConnectionInit),
-    /// The first message after a loss, in SDK 3; as good as an init for a session that is known.
+    /// The first message after a lost connection, in SDK 3. Equivalent to an init for a known session.
     Reconnect(ReconnectRequest),
-    /// Everything that the app wants to hear.
+    /// All subscriptions of the app.
     SubscriptionUpdate(SubscriptionUpdate),
-    /// Show something.
+    /// Shows content.
     DisplayEvent(DisplayEvent),
-    /// Play something.
+    /// Plays audio.
     AudioPlayRequest(AudioPlayRequest),
-    /// Be quiet.
+    /// Stops audio.
     AudioStopRequest(AudioStopRequest),
-    /// Take a picture.
+    /// Takes a photo.
     PhotoRequest(PhotoRequest),
-    /// Say once where the user is.
+    /// Requests the location once.
     LocationPollRequest(LocationPollRequest),
-    /// Switch a lamp.
+    /// Controls a light.
     RgbLedControl(RgbLedControl),
-    /// Send live video somewhere.
+    /// Starts a live video stream to a URL.
     RtmpStreamRequest(MessageFields),
-    /// Stop it.
+    /// Stops it.
     RtmpStreamStop(MessageFields),
-    /// Send live video by way of the platform.
+    /// Starts a live video stream through the platform.
     ManagedStreamRequest(MessageFields),
-    /// Stop it.
+    /// Stops it.
     ManagedStreamStop(MessageFields),
-    /// Say whether there is live video.
+    /// Asks whether a live video stream is active.
     StreamStatusCheck(MessageFields),
-    /// Text for the dashboard.
+    /// Content for the dashboard.
     DashboardContentUpdate(MessageFields),
-    /// Another mode of the dashboard.
+    /// Changes the mode of the dashboard.
     DashboardModeChange(MessageFields),
-    /// Text of the system for the dashboard.
+    /// System content for the dashboard.
     DashboardSystemUpdate(MessageFields),
-    /// Ask the user to set up a network.
+    /// Asks the user to set up Wi-Fi.
     RequestWifiSetup(WifiSetupRequest),
-    /// Do not start me again when this socket closes.
+    /// Do not restart the app when this socket closes.
     OwnershipRelease(OwnershipRelease),
-    /// Are you there? SDK 3 only.
+    /// Keep-alive. SDK 3 only.
     Ping,
-    /// A message that we do not know.
+    /// An unknown message.
     #[serde(untagged)]
     Unknown {
-        /// Its type, cut to a readable length.
+        /// Its type, truncated.
         #[serde(rename = "type")]
         kind: String,
     },
 }
 
 impl FromApp {
-    /// Reads a message.
+    /// Parses a message.
     pub fn parse(text: &str) -> Result<Self, MalformedMessage> {
         let message = RawMessage::parse(text)?;
         Ok(match AppMessageKind::from_name(message.kind()) {
@@ -132,7 +132,7 @@ impl FromApp {
         }
     }
 
-    /// The message as an app sends it. The first message says by itself who is there; all others get it from `sender`.
+    /// The message as an app sends it. The first message identifies the app by itself; all others take that from `sender`.
     pub fn to_text(&self, sender: &AppSender, timestamp: &str) -> String {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
@@ -161,12 +161,12 @@ impl<'de> Deserialize<'de> for FromApp {
     }
 }
 
-/// What an app says of itself in every message.
+/// How an app identifies itself in every message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppSender {
-    /// Which app.
+    /// The app's package name.
     pub package_name: PackageName,
-    /// Which session.
+    /// The session id.
     pub session_id: AppSessionId,
 }
 
@@ -174,83 +174,83 @@ pub struct AppSender {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectionInit {
-    /// The session from the webhook. SDK 3 leaves it out and names the user in a header.
+    /// The session id from the webhook. SDK 3 leaves it out and names the user in a header.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<AppSessionId>,
-    /// Which app.
+    /// The app's package name.
     pub package_name: PackageName,
     /// Its key.
     pub api_key: SecretText,
     /// The version of its SDK, from 3 on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sdk_version: Option<String>,
-    /// When.
+    /// When it was sent.
     #[serde(default, deserialize_with = "read_timestamp", skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
 }
 
-/// The first message after a loss, in SDK 3. App and key stand in headers.
+/// The first message after a lost connection, in SDK 3. Package and key are in headers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReconnectRequest {
-    /// The session that was lost.
+    /// The lost session.
     pub session_id: AppSessionId,
     /// The version of the SDK.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sdk_version: Option<String>,
 }
 
-/// Everything that the app wants to hear; replaces what it wanted before.
+/// All subscriptions of the app; replaces the earlier ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubscriptionUpdate {
-    /// Texts, or `{stream, rate}`; for [`SubscriptionSet::parse`](crate::stream::SubscriptionSet::read). One more than may
-    /// be taken is kept, so that the set can tell; the rest of a longer list is not.
+    /// Strings, or `{stream, rate}`; see [`SubscriptionSet::parse`](crate::stream::SubscriptionSet::parse). One more than
+    /// the limit is kept, so that the set can report it; the rest of a longer list is dropped.
     #[serde(deserialize_with = "read_bounded")]
     pub subscriptions: Vec<Value>,
 }
 
-/// Take a picture.
+/// Takes a photo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PhotoRequest {
-    /// Comes back with the picture.
+    /// Returned with the photo.
     pub request_id: String,
-    /// Size, compression and where to, as it came.
+    /// Size, compression and destination, as received.
     #[serde(flatten)]
     pub rest: MessageFields,
 }
 
-/// Say once where the user is.
+/// Requests the location once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LocationPollRequest {
-    /// Comes back with the location.
+    /// Returned with the location.
     pub correlation_id: String,
     /// `realtime`, `hundredMeters`
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<String>,
 }
 
-/// Switch a lamp.
+/// Controls a light.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RgbLedControl {
-    /// Comes back in the response.
+    /// Returned in the response.
     pub request_id: String,
-    /// Action, colour and times, as it came.
+    /// Action, color and times, as received.
     #[serde(flatten)]
     pub rest: MessageFields,
 }
 
-/// Ask the user to set up a network.
+/// Asks the user to set up Wi-Fi.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WifiSetupRequest {
-    /// What for.
+    /// Why it is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// Do not start me again when this socket closes.
+/// Do not restart the app when this socket closes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnershipRelease {
     /// `switching_clouds`, `clean_shutdown` or `user_logout`.
@@ -258,7 +258,7 @@ pub struct OwnershipRelease {
     pub reason: Option<String>,
 }
 
-/// Reads a list without letting its length decide how much memory it takes.
+/// Parses a list without letting its length decide how much memory it takes.
 fn read_bounded<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Value>, D::Error> {
     struct BoundedListVisitor;
     impl<'de> Visitor<'de> for BoundedListVisitor {
@@ -269,15 +269,15 @@ fn read_bounded<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Value>, D::Err
         }
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<Value>, A::Error> {
-            let mut kept = Vec::new();
-            while kept.len() <= MAX_SUBSCRIPTIONS {
+            let mut entries = Vec::new();
+            while entries.len() <= MAX_SUBSCRIPTIONS {
                 match list.next_element()? {
-                    Some(entry) => kept.push(entry),
-                    None => return Ok(kept),
+                    Some(entry) => entries.push(entry),
+                    None => return Ok(entries),
                 }
             }
             while list.next_element::<IgnoredAny>()?.is_some() {}
-            Ok(kept)
+            Ok(entries)
         }
     }
     from.deserialize_seq(BoundedListVisitor)

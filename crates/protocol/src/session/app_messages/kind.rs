@@ -1,6 +1,6 @@
 //! Every kind of message that an app can send.
 //!
-//! One list makes the enum, its names and [`AppMessageKind::KNOWN`], so a new kind cannot be left out of any of them.
+//! One list defines the enum, its names and [`AppMessageKind::KNOWN`], so a new kind cannot be left out of any of them.
 
 macro_rules! message_kinds {
     ($($(#[$doc:meta])* $kind:ident = $name:literal,)+) => {
@@ -8,7 +8,7 @@ macro_rules! message_kinds {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum AppMessageKind {
             $($(#[$doc])* $kind,)+
-            /// A kind that we do not know.
+            /// An unknown kind.
             Unknown,
         }
 
@@ -39,45 +39,45 @@ macro_rules! message_kinds {
 }
 
 message_kinds! {
-    /// The first message: who is there.
+    /// The first message: identifies the app.
     ConnectionInit = "tpa_connection_init",
-    /// The first message after a loss, in SDK 3.
+    /// The first message after a lost connection, in SDK 3.
     Reconnect = "reconnect",
-    /// Everything that the app wants to hear.
+    /// All subscriptions of the app.
     SubscriptionUpdate = "subscription_update",
-    /// Show something.
+    /// Shows content.
     DisplayEvent = "display_event",
-    /// Play a sound.
+    /// Plays audio.
     AudioPlayRequest = "audio_play_request",
-    /// Stop the app's sounds.
+    /// Stops the app's audio.
     AudioStopRequest = "audio_stop_request",
-    /// Take a picture.
+    /// Takes a photo.
     PhotoRequest = "photo_request",
-    /// Say once where the user is.
+    /// Requests the location once.
     LocationPollRequest = "location_poll_request",
-    /// Switch a lamp.
+    /// Controls a light.
     RgbLedControl = "rgb_led_control",
-    /// Send live video somewhere.
+    /// Starts a live video stream to a URL.
     RtmpStreamRequest = "rtmp_stream_request",
-    /// Stop it.
+    /// Stops it.
     RtmpStreamStop = "rtmp_stream_stop",
-    /// Send live video by way of the platform.
+    /// Starts a live video stream through the platform.
     ManagedStreamRequest = "managed_stream_request",
-    /// Stop it.
+    /// Stops it.
     ManagedStreamStop = "managed_stream_stop",
-    /// Say whether there is live video.
+    /// Asks whether a live video stream is active.
     StreamStatusCheck = "stream_status_check",
-    /// Text for the dashboard.
+    /// Content for the dashboard.
     DashboardContentUpdate = "dashboard_content_update",
-    /// Another mode of the dashboard.
+    /// Changes the mode of the dashboard.
     DashboardModeChange = "dashboard_mode_change",
-    /// Text of the system for the dashboard.
+    /// System content for the dashboard.
     DashboardSystemUpdate = "dashboard_system_update",
-    /// Ask the user to set up a network.
+    /// Asks the user to set up Wi-Fi.
     RequestWifiSetup = "request_wifi_setup",
-    /// Do not start the app again when this socket closes.
+    /// Do not restart the app when this socket closes.
     OwnershipRelease = "ownership_release",
-    /// Is the platform there? SDK 3 only.
+    /// Keep-alive. SDK 3 only.
     Ping = "ping",
 }
 

@@ -1,7 +1,7 @@
-//! The socket between an app and the platform.
+//! The WebSocket between an app and the platform.
 //!
-//! [`FromApp`] is what apps say, [`ToApp`] what they hear. Apps on an older SDK take a type that they do not know for an
-//! error, so nothing outside [`ToApp`] may be sent to one.
+//! [`FromApp`] are the messages from apps, [`ToApp`] those to apps. Apps on an older SDK treat an unknown type as an
+//! error, so only [`ToApp`] may be sent to them.
 
 mod from_app;
 mod kind;

@@ -1,4 +1,4 @@
-//! What apps hear.
+//! Messages to apps.
 
 use std::sync::Arc;
 
@@ -23,19 +23,19 @@ use crate::{
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ToApp {
-    /// The answer to the first message. Nothing in it is needed, but it must come.
+    /// The response to the first message. Its content is optional, but the message is required.
     #[serde(rename = "tpa_connection_ack")]
     ConnectionAck(Box<ConnectionAck>),
-    /// The app is refused.
+    /// The connection is rejected.
     #[serde(rename = "tpa_connection_error")]
     ConnectionError(ConnectionError),
-    /// The answer to `reconnect`, in SDK 3.
+    /// The response to `reconnect`, in SDK 3.
     ReconnectAck(Box<ConnectionAck>),
-    /// The session is over, in SDK 3.
+    /// The session has ended, in SDK 3.
     ReconnectRejected(ReconnectRejected),
-    /// Wait a little, in SDK 3.
+    /// Retry later, in SDK 3.
     ReconnectDeferred(ReconnectDeferred),
-    /// Something happened.
+    /// An event of a subscribed stream.
     DataStream(DataStream),
     /// The app is stopped; the socket closes next.
     AppStopped(AppStopped),
@@ -44,43 +44,43 @@ pub enum ToApp {
     /// The user changed settings of the platform.
     #[serde(rename = "augmentos_settings_update")]
     SystemSettingsUpdate(SystemSettingsUpdate),
-    /// Other glasses, or none.
+    /// The glasses changed or disconnected.
     CapabilitiesUpdate(CapabilitiesUpdate),
     /// The state of the glasses.
     DeviceStateUpdate(DeviceStateUpdate),
     /// Subscriptions were dropped.
     PermissionError(PermissionError),
-    /// The sound was played.
+    /// The response to a request to play audio.
     AudioPlayResponse(AudioPlayResponse),
-    /// The picture was taken.
+    /// The response to a photo request.
     PhotoResponse(MessageFields),
-    /// The lamp was switched.
+    /// The response to a light control request.
     RgbLedControlResponse(MessageFields),
-    /// How the live video is.
+    /// Status of the live video stream.
     RtmpStreamStatus(MessageFields),
-    /// How the live video is.
+    /// Status of the live video stream.
     ManagedStreamStatus(MessageFields),
-    /// Whether there is live video.
+    /// Whether a live video stream is active.
     StreamStatusCheckResponse(MessageFields),
-    /// Another mode of the dashboard.
+    /// The mode of the dashboard changed.
     DashboardModeChanged(MessageFields),
-    /// The dashboard stays, or does not.
+    /// Whether the dashboard is always on.
     DashboardAlwaysOnChanged(MessageFields),
-    /// Anything between platform and app.
+    /// A custom message between platform and app.
     CustomMessage(CustomMessage),
-    /// I am there. SDK 3 only.
+    /// Response to `ping`. SDK 3 only.
     Pong,
-    /// A message that we do not know.
+    /// An unknown message.
     #[serde(untagged)]
     Unknown {
-        /// Its type, cut to a readable length.
+        /// Its type, truncated.
         #[serde(rename = "type")]
         kind: String,
     },
 }
 
 impl ToApp {
-    /// Reads a message, on the side of the app.
+    /// Parses a message, on the side of the app.
     pub fn parse(text: &str) -> Result<Self, MalformedMessage> {
         let message = RawMessage::parse(text)?;
         Ok(match message.kind() {
@@ -122,14 +122,14 @@ impl<'de> Deserialize<'de> for ToApp {
     }
 }
 
-/// The answer to the first message.
+/// The response to the first message.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectionAck {
-    /// Which session.
+    /// The session id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<AppSessionId>,
-    /// For whom.
+    /// The user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_id: Option<UserId>,
     /// The settings of the app with the user's values.
@@ -138,68 +138,68 @@ pub struct ConnectionAck {
     /// The settings of the platform.
     #[serde(rename = "mentraosSettings", default, skip_serializing_if = "Option::is_none")]
     pub system_settings: Option<Map<String, Value>>,
-    /// What the glasses can do, if there are any that we know.
+    /// The capabilities of the glasses, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<Arc<Capabilities>>,
-    /// What the app listens to already.
+    /// The current subscriptions of the app.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subscriptions: Option<Vec<Value>>,
-    /// When.
+    /// When it was sent.
     #[serde(default, deserialize_with = "read_timestamp", skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
 }
 
-/// The app is refused.
+/// The connection is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionError {
     /// `INVALID_API_KEY`, `SESSION_NOT_FOUND`
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// For people.
+    /// Human-readable message.
     #[serde(default)]
     pub message: String,
-    /// When.
+    /// When it was sent.
     #[serde(default, deserialize_with = "read_timestamp", skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
 }
 
-/// The session is over.
+/// The session has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReconnectRejected {
     /// `SESSION_NOT_FOUND`, `SESSION_STOPPED`, `SESSION_EXPIRED`, `NOT_RUNNING` or `BOOT_TIMEOUT`.
     pub code: String,
-    /// For people.
+    /// Human-readable message.
     #[serde(default)]
     pub message: String,
 }
 
-/// Wait a little.
+/// Retry later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReconnectDeferred {
     /// `BOOTING` or `AWAITING_APP_RESTORE`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// For people.
+    /// Human-readable message.
     #[serde(default)]
     pub message: String,
-    /// How long at most.
+    /// How long to wait at most.
     #[serde(default, deserialize_with = "read_millis", skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
 }
 
-/// Something happened.
+/// An event of a subscribed stream.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DataStream {
-    /// Which session.
+    /// The session id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
     /// The app's own subscription, character for character.
     pub stream_type: String,
-    /// What happened.
+    /// The event.
     pub data: Box<RawValue>,
-    /// When.
+    /// When it was sent.
     #[serde(default, deserialize_with = "read_timestamp", skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
 }
@@ -207,10 +207,10 @@ pub struct DataStream {
 /// The app is stopped.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppStopped {
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<StopReason>,
-    /// When.
+    /// When it was sent.
     #[serde(default, deserialize_with = "read_timestamp", skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
 }
@@ -219,7 +219,7 @@ pub struct AppStopped {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SettingsUpdate {
-    /// Which app.
+    /// The app's package name.
     pub package_name: PackageName,
     /// All of its settings.
     pub settings: Vec<Value>,
@@ -228,18 +228,18 @@ pub struct SettingsUpdate {
 /// The user changed settings of the platform.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SystemSettingsUpdate {
-    /// All of them.
+    /// All settings of the platform.
     pub settings: Map<String, Value>,
 }
 
-/// Other glasses, or none.
+/// The glasses changed or disconnected.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CapabilitiesUpdate {
-    /// What they can do, if we know.
+    /// Their capabilities, if known.
     #[serde(default)]
     pub capabilities: Option<Arc<Capabilities>>,
-    /// Which model.
+    /// The model name.
     #[serde(default)]
     pub model_name: Option<String>,
 }
@@ -248,12 +248,12 @@ pub struct CapabilitiesUpdate {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceStateUpdate {
-    /// What has changed, or everything.
+    /// The changed fields, or the complete state.
     pub state: DeviceState,
-    /// Whether it is everything.
+    /// Whether it is the complete state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_snapshot: Option<bool>,
-    /// When.
+    /// When it was sent.
     #[serde(default, deserialize_with = "read_timestamp", skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
 }
@@ -261,7 +261,7 @@ pub struct DeviceStateUpdate {
 /// Subscriptions were dropped.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermissionError {
-    /// For people.
+    /// Human-readable message.
     pub message: String,
     /// Each of them.
     #[serde(default)]
@@ -274,32 +274,32 @@ pub struct PermissionError {
 pub struct PermissionErrorDetail {
     /// The app's own subscription.
     pub stream: String,
-    /// What it must declare.
+    /// The permission it must declare.
     pub required_permission: String,
-    /// For people.
+    /// Human-readable message.
     pub message: String,
 }
 
 impl PermissionErrorDetail {
-    /// Says why a subscription was dropped. A subscription that needs nothing was not dropped for that.
+    /// Why a subscription was dropped. `None` if it needs no permission.
     pub fn for_subscription(dropped: &StreamSubscription) -> Option<Self> {
         let permission = required_permission(dropped.kind()).map(Permission::as_str)?;
         Some(Self {
             stream: dropped.as_str().to_owned(),
             required_permission: permission.to_owned(),
             message: format!(
-                "declare the permission {permission} in the app's registration to hear this stream"
+                "declare the permission {permission} in the app's registration to receive this stream"
             ),
         })
     }
 }
 
-/// Anything between platform and app.
+/// A custom message between platform and app.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CustomMessage {
-    /// What it is about.
+    /// The action.
     pub action: String,
-    /// What it says.
+    /// Its data.
     pub payload: Box<RawValue>,
 }
 

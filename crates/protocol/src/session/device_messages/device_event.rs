@@ -1,4 +1,4 @@
-//! Things that happen on a device and go to whoever listens.
+//! Events on a device that go to subscribed apps.
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json, value::RawValue};
@@ -17,7 +17,7 @@ pub enum ButtonPressKind {
     Long,
 }
 
-/// Where the wearer looks.
+/// The direction of the wearer's head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum HeadDirection {
@@ -25,17 +25,17 @@ pub enum HeadDirection {
     Down,
 }
 
-/// Something happened that goes to whoever listens, as it came.
+/// An event that goes to subscribed apps, as received.
 #[derive(Debug, Clone)]
 pub struct DeviceEvent {
-    /// What subscriptions look at.
+    /// The event that subscriptions match.
     pub event: StreamEvent,
-    /// The whole message, `type` included: the `data` that apps get.
+    /// The complete message with its `type`: the `data` that apps receive.
     pub message: Box<RawValue>,
 }
 
 impl DeviceEvent {
-    /// Reads a message of a stream that devices make, if it is one.
+    /// Parses an event that devices produce, if the message is one.
     pub(super) fn from_message(message: &RawMessage<'_>) -> Result<Option<Self>, MalformedMessage> {
         let event = match StreamKind::from_name(message.kind()) {
             StreamKind::TouchEvent => {
@@ -79,7 +79,7 @@ impl DeviceEvent {
         Ok(Some(Self { event, message: raw }))
     }
 
-    /// A field of the message that is a text: `correlationId`.
+    /// A string field of the message: `correlationId`.
     pub fn str_field(&self, name: &str) -> Option<String> {
         let fields: RawFields = serde_json::from_str(self.message.get()).ok()?;
         fields.parse_field::<String>(name)?.ok()
@@ -99,7 +99,7 @@ impl DeviceEvent {
         Self::from_json(StreamEvent::Plain(StreamKind::ButtonPress), &message)
     }
 
-    /// The wearer looks up, or down again.
+    /// The wearer looks up or down.
     pub fn head_position(head: HeadDirection) -> Self {
         let position = match head {
             HeadDirection::Up => "up",
@@ -117,18 +117,18 @@ impl DeviceEvent {
         Self::from_json(StreamEvent::Touch { gesture: gesture.to_owned() }, &message)
     }
 
-    /// How full the battery of the glasses is, in percent.
+    /// Battery level of the glasses, in percent.
     pub fn battery(level: u8, charging: bool) -> Self {
         let message = json!({ "type": "glasses_battery_update", "level": level, "charging": charging });
         Self::from_json(StreamEvent::Plain(StreamKind::GlassesBatteryUpdate), &message)
     }
 
-    /// Whether somebody speaks.
+    /// Whether speech is detected.
     pub fn voice_activity(active: bool) -> Self {
         Self::from_json(StreamEvent::Plain(StreamKind::Vad), &json!({ "type": "VAD", "status": active }))
     }
 
-    /// Where the user is; in answer to a request with that id, if there is one.
+    /// The location, in response to the request with that id, if there is one.
     pub fn location(lat: f64, lng: f64, correlation_id: Option<&str>) -> Self {
         let mut message = json!({ "type": "location_update", "lat": lat, "lng": lng });
         if let Some(id) = correlation_id {

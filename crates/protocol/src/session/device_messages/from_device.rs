@@ -1,4 +1,4 @@
-//! What devices say.
+//! Messages from devices.
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::value::RawValue;
@@ -19,48 +19,48 @@ use crate::{
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum FromDevice {
-    /// I am there. Not needed; answered by another ack.
+    /// Optional first message; acknowledged again.
     ConnectionInit(MessageFields),
-    /// Are you there?
+    /// Keep-alive.
     Ping,
-    /// Start an app.
+    /// Starts an app.
     StartApp(AppOrder),
-    /// Stop an app.
+    /// Stops an app.
     StopApp(AppOrder),
-    /// Glasses came or went.
+    /// Glasses connected or disconnected.
     GlassesConnectionState(GlassesConnection),
-    /// What the glasses can do, where the device knows it better than our table. An extension of ours.
+    /// The capabilities of the glasses, if the device knows them better than our table. Our extension.
     DeviceProfile(Box<DeviceProfile>),
-    /// Words that the device itself has recognised.
+    /// Speech that the device itself recognized.
     LocalTranscription(LocalTranscription),
-    /// The sound was played.
+    /// The response to a request to play audio.
     AudioPlayResponse(AudioPlayResponse),
-    /// The picture was taken.
+    /// The response to a photo request.
     PhotoResponse(MessageFields),
-    /// The lamp was switched.
+    /// The response to a light control request.
     RgbLedControlResponse(MessageFields),
-    /// How the live video is.
+    /// Status of the live video stream.
     RtmpStreamStatus(MessageFields),
-    /// The live video goes on.
+    /// The live video stream continues.
     KeepAliveAck(MessageFields),
-    /// Where sound over UDP comes from.
+    /// Registers the source of audio over UDP.
     UdpRegister(MessageFields),
-    /// What the phone itself wants to hear.
+    /// Subscriptions of the phone itself.
     PhoneSubscriptionUpdate(MessageFields),
-    /// Something happened that goes to whoever listens.
+    /// An event that goes to subscribed apps.
     #[serde(untagged)]
     Event(DeviceEvent),
-    /// A message that we do not know.
+    /// An unknown message.
     #[serde(untagged)]
     Unknown {
-        /// Its type, cut to a readable length.
+        /// Its type, truncated.
         #[serde(rename = "type")]
         kind: String,
     },
 }
 
 impl FromDevice {
-    /// Reads a message.
+    /// Parses a message.
     pub fn parse(text: &str) -> Result<Self, MalformedMessage> {
         let message = RawMessage::parse(text)?;
         Ok(match message.kind() {
@@ -86,12 +86,12 @@ impl FromDevice {
         })
     }
 
-    /// The event that subscriptions look at, where apps may listen to such a message. Its data is the message itself.
+    /// The event that subscriptions match, if apps can subscribe to such a message. Its data is the message itself.
     pub fn stream_event(&self) -> Option<StreamEvent> {
         match self {
             Self::Event(event) => Some(event.event.clone()),
             Self::GlassesConnectionState(_) => Some(StreamEvent::Plain(StreamKind::GlassesConnectionState)),
-            Self::LocalTranscription(heard) => Some(heard.stream_event()),
+            Self::LocalTranscription(transcription) => Some(transcription.stream_event()),
             Self::RtmpStreamStatus(_) => Some(StreamEvent::Plain(StreamKind::RtmpStreamStatus)),
             Self::ConnectionInit(_)
             | Self::Ping
@@ -120,53 +120,53 @@ impl<'de> Deserialize<'de> for FromDevice {
     }
 }
 
-/// Start or stop an app.
+/// Starts or stops an app.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AppOrder {
-    /// Which app.
+    /// The app's package name.
     pub package_name: PackageName,
 }
 
-/// Whether there are glasses.
+/// Connection state of the glasses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum GlassesStatus {
-    /// They came.
+    /// Connected.
     Connected,
-    /// They came back.
+    /// Connected again.
     Reconnected,
-    /// They went. A status that we do not know counts as this one.
+    /// Disconnected. An unknown status counts as this one.
     #[serde(other)]
     Disconnected,
 }
 
-/// Glasses came or went.
+/// Glasses connected or disconnected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GlassesConnection {
-    /// Which model.
+    /// The model name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_name: Option<String>,
-    /// Whether they are there.
+    /// The connection state.
     pub status: GlassesStatus,
-    /// Their network and what else there is, as it came.
+    /// Network and other fields, as received.
     #[serde(flatten)]
     pub rest: MessageFields,
 }
 
-/// What the glasses can do.
+/// The capabilities of the glasses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceProfile {
-    /// Which model.
+    /// The model name.
     pub model_name: String,
-    /// What it can do.
+    /// Its capabilities.
     pub capabilities: Capabilities,
 }
 
 impl DeviceProfile {
-    /// The profile under the name that the device gave.
+    /// The capabilities under the model name that the device sent.
     pub fn into_capabilities(self) -> Capabilities {
         Capabilities { model_name: self.model_name, ..self.capabilities }
     }
@@ -244,14 +244,17 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named() {
-        let told = |text: &str| FromDevice::parse(text).unwrap_err().to_string();
-        assert!(told(r#"{"type":"touch_event"}"#).contains("missing field `gesture_name`"));
+        let error_text = |text: &str| FromDevice::parse(text).unwrap_err().to_string();
+        assert!(error_text(r#"{"type":"touch_event"}"#).contains("missing field `gesture_name`"));
         assert!(
-            told(r#"{"type":"start_app","packageName":"A B"}"#).starts_with("`start_app`, packageName: ")
+            error_text(r#"{"type":"start_app","packageName":"A B"}"#)
+                .starts_with("`start_app`, packageName: ")
         );
         assert!(
-            told(r#"{"type":"device_profile","modelName":"x","capabilities":{"display":{"count":"two"}}}"#)
-                .starts_with("`device_profile`, capabilities.display.count: ")
+            error_text(
+                r#"{"type":"device_profile","modelName":"x","capabilities":{"display":{"count":"two"}}}"#
+            )
+            .starts_with("`device_profile`, capabilities.display.count: ")
         );
     }
 }

@@ -1,6 +1,6 @@
-//! The socket between a device (a phone with or without glasses, or a simulator) and the platform.
+//! The WebSocket between a device (a phone with or without glasses, or a simulator) and the platform.
 //!
-//! [`FromDevice`] is what devices say, [`ToDevice`] what they hear. Sound goes in binary frames and has no type here.
+//! [`FromDevice`] are the messages from devices, [`ToDevice`] those to devices. Audio is sent in binary frames.
 
 mod device_event;
 mod from_device;

@@ -1,4 +1,4 @@
-//! What devices hear.
+//! Messages to devices.
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::value::RawValue;
@@ -18,59 +18,59 @@ use crate::{
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ToDevice {
-    /// The socket is open.
+    /// The connection is accepted.
     ConnectionAck(DeviceConnectionAck),
-    /// The device is refused.
+    /// The connection is rejected.
     ConnectionError(DeviceConnectionError),
-    /// The token is not good.
+    /// The token is invalid.
     AuthError(DeviceConnectionError),
-    /// I am there.
+    /// Response to `ping`.
     Pong,
-    /// Show something.
+    /// Shows content.
     DisplayEvent(DeviceDisplay),
-    /// The dashboard is in another mode.
+    /// The mode of the dashboard changed.
     DashboardModeChange(MessageFields),
-    /// The list of apps has changed; read it again.
+    /// The list of apps changed; read it again.
     AppStateChange(AppStateChange),
     /// An app has started.
     AppStarted(AppNotice),
     /// An app has stopped.
     AppStopped(AppNotice),
-    /// Listen, or do not.
+    /// Turns the microphone on or off.
     MicrophoneStateChange(MicrophoneStateChange),
-    /// Play something.
+    /// Plays audio.
     AudioPlayRequest(DeviceAudioPlayRequest),
-    /// Be quiet.
+    /// Stops audio.
     AudioStopRequest(DeviceAudioStopRequest),
-    /// Take a picture.
+    /// Takes a photo.
     PhotoRequest(MessageFields),
-    /// Switch a lamp.
+    /// Controls a light.
     RgbLedControl(MessageFields),
-    /// Send live video.
+    /// Starts a live video stream.
     StartStream(MessageFields),
-    /// Stop it.
+    /// Stops it.
     StopStream(MessageFields),
-    /// Ask the user to set up a network.
+    /// Asks the user to set up Wi-Fi.
     ShowWifiSetup(WifiSetup),
-    /// How often and how exactly to say where the user is.
+    /// How often and how precisely to report the location.
     SetLocationTier(LocationTier),
-    /// Say once where the user is.
+    /// Requests the location once.
     RequestSingleLocation(LocationRequest),
-    /// Sound over UDP arrives.
+    /// Audio over UDP arrives.
     UdpPingAck,
-    /// Something happened, for apps on the phone itself.
+    /// An event for apps on the phone itself.
     DataStream(DataStream),
-    /// A message that we do not know.
+    /// An unknown message.
     #[serde(untagged)]
     Unknown {
-        /// Its type, cut to a readable length.
+        /// Its type, truncated.
         #[serde(rename = "type")]
         kind: String,
     },
 }
 
 impl ToDevice {
-    /// Reads a message, on the side of the device.
+    /// Parses a message, on the side of the device.
     pub fn parse(text: &str) -> Result<Self, MalformedMessage> {
         let message = RawMessage::parse(text)?;
         Ok(match message.kind() {
@@ -111,55 +111,55 @@ impl<'de> Deserialize<'de> for ToDevice {
     }
 }
 
-/// The socket is open.
+/// The connection is accepted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceConnectionAck {
-    /// The session; the user's id, for phones.
+    /// The session id; for phones, the user id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// Which installation of the platform.
+    /// The name of this installation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub env: Option<String>,
-    /// When.
+    /// When it was sent.
     #[serde(default, deserialize_with = "read_timestamp", skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
 }
 
-/// The device is refused.
+/// The connection is rejected.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceConnectionError {
     /// A short code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// For people.
+    /// Human-readable message.
     #[serde(default)]
     pub message: String,
 }
 
-/// Show something. Phones ignore it without a `view`.
+/// Shows content. Phones ignore it without a `view`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceDisplay {
-    /// Which app.
+    /// The app's package name.
     pub package_name: PackageName,
-    /// Where.
+    /// The view.
     #[serde(default)]
     pub view: DisplayView,
-    /// What.
+    /// The layout.
     pub layout: Layout,
-    /// For how long, in milliseconds.
+    /// How long, in milliseconds.
     #[serde(default, deserialize_with = "read_millis", skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// When.
+    /// When it was sent.
     #[serde(default, deserialize_with = "read_timestamp", skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
 }
 
-/// The list of apps has changed.
+/// The list of apps changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppStateChange {
-    /// When.
+    /// When it was sent.
     #[serde(default, deserialize_with = "read_timestamp", skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
 }
@@ -168,18 +168,18 @@ pub struct AppStateChange {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AppNotice {
-    /// Which app.
+    /// The app's package name.
     pub package_name: PackageName,
-    /// When.
+    /// When it was sent.
     #[serde(default, deserialize_with = "read_timestamp", skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
 }
 
-/// Listen, or do not.
+/// Turns the microphone on or off.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MicrophoneStateChange {
-    /// Whether to listen.
+    /// Whether the microphone is on.
     pub is_microphone_enabled: bool,
     /// What to send: `pcm`, `transcription`, `pcm_or_transcription`.
     #[serde(default)]
@@ -189,30 +189,30 @@ pub struct MicrophoneStateChange {
     pub bypass_vad: Option<bool>,
 }
 
-/// Ask the user to set up a network.
+/// Asks the user to set up Wi-Fi.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WifiSetup {
-    /// What for.
+    /// Why it is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Which app asks.
+    /// The app that asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app_package_name: Option<PackageName>,
 }
 
-/// How often and how exactly to say where the user is.
+/// How often and how precisely to report the location.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LocationTier {
     /// `realtime`, `high`, `standard`, `tenMeters`, `hundredMeters`, `kilometer`, `threeKilometers` or `reduced`.
     pub tier: String,
 }
 
-/// Say once where the user is.
+/// Requests the location once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LocationRequest {
-    /// Comes back with the location.
+    /// Returned with the location.
     pub correlation_id: String,
     /// As in [`LocationTier`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -279,13 +279,13 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named() {
-        let told = |text: &str| ToDevice::parse(text).unwrap_err().to_string();
+        let error_text = |text: &str| ToDevice::parse(text).unwrap_err().to_string();
         assert!(
-            told(r#"{"type":"microphone_state_change","isMicrophoneEnabled":1}"#)
+            error_text(r#"{"type":"microphone_state_change","isMicrophoneEnabled":1}"#)
                 .starts_with("`microphone_state_change`, isMicrophoneEnabled: ")
         );
         assert!(
-            told(r#"{"type":"audio_play_request","packageName":"com.ex"}"#)
+            error_text(r#"{"type":"audio_play_request","packageName":"com.ex"}"#)
                 .contains("missing field `requestId`")
         );
     }

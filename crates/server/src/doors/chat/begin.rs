@@ -1,4 +1,4 @@
-//! From a request to a turn under way.
+//! Starts a turn from a chat request.
 
 use std::sync::Arc;
 
@@ -41,10 +41,10 @@ use crate::{
     state::ServerState,
 };
 
-/// Events that wait for a slow reader; then the turn waits.
+/// Events queued for a slow reader. When the queue is full, the turn waits.
 const EVENT_QUEUE: usize = 256;
 
-/// What is asked, whichever door it came through.
+/// A turn to start, whichever chat API it came through.
 #[derive(Debug, Default)]
 pub(super) struct TurnRequest {
     pub(super) messages: Vec<ChatMessage>,
@@ -59,16 +59,16 @@ pub(super) struct TurnRequest {
     pub(super) max_tokens: Option<u32>,
     pub(super) temperature: Option<f64>,
     pub(super) sampling: SamplingParams,
-    /// Only these tools, of the client and of the server; missing is all.
+    /// Only these tools, of the client and of the server. `None` allows all.
     pub(super) tool_filter: Option<Vec<String>>,
-    /// Whose rules hold for the tools of the client.
+    /// Which rules the client's tools must follow.
     pub(super) dialect: ToolDialect,
-    /// Whether the client is one that runs the platform's own interface tools.
+    /// Whether the client can run the console's interface tools.
     pub(super) has_interface: bool,
     pub(super) trace: Option<TraceParent>,
 }
 
-/// A turn under way. Dropping it ends the turn.
+/// A running turn. Dropping it cancels the turn.
 pub(super) struct ActiveTurn {
     pub(super) model: String,
     pub(super) events: mpsc::Receiver<TurnEvent>,
@@ -78,7 +78,7 @@ pub(super) struct ActiveTurn {
 
 #[cfg(test)]
 impl ActiveTurn {
-    /// A turn that says what a test sends.
+    /// A turn whose events a test sends.
     pub(super) fn new_scripted() -> (mpsc::Sender<TurnEvent>, Self) {
         let (to, events) = mpsc::channel(EVENT_QUEUE);
         let cancel = CancellationToken::new();
@@ -94,7 +94,7 @@ impl ActiveTurn {
     }
 }
 
-/// Why there is no turn.
+/// Why a turn could not start.
 pub(super) enum TurnStartError {
     Failure(RequestError),
     Model(ModelError),
@@ -103,31 +103,31 @@ pub(super) enum TurnStartError {
     Unsupported(UnsupportedOption),
 }
 
-/// What the model cannot do that was asked of it. Each door names the parameter as its clients do.
+/// A requested option that the model does not support. Each API names the parameter as its clients do.
 pub(super) struct UnsupportedOption {
     pub(super) option: SamplingOption,
     pub(super) model: String,
 }
 
 impl UnsupportedOption {
-    /// What to do about it.
+    /// Says what to do about it.
     pub(super) fn error_message(&self) -> String {
-        format!("{} cannot honour it; leave it out, or choose another model", self.model)
+        format!("{} does not support it; leave it out, or choose another model", self.model)
     }
 }
 
-/// What is wrong with the tools of the client. Each door names the place as its clients do.
+/// A client tool that was rejected. Each API names its location as its clients do.
 pub(super) struct InvalidClientTool {
-    /// Which of them, and its name; none where it is all of them together.
+    /// Index and name of the tool. `None` if the problem is with the whole list.
     pub(super) tool: Option<(usize, String)>,
-    /// Where in it; empty for the whole of it.
+    /// Path within the tool. Empty for the tool itself.
     pub(super) within: String,
     /// What is wrong.
     pub(super) why: String,
 }
 
 impl InvalidClientTool {
-    /// The place below those of the request that hold all tools, and one of them.
+    /// The problem with its path in the request: `all` names the list of tools, `one` a single tool.
     pub(super) fn to_problem(self, all: &str, one: impl Fn(usize, &str) -> String) -> Problem {
         let mut path = match &self.tool {
             Some((index, name)) => one(*index, name),
@@ -152,75 +152,75 @@ impl From<RequestError> for TurnStartError {
     }
 }
 
-/// Checks what is asked, and begins.
+/// Checks the request and starts the turn.
 pub(super) async fn start_turn(
     state: &ServerState,
     who: CallerContext,
-    asked: TurnRequest,
+    request: TurnRequest,
 ) -> Result<ActiveTurn, TurnStartError> {
     let config = &state.config.chat;
     if state.lifecycle.stopping.is_cancelled() {
-        return Err(RequestError::unavailable("the server is stopping; try again shortly").into());
+        return Err(RequestError::unavailable("the server is stopping; retry shortly").into());
     }
     let view = state.catalog.view(&who.user, who.scope.clone()).await.map_err(RequestError::from)?;
-    let (categories, interface) = parse_categories(&asked.categories)?;
-    let mut client_tools = asked.client_tools;
-    if interface && asked.has_interface {
+    let (categories, interface) = parse_categories(&request.categories)?;
+    let mut client_tools = request.client_tools;
+    if interface && request.has_interface {
         let new = |tool: &ClientTool| !client_tools.iter().any(|own| own.name == tool.name);
         let own: Vec<_> = interface_tools::all_interface_tools().into_iter().filter(new).collect();
         client_tools.extend(own);
     }
-    let mut of_client = check_client_tools(state, &view, &client_tools, asked.dialect).await?;
-    let only = match asked.tool_filter {
+    let mut of_client = check_client_tools(state, &view, &client_tools, request.dialect).await?;
+    let only = match request.tool_filter {
         Some(names) => {
             let is_known = |name: &str| of_client.iter().any(|(tool, _)| tool.spec.name == name);
             check_tool_filter(state, &view, &names, is_known).await?;
             of_client.retain(|(tool, _)| names.contains(&tool.spec.name));
             Some(names)
         }
-        None => asked.only,
+        None => request.only,
     };
-    let conversation = ChatHistory::from_messages(&asked.messages, config.result_chars);
+    let conversation = ChatHistory::from_messages(&request.messages, config.result_chars);
     if conversation.messages.is_empty() {
         return Err(RequestError::invalid_request("messages: nothing that a model could answer").into());
     }
     if conversation.steps >= config.max_continuations {
         let text = format!(
-            "the model was asked {} times since the user last spoke; at most {}. Begin a new message.",
+            "the model was asked {} times since the last user message; at most {} are allowed. Send a new user message.",
             conversation.steps, config.max_continuations
         );
         return Err(RequestError::invalid_request(text).into());
     }
     let permit = state.turns.enter(&who.user).map_err(TurnStartError::Limited)?;
-    let model = choose_model(state, asked.model.as_deref()).await?;
-    if let Some(option) = asked.sampling.required_options().find(|option| !model.supports(*option)) {
+    let model = choose_model(state, request.model.as_deref()).await?;
+    if let Some(option) = request.sampling.required_options().find(|option| !model.supports(*option)) {
         return Err(TurnStartError::Unsupported(UnsupportedOption {
             option,
             model: model.info().id.clone(),
         }));
     }
-    let system = system_prompt(state, asked.system, conversation.system)?;
+    let system = system_prompt(state, request.system, conversation.system)?;
     let user = who.user.clone();
     let tools = ChatTools {
         state: state.clone(),
         who,
-        selection: ChatToolSelection { categories, only, without: asked.without },
+        selection: ChatToolSelection { categories, only, without: request.without },
         of_client,
-        trace: asked.trace,
+        trace: request.trace,
     };
     let mut limits = config.turn_limits();
-    limits.steps = asked.max_steps.map_or(limits.steps, |steps| clamp_steps(steps, limits.steps));
-    if asked.sampling.parallel_calls == Some(false) {
+    limits.steps = request.max_steps.map_or(limits.steps, |steps| clamp_steps(steps, limits.steps));
+    if request.sampling.parallel_calls == Some(false) {
         limits.calls = 1;
     }
-    let request = ModelRequest {
+    let model_request = ModelRequest {
         system,
         messages: conversation.messages,
         tools: Vec::new(),
-        choice: asked.choice,
-        max_tokens: asked.max_tokens,
-        temperature: asked.temperature,
-        sampling: asked.sampling,
+        choice: request.choice,
+        max_tokens: request.max_tokens,
+        temperature: request.temperature,
+        sampling: request.sampling,
         ..ModelRequest::default()
     };
     let slot = state.process.streams.reserve(user.as_str())?;
@@ -236,7 +236,7 @@ pub(super) async fn start_turn(
         cancel: cancel.clone(),
         events: events_to,
     };
-    let running = run_turn(turn, request, user, id.clone(), permit);
+    let running = run_turn(turn, model_request, user, id.clone(), permit);
     state.lifecycle.calls.spawn(async move {
         let _slot = slot;
         running.await;
@@ -244,33 +244,33 @@ pub(super) async fn start_turn(
     Ok(ActiveTurn { model: id, events, _cancel_on_drop: cancel.clone().drop_guard(), cancel })
 }
 
-/// The tools by which a model gets at what it was not shown.
+/// Tools that reach what the shortlist left out. They are always offered.
 fn always_offered_tools(view: &CatalogView) -> Vec<String> {
     let alias = |name: &str| Some(view.find_tool(&name.parse().ok()?).ok()?.alias.as_str().to_owned());
     [SEARCH_TOOLS, READ_RESULT].into_iter().filter_map(alias).collect()
 }
 
-/// Runs a turn, and leaves one line in the log. Nothing that was said is in it.
+/// Runs a turn and logs one line. The line never contains text of the conversation.
 async fn run_turn(turn: Turn, request: ModelRequest, user: UserId, model: String, _counted: TurnPermit) {
     let TurnOutcome { finish, usage, steps, .. } = turn.run(request).await;
     let (input, output) = (usage.input, usage.output);
     match finish {
         TurnEndReason::Failed(error) => {
-            tracing::warn!(%user, model, steps, input, output, cause = error.cause, "a turn failed: {}", error.text);
+            tracing::warn!(%user, model, steps, input, output, error = error.text, cause = error.cause, "chat turn failed");
         }
-        finish => tracing::info!(%user, model, steps, input, output, ?finish, "a turn ended"),
+        finish => tracing::info!(%user, model, steps, input, output, ?finish, "chat turn ended"),
     }
 }
 
-fn clamp_steps(steps: u64, most: usize) -> usize {
-    usize::try_from(steps).unwrap_or(most).clamp(1, most)
+fn clamp_steps(steps: u64, max_steps: usize) -> usize {
+    usize::try_from(steps).unwrap_or(max_steps).clamp(1, max_steps)
 }
 
-/// The categories that are asked for, and whether the interface's tools are among them.
-fn parse_categories(asked: &[String]) -> Result<(Vec<Category>, bool), RequestError> {
+/// The requested categories, and whether the interface tools are requested too.
+fn parse_categories(names: &[String]) -> Result<(Vec<Category>, bool), RequestError> {
     let mut categories = Vec::new();
     let mut interface = false;
-    for name in asked {
+    for name in names {
         if name == interface_tools::INTERFACE_CATEGORY {
             interface = true;
         } else {
@@ -301,7 +301,7 @@ async fn check_client_tools(
     };
     let named = |index: usize| client_tools.get(index).map(|tool| (index, tool.name.clone()));
     check(client_tools).map_err(|problem| {
-        // One of them is named in the path: the one that ends the shortest list which is not taken.
+        // A path with a dot names one tool: the last of the shortest prefix that fails the check.
         let places: Vec<usize> = (0..client_tools.len()).collect();
         let first = || Some(places.partition_point(|&index| check(&client_tools[..=index]).is_ok()));
         let tool = problem.path.contains('.').then(first).flatten().and_then(named);
@@ -323,7 +323,7 @@ async fn check_client_tools(
     Ok(offered.into_iter().zip(compiled).collect())
 }
 
-/// The schemas of all tools; or which of them cannot be compiled. On the pool where it could take long.
+/// Compiles the schemas of all tools, on the pool if that could take long. The error names the tool that failed.
 async fn compile_tool_schemas(
     user: &UserId,
     client_tools: &[ClientTool],
@@ -334,7 +334,7 @@ async fn compile_tool_schemas(
         compiled.map(|(at, schema)| schema.map_err(|problem| (at, problem))).collect()
     }
     let mut schemas: Vec<Value> = client_tools.iter().map(|tool| tool.parameters.clone()).collect();
-    // As the model sees them: it can only send what it was shown.
+    // Compile what the model sees, because it can only send what it was shown.
     schemas.iter_mut().for_each(strip_invisible_value);
     if schemas.iter().all(is_cheap_to_compile) {
         return compile_schemas(&schemas);
@@ -344,7 +344,7 @@ async fn compile_tool_schemas(
     compiled.map_err(|error| (0, Problem::new("parameters", format!("cannot be checked: {error}"))))?
 }
 
-/// Whoever names a tool that is not there learns so, instead of getting an answer without it.
+/// Rejects names of unknown tools. Otherwise the response would silently lack them.
 async fn check_tool_filter(
     state: &ServerState,
     view: &CatalogView,
@@ -373,17 +373,17 @@ async fn choose_model(state: &ServerState, name: Option<&str>) -> Result<Arc<dyn
     model_access::select_model(state, name).await.map_err(TurnStartError::Model)
 }
 
-/// How the model shall behave: as the operator says, and as the caller says where it may.
+/// The system prompt of the operator, then that of the caller if callers may set one.
 fn system_prompt(
     state: &ServerState,
-    asked: Option<String>,
+    requested: Option<String>,
     in_messages: Vec<String>,
 ) -> Result<Option<String>, RequestError> {
     let config = &state.config.chat;
-    let callers: Vec<String> = asked.into_iter().chain(in_messages).collect();
+    let callers: Vec<String> = requested.into_iter().chain(in_messages).collect();
     if !callers.is_empty() && !config.callers_set_system {
         return Err(RequestError::invalid_request(
-            "system: this server does not take system texts of callers",
+            "system: this server does not accept system prompts from callers",
         ));
     }
     let all: Vec<String> = std::iter::once(config.system.clone()).chain(callers).collect();

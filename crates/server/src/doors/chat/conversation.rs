@@ -1,8 +1,8 @@
-//! From the messages of a client to the conversation of a model.
+//! Converts a client's messages to the message history that a model gets.
 //!
-//! A model's answer that called tools becomes, step by step, what it said and called, then what all of that came to. Vendors
-//! refuse a history in which a call has no answer, so every call gets one. What a client says that a call came to is the
-//! client's word: the model reads it, nothing else depends on it.
+//! An assistant message with tool calls becomes, for each step, its text and calls, then the results of the calls. Vendors
+//! reject a history in which a call has no result, so every call gets one. Results that a client reports are not trusted:
+//! the model reads them, and nothing else depends on them.
 
 use serde_json::Value;
 use toolyard_agent::message::{
@@ -13,27 +13,27 @@ use toolyard_protocol::{
     raw::to_raw,
 };
 
-/// Longest name of a tool that every vendor takes.
+/// Longest tool name that every vendor accepts.
 const MAX_NAME: usize = 64;
-/// Longest id of a call that every vendor takes.
+/// Longest call id that every vendor accepts.
 const MAX_ID: usize = 40;
-/// What a call came to that nobody answered.
+/// The result of a call that the client left unanswered.
 const UNANSWERED: &str = "The client did not answer this call.";
 
-/// A conversation, and what the client's own messages of role `system` say.
+/// The message history, and the texts of the client's `system` messages.
 #[derive(Debug, Default)]
 pub(super) struct ChatHistory {
     pub(super) system: Vec<String>,
     pub(super) messages: Vec<ModelMessage>,
-    /// How often the model was asked since the user last spoke.
+    /// How often the model was asked since the last user message.
     pub(super) steps: usize,
     max_result_chars: usize,
 }
 
 impl ChatHistory {
-    /// Reads messages. `most` characters of each answer are kept.
-    pub(super) fn from_messages(messages: &[ChatMessage], most: usize) -> Self {
-        let mut read = Self { max_result_chars: most, ..Self::default() };
+    /// Reads messages. Each tool result is truncated to `max_chars` characters.
+    pub(super) fn from_messages(messages: &[ChatMessage], max_chars: usize) -> Self {
+        let mut read = Self { max_result_chars: max_chars, ..Self::default() };
         for message in messages {
             match message.role {
                 ChatRole::System => read.system.extend(text_parts(&message.parts)),
@@ -55,7 +55,7 @@ impl ChatHistory {
         }
     }
 
-    /// One step after the other. A text after a call begins a step too: older clients do not mark them.
+    /// Adds the message step by step. Text after a call starts a step too, because older clients do not mark steps.
     fn add_assistant_message(&mut self, parts: &[ChatPart]) {
         self.answer_open_calls();
         let mut step: Vec<&ChatPart> = Vec::new();
@@ -71,24 +71,24 @@ impl ChatHistory {
     }
 
     fn add_step(&mut self, parts: &[&ChatPart]) {
-        let (mut said, mut answers) = (AssistantMessage::default(), Vec::new());
+        let (mut message, mut answers) = (AssistantMessage::default(), Vec::new());
         for part in parts {
             match part {
-                ChatPart::Text(text) => said.text.push_str(text),
+                ChatPart::Text(text) => message.text.push_str(text),
                 ChatPart::Call(call) => {
                     answers.extend(self.call_answer(call));
-                    said.calls.push(model_call(call));
+                    message.calls.push(model_call(call));
                 }
                 ChatPart::File { .. } | ChatPart::Step | ChatPart::ToolOutput { .. } => {}
             }
         }
-        if said.text.is_empty() && said.calls.is_empty() {
+        if message.text.is_empty() && message.calls.is_empty() {
             return;
         }
         self.answer_open_calls();
         self.steps += 1;
-        let called = !said.calls.is_empty();
-        self.messages.push(ModelMessage::Assistant(said));
+        let called = !message.calls.is_empty();
+        self.messages.push(ModelMessage::Assistant(message));
         if called {
             self.messages.push(ModelMessage::Tools(answers));
         }
@@ -110,7 +110,7 @@ impl ChatHistory {
         })
     }
 
-    /// Answers that come as messages of their own.
+    /// Adds tool results that come as separate messages.
     fn add_tool_messages(&mut self, parts: &[ChatPart]) {
         for part in parts {
             let ChatPart::ToolOutput { id: of, output } = part else { continue };
@@ -121,7 +121,7 @@ impl ChatHistory {
                         answers.push(ToolAnswer { id: of, name, text, is_error: false });
                     }
                 }
-                // Nobody made that call: it is the word of the client, and no more.
+                // The model made no such call, so this is only a claim of the client.
                 None => {
                     self.answer_open_calls();
                     self.messages.push(ModelMessage::from_user_text(format!(
@@ -132,21 +132,22 @@ impl ChatHistory {
         }
     }
 
-    /// The tool of a call of the last step that has no answer yet.
+    /// The tool name of a call in the last step that has no result yet.
     fn find_unanswered_call(&self, of: &str) -> Option<String> {
-        let [.., ModelMessage::Assistant(said), ModelMessage::Tools(answers)] = &self.messages[..] else {
+        let [.., ModelMessage::Assistant(message), ModelMessage::Tools(answers)] = &self.messages[..] else {
             return None;
         };
-        let call = said.calls.iter().find(|call| call.id == of)?;
+        let call = message.calls.iter().find(|call| call.id == of)?;
         (!answers.iter().any(|answer| answer.id == of)).then(|| call.name.clone())
     }
 
-    /// Whatever the last step called and nobody answered has its answer now.
+    /// Gives every unanswered call of the last step an error result.
     fn answer_open_calls(&mut self) {
-        let [.., ModelMessage::Assistant(said), ModelMessage::Tools(answers)] = &mut self.messages[..] else {
+        let [.., ModelMessage::Assistant(message), ModelMessage::Tools(answers)] = &mut self.messages[..]
+        else {
             return;
         };
-        for call in &said.calls {
+        for call in &message.calls {
             if !answers.iter().any(|answer| answer.id == call.id) {
                 let (id, name) = (call.id.clone(), call.name.clone());
                 answers.push(ToolAnswer { id, name, text: UNANSWERED.to_owned(), is_error: true });
@@ -177,7 +178,7 @@ fn user_part(part: &ChatPart) -> Option<UserPart> {
     }
 }
 
-/// `data:image/png;base64,…` is here, anything else is where it says.
+/// Decodes `data:image/png;base64,…`; any other URL is passed on.
 fn file_part(media_type: &str, url: &str) -> UserPart {
     let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     match inline {
@@ -204,7 +205,7 @@ fn model_call(call: &ChatCall) -> ModelToolCall {
     }
 }
 
-/// As every vendor takes it: one bad name in a history fails the whole request.
+/// A name that every vendor accepts. One bad name in a history fails the whole request.
 fn sanitize_name(name: &str) -> String {
     replace_unsafe_chars(name, MAX_NAME)
 }
@@ -213,9 +214,9 @@ fn sanitize_id(id: &str) -> String {
     replace_unsafe_chars(id, MAX_ID)
 }
 
-fn replace_unsafe_chars(text: &str, most: usize) -> String {
+fn replace_unsafe_chars(text: &str, max_chars: usize) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    text.chars().take(most).map(|c| if fits(c) { c } else { '_' }).collect()
+    text.chars().take(max_chars).map(|c| if fits(c) { c } else { '_' }).collect()
 }
 
 #[cfg(test)]
@@ -231,14 +232,14 @@ mod tests {
         ChatHistory::from_messages(&messages, 20)
     }
 
-    /// The conversation in a line each.
-    fn told(conversation: &ChatHistory) -> Vec<String> {
+    /// One line for each message.
+    fn summarize(conversation: &ChatHistory) -> Vec<String> {
         let lines = conversation.messages.iter().map(|message| match message {
             ModelMessage::User(parts) => format!("user {}", parts.len()),
-            ModelMessage::Assistant(said) => {
+            ModelMessage::Assistant(message) => {
                 let calls: Vec<_> =
-                    said.calls.iter().map(|call| format!("{}#{}", call.name, call.id)).collect();
-                format!("says {:?} {}", said.text, calls.join(" "))
+                    message.calls.iter().map(|call| format!("{}#{}", call.name, call.id)).collect();
+                format!("says {:?} {}", message.text, calls.join(" "))
             }
             ModelMessage::Tools(answers) => {
                 let answers = answers
@@ -266,7 +267,7 @@ mod tests {
             json!({ "role": "user", "parts": [{ "type": "text", "text": "and?" }] }),
         ]);
         assert_eq!(
-            told(&read),
+            summarize(&read),
             [
                 "user 1",
                 "says \"Well\" time#a time#b",
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_in_messages_of_their_own_find_their_calls() {
+    fn tool_messages_are_matched_to_their_calls() {
         let call = |id: &str| json!({ "id": id, "type": "function", "function": { "name": "time", "arguments": "{}" } });
         let read = conversation(&[
             json!({ "role": "system", "content": "Be brief." }),
@@ -293,7 +294,7 @@ mod tests {
         ]);
         assert_eq!(read.system, ["Be brief."]);
         assert_eq!(
-            told(&read),
+            summarize(&read),
             [
                 "user 1",
                 "says \"\" time#a time#b",
@@ -306,12 +307,12 @@ mod tests {
     }
 
     #[test]
-    fn what_vendors_refuse_is_folded_and_what_is_long_is_cut() {
+    fn names_are_sanitized_and_long_results_truncated() {
         let part = json!({ "type": "tool-com.ex:tïme", "toolCallId": "functions.time:0", "state": "output-available",
             "input": {}, "output": "x".repeat(30) });
         let read = conversation(&[json!({ "role": "assistant", "parts": [part] })]);
         assert_eq!(
-            told(&read),
+            summarize(&read),
             [
                 "says \"\" com_ex_t_me#functions_time_0".to_owned(),
                 format!("functions_time_0={}\n[cut after 20 characters]", "x".repeat(20))
@@ -320,16 +321,16 @@ mod tests {
     }
 
     #[test]
-    fn no_is_an_answer() {
+    fn a_denied_call_gets_an_error_result() {
         let read = conversation(&[
             json!({ "role": "assistant", "parts": [tool("a", json!({ "state": "output-denied" })),
             tool("b", json!({ "state": "output-error", "errorText": "oh" }))] }),
         ]);
-        assert_eq!(told(&read)[1], "a=The user said no.! b=oh!");
+        assert_eq!(summarize(&read)[1], "a=The user said no.! b=oh!");
     }
 
     #[test]
-    fn files_come_along() {
+    fn files_are_passed_on() {
         let read = conversation(&[
             json!({ "role": "user", "parts": [{ "type": "file", "mediaType": "image/png",
             "url": "data:image/png;base64,AAAA" }, { "type": "file", "mediaType": "image/png", "url": "https://e/x" }] }),

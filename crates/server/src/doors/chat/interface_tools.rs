@@ -1,13 +1,13 @@
-//! Tools that only our own interface can run: known here by their schemas, run there. Clients get them by asking for their
-//! category, and never where they say that they have no interface.
+//! Tools that only the web console can run. The server knows their schemas. Clients get them by requesting their category,
+//! unless they declare that they have no interface.
 
 use serde_json::json;
 use toolyard_protocol::chat::ClientTool;
 
-/// The category under which they are asked for.
+/// The category that requests them.
 pub(super) const INTERFACE_CATEGORY: &str = "interface";
 
-/// All of them.
+/// All interface tools.
 pub(super) fn all_interface_tools() -> Vec<ClientTool> {
     let tool = |name: &str, description: &str, parameters: serde_json::Value| ClientTool {
         name: name.to_owned(),
@@ -46,7 +46,7 @@ mod tests {
     use toolyard_protocol::chat::{ClientToolLimits, client_tool::check_client_tools};
 
     #[test]
-    fn they_keep_the_rules_for_all_client_tools() {
+    fn interface_tools_follow_the_rules_for_client_tools() {
         check_client_tools(&super::all_interface_tools(), &ClientToolLimits::default(), |_| false).unwrap();
     }
 }

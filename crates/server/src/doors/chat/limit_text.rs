@@ -1,4 +1,4 @@
-//! What people read when an answer ends before it is through.
+//! Texts for responses that a limit ended early.
 
 use toolyard_agent::event::TurnLimitKind;
 
@@ -12,8 +12,8 @@ pub(super) const fn limit_code(bound: TurnLimitKind) -> &'static str {
 
 pub(super) const fn limit_message(bound: TurnLimitKind) -> &'static str {
     match bound {
-        TurnLimitKind::Steps => "The answer was ended: it took too many steps.",
-        TurnLimitKind::Tokens => "The answer was ended: it took too many tokens.",
-        TurnLimitKind::Time => "The answer was ended: it took too long.",
+        TurnLimitKind::Steps => "The response was stopped: it took too many steps.",
+        TurnLimitKind::Tokens => "The response was stopped: it took too many tokens.",
+        TurnLimitKind::Time => "The response was stopped: it took too long.",
     }
 }

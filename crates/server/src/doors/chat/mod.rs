@@ -1,14 +1,14 @@
-//! The chat door: a whole conversation in, an answer out, as a stream that the client understands. Nothing of it is kept.
+//! The chat door: takes a whole conversation and streams the response in the client's protocol. It stores nothing.
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | from a request to a turn | `begin` |
-//! | from messages to a conversation | `conversation` |
-//! | which tools | `tools`, `toolset`, `platform` |
-//! | the streams | `respond`, `ui`, `v1` |
-//! | answers that can be heard again | `resume` |
-//! | OpenAI's clients | `openai` |
-//! | how many answers a user may have | `turns` |
+//! | starting a turn | `begin` |
+//! | the model's message history | `conversation` |
+//! | which tools | `tools`, `toolset`, `interface_tools` |
+//! | the stream formats | `respond`, `ui`, `v1` |
+//! | resumable streams | `resume` |
+//! | the OpenAI-compatible API | `openai` |
+//! | limits on turns per user | `turns` |
 
 mod begin;
 mod conversation;
@@ -59,31 +59,31 @@ use crate::{
     state::ServerState,
 };
 
-/// Which model answers.
+/// Response header that names the model.
 pub(crate) const MODEL_HEADER: &str = "x-toolyard-model";
-/// Characters of a tool's name in an error: as many as a good one has at most.
+/// Characters of a tool name that an error repeats: the length of the longest valid name.
 const MAX_SHOWN_NAME_CHARS: usize = 64;
 
-/// Documents the body of a chat; the door itself reads it in many forms.
+/// Documents the chat body. The handler accepts several formats of it.
 #[derive(schemars::JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is used")]
 struct ChatBody {
-    /// The chat's id, the client's own; needed for `resumable`.
+    /// The client's id of the chat. Required for `resumable`.
     id: Option<String>,
-    /// The conversation, as the AI SDK sends it, version 4 or later.
+    /// The conversation, in the format of the AI SDK, version 4 or later.
     messages: Vec<serde_json::Value>,
     /// Tools that the client runs itself: `name`, `description`, `parameters`.
     client_tools: Option<Vec<serde_json::Value>>,
-    /// Only tools of these categories; empty or missing is automatic choice. `interface` adds the tools of our own console.
+    /// Only tools of these categories. Default: automatic choice. `interface` adds the tools of the web console.
     selected_tool_categories: Option<Vec<String>>,
-    /// Most questions to the model, within the server's own bound.
+    /// Maximum number of requests to the model, up to the server's own limit.
     max_steps: Option<u64>,
-    /// Which model, as `GET /v1/models` lists them.
+    /// A model from `GET /v1/models`.
     model: Option<String>,
-    /// How the model shall behave.
+    /// System prompt.
     system: Option<String>,
-    /// Whether the answer goes on without its reader for 30 s and can be heard again, as long as the server has room.
+    /// Whether the response continues for 30 s after a disconnect and can be resumed, capacity permitting.
     resumable: Option<bool>,
 }
 
@@ -93,27 +93,27 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::POST,
             "/api/chat",
             RouteAccess::Caller,
-            "Answers a conversation with the user's tools, as a UI message stream or a data stream v1",
+            "Responds to a conversation with the user's tools, as a UI message stream or a data stream v1",
             post_chat,
         )
-        .query(&[(PROTOCOL_QUERY, "`ui` or `v1`; where it is missing, the form of the body decides")])
+        .query(&[(PROTOCOL_QUERY, "`ui` or `v1`. Default: chosen by the format of the body")])
         .headers(&[
-            (MCP_MODE_HEADER, "`true`: this client runs no tools of our own interface"),
-            ("traceparent", "The trace to go on with"),
+            (MCP_MODE_HEADER, "`true`: this client cannot run the interface tools of the web console"),
+            ("traceparent", "The trace to continue"),
         ])
         .request_body::<ChatBody>(),
         Route::new(
             Method::GET,
             "/api/chat/{id}/stream",
             RouteAccess::Caller,
-            "A resumable answer from its first word; 204 where there is none, or somebody heard it to its end",
+            "Resumes a response from its start; 204 if there is none, or if a client has read it to its end",
             resume_chat_stream,
         ),
         Route::new(
             Method::DELETE,
             "/api/chat/{id}/stream",
             RouteAccess::Caller,
-            "Ends a resumable answer",
+            "Cancels a resumable response",
             cancel_chat_stream,
         )
         .success_status(204),
@@ -134,15 +134,15 @@ async fn post_chat(
 ) -> HandlerResult {
     let (parts, body) = request.into_parts();
     let headers = parts.headers;
-    // Whoever shows no credential in a header may have one in the body.
+    // A request without a credential in its headers may have one in its body.
     let known = match has_credential_header(&state, &headers) {
         true => Some(auth::caller_from_headers(&state, &headers).await?),
         false => None,
     };
-    // A stranger is read for a credential, not for a long conversation.
+    // Without a known caller, the body is read only for its credential, within the general limit.
     let (ours, any) = (state.config.chat.body_bytes, state.config.server.body_bytes);
-    let most = if known.is_some() { ours } else { ours.min(any) };
-    let read = body::read_json_body(&headers, body, &state, most).await;
+    let max_bytes = if known.is_some() { ours } else { ours.min(any) };
+    let read = body::read_json_body(&headers, body, &state, max_bytes).await;
     let parsed = read.map(|bytes| ChatRequest::parse(&bytes));
     let who = match (known, &parsed) {
         (Some(who), _) => who,
@@ -169,9 +169,9 @@ async fn respond_to_chat(
     request: ChatRequest,
     protocol: ChatProtocol,
 ) -> Response {
-    let goes_on = request.messages.last().filter(|message| message.role == ChatRole::Assistant);
-    // A message that goes on keeps its id, or has none; another one would double it on the screen.
-    let message_id = match goes_on {
+    let continued = request.messages.last().filter(|message| message.role == ChatRole::Assistant);
+    // A continued message keeps its id, or has none. A new id would show it twice.
+    let message_id = match continued {
         Some(message) => message.id.clone(),
         None => Some(new_id(state, "msg")),
     };
@@ -183,8 +183,8 @@ async fn respond_to_chat(
     if key.as_ref().is_some_and(|id| !state.replays.can_accept(&owner, id)) {
         return too_many_streams().into_response();
     }
-    let begun = match begin::start_turn(state, who, turn_request(request, headers)).await {
-        Ok(begun) => begun,
+    let turn = match begin::start_turn(state, who, turn_request(request, headers)).await {
+        Ok(turn) => turn,
         Err(TurnStartError::Failure(failure)) => return failure.into_response(),
         Err(TurnStartError::Model(error)) => return no_model_response(&error),
         Err(TurnStartError::Limited(refusal)) => return turn_refusal_response(&refusal),
@@ -202,16 +202,16 @@ async fn respond_to_chat(
             return RequestError::with_problems(problem.to_string(), vec![problem]).into_response();
         }
     };
-    let model = begun.model.clone();
+    let model = turn.model.clone();
     let step_id = message_id.clone().unwrap_or_else(|| new_id(state, "msg"));
     let writer = ChatWriter::new(protocol, &step_id);
     let response = match key {
-        None => respond::turn_response(begun, writer, protocol, message_id.as_deref()),
+        None => respond::turn_response(turn, writer, protocol, message_id.as_deref()),
         Some(id) => {
-            let hello = writer.preamble(message_id.as_deref());
-            match state.replays.start_stream(&owner, &id, begun, writer, hello, &state.lifecycle) {
-                Ok(pieces) => respond::protocol_response(protocol, pieces),
-                // A server that keeps all it can still answers; the answer ends with its reader.
+            let preamble = writer.preamble(message_id.as_deref());
+            match state.replays.start_stream(&owner, &id, turn, writer, preamble, &state.lifecycle) {
+                Ok(chunks) => respond::protocol_response(protocol, chunks),
+                // No room to keep the stream: respond normally, without resume.
                 Err(turn) => respond::turn_response(turn.0, turn.1, protocol, message_id.as_deref()),
             }
         }
@@ -220,7 +220,7 @@ async fn respond_to_chat(
 }
 
 fn too_many_streams() -> RequestError {
-    RequestError::unavailable("too many answers of this user go on; end one")
+    RequestError::unavailable("Too many active streams for this user. Cancel one and retry.")
 }
 
 fn resumable_id(id: Option<String>, resumable: bool) -> Result<Option<String>, RequestError> {
@@ -267,7 +267,7 @@ fn has_credential_header(state: &ServerState, headers: &HeaderMap) -> bool {
         || (state.trusts_user_header() && headers.contains_key(USER_HEADER))
 }
 
-/// One family of clients sends its credential in the body.
+/// Some clients send their credential in the body.
 async fn caller_from_body(
     state: &ServerState,
     headers: &HeaderMap,
@@ -288,10 +288,10 @@ async fn resume_chat_stream(
     Path(id): Path<String>,
 ) -> HandlerResult {
     match state.replays.resume_stream(&who.call_owner(), &id) {
-        Ok(Some((protocol, pieces))) => Ok(respond::protocol_response(protocol, pieces)),
+        Ok(Some((protocol, chunks))) => Ok(respond::protocol_response(protocol, chunks)),
         Ok(None) => no_content(),
         Err(TooManyReaders) => {
-            Err(RequestError::unavailable("too many read this answer already; close one of them"))
+            Err(RequestError::unavailable("Too many clients read this stream. Close one and retry."))
         }
     }
 }
@@ -303,13 +303,13 @@ async fn cancel_chat_stream(
 ) -> HandlerResult {
     match state.replays.cancel_stream(&who.call_owner(), &id) {
         true => no_content(),
-        false => Err(RequestError::not_found("answer of that chat")),
+        false => Err(RequestError::not_found("active stream for this chat")),
     }
 }
 
-/// A model that is not there, before anything was said.
+/// The response if the model is unavailable before the turn starts.
 fn no_model_response(error: &ModelError) -> Response {
-    tracing::warn!(cause = error.cause, "{error}");
+    tracing::warn!(%error, cause = error.cause, "model unavailable");
     let code = match error.kind {
         ModelErrorKind::Unknown | ModelErrorKind::Refused => ApiErrorCode::InvalidRequest,
         ModelErrorKind::RateLimited => ApiErrorCode::RateLimited,
@@ -318,13 +318,13 @@ fn no_model_response(error: &ModelError) -> Response {
     with_model_retry_after(RequestError::new(code, error.text.clone()).into_response(), error)
 }
 
-/// A user who has as many answers as they may.
+/// The response for a user at a turn limit.
 fn turn_refusal_response(refusal: &TurnRefusal) -> Response {
     let (code, text, wait) = refusal.to_error();
     with_retry_after(RequestError::new(code, text).into_response(), Some(wait))
 }
 
-/// With the wait that the vendor asks for, never a shorter one.
+/// Adds the vendor's `Retry-After`, never a shorter one.
 fn with_model_retry_after(response: Response, error: &ModelError) -> Response {
     with_retry_after(response, error.retry_after)
 }
@@ -337,7 +337,7 @@ fn with_retry_after(mut response: Response, wait: Option<Duration>) -> Response 
     response
 }
 
-/// With the name of the model that answers.
+/// Adds the header that names the model.
 fn with_model_header(mut response: Response, model: &str) -> Response {
     if let Ok(model) = HeaderValue::try_from(model) {
         response.headers_mut().insert(HeaderName::from_static(MODEL_HEADER), model);
@@ -345,12 +345,12 @@ fn with_model_header(mut response: Response, model: &str) -> Response {
     response
 }
 
-/// A name that somebody sent, as far as it is worth reading.
+/// A name from a request, cut for an error text.
 fn truncate_name(name: &str) -> String {
     name.chars().take(MAX_SHOWN_NAME_CHARS).collect()
 }
 
-/// The status for a model's trouble.
+/// The HTTP status for a model error.
 fn model_error_status(error: &ModelError) -> StatusCode {
     match error.kind {
         ModelErrorKind::Unknown => StatusCode::NOT_FOUND,

@@ -1,4 +1,4 @@
-//! A turn as an answer over HTTP: a stream in one of two forms, with heartbeats while nothing is said.
+//! Streams a turn over HTTP in one of two protocols, with heartbeats while it is silent.
 
 use std::{convert::Infallible, time::Duration};
 
@@ -17,14 +17,14 @@ use toolyard_protocol::chat::{ChatProtocol, DATA_STREAM_HEADER, UI_STREAM_HEADER
 
 use super::{begin::ActiveTurn, ui::UiWriter, v1::V1Writer};
 
-/// Bytes after which a piece goes out, whatever else waits.
+/// Size at which a chunk is sent even if more events are waiting.
 const MAX_PIECE: usize = 64 * 1024;
-/// The type of server-sent events.
+/// Content type of server-sent events.
 pub(super) const EVENT_STREAM: &str = "text/event-stream";
-/// How often a silent stream says that it is alive.
+/// Interval of heartbeats on a silent stream.
 pub(super) const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// Writes a turn in one of the two forms.
+/// Writes a turn in one of the two protocols.
 pub(super) enum ChatWriter {
     Ui(UiWriter),
     V1(V1Writer),
@@ -45,7 +45,7 @@ impl ChatWriter {
         }
     }
 
-    /// What comes before the first event. `message_id` is that of the message that goes on, or a new one.
+    /// Bytes to send before the first event. `message_id` is the id of the continued message, or a new one.
     pub(super) fn preamble(&self, message_id: Option<&str>) -> Bytes {
         match self {
             Self::Ui(_) => UiWriter::start_chunk(message_id).into(),
@@ -53,16 +53,16 @@ impl ChatWriter {
         }
     }
 
-    /// What an event becomes; the last one ends the stream.
+    /// Bytes for an event. The last event ends the stream.
     pub(super) fn write_event(&mut self, event: TurnEvent) -> Bytes {
         let last = matches!(event, TurnEvent::Ends(_));
         match self {
             Self::Ui(writer) => {
-                let mut said = writer.write_event(event);
+                let mut output = writer.write_event(event);
                 if last {
-                    said.push_str(UiWriter::done_marker());
+                    output.push_str(UiWriter::done_marker());
                 }
-                said.into()
+                output.into()
             }
             Self::V1(writer) => writer.write_event(event).into(),
         }
@@ -76,7 +76,7 @@ impl ChatWriter {
     }
 }
 
-/// A turn that is being told.
+/// A turn that is being streamed.
 struct TurnStream {
     turn: ActiveTurn,
     writer: ChatWriter,
@@ -85,7 +85,7 @@ struct TurnStream {
 }
 
 impl TurnStream {
-    /// The next piece: everything that is there to be told, or a heartbeat.
+    /// The next chunk: all events that are ready, or a heartbeat.
     async fn next(mut self) -> Option<(Bytes, Self)> {
         if self.is_over {
             return None;
@@ -96,16 +96,16 @@ impl TurnStream {
                 return Some((Bytes::from_static(ChatWriter::heartbeat(self.protocol)), self));
             }
         };
-        let piece = self.write_ready_events(first);
-        Some((piece, self))
+        let chunk = self.write_ready_events(first);
+        Some((chunk, self))
     }
 
-    /// What came at once goes out at once: a write costs more than its words.
+    /// Writes all ready events as one chunk, because a write costs more than its bytes.
     fn write_ready_events(&mut self, first: TurnEvent) -> Bytes {
         self.is_over = matches!(first, TurnEvent::Ends(_));
-        let piece = self.writer.write_event(first);
-        let Ok(second) = self.turn.events.try_recv() else { return piece };
-        let mut all = piece.to_vec();
+        let chunk = self.writer.write_event(first);
+        let Ok(second) = self.turn.events.try_recv() else { return chunk };
+        let mut all = chunk.to_vec();
         let mut next = Some(second);
         while let Some(event) = next {
             self.is_over = matches!(event, TurnEvent::Ends(_));
@@ -116,45 +116,45 @@ impl TurnStream {
     }
 }
 
-/// A turn that ended without a last word: its task failed.
+/// The last event of a turn whose task failed without one.
 pub(super) fn vanished_turn_event() -> TurnEvent {
-    let text = "The server failed in the middle of the answer; its log says more.".to_owned();
+    let text = "The server failed during the response; see its log.".to_owned();
     let error = ModelError { kind: ModelErrorKind::Broken, text, cause: None, retry_after: None };
     TurnEvent::Ends(TurnEndReason::Failed(error))
 }
 
-/// The answer to a request: the turn ends when its reader leaves.
+/// The response to a chat request. The turn is cancelled when the client disconnects.
 pub(super) fn turn_response(
-    begun: ActiveTurn,
+    turn: ActiveTurn,
     writer: ChatWriter,
     protocol: ChatProtocol,
     message_id: Option<&str>,
 ) -> Response {
-    let hello = writer.preamble(message_id);
-    let told = TurnStream { turn: begun, writer, protocol, is_over: false };
-    protocol_response(protocol, stream::iter([hello]).chain(stream::unfold(told, TurnStream::next)))
+    let preamble = writer.preamble(message_id);
+    let stream = TurnStream { turn, writer, protocol, is_over: false };
+    protocol_response(protocol, stream::iter([preamble]).chain(stream::unfold(stream, TurnStream::next)))
 }
 
-/// A stream of pieces with the headers that its readers expect.
+/// A stream with the headers of its protocol.
 pub(super) fn protocol_response(
     protocol: ChatProtocol,
-    pieces: impl Stream<Item = Bytes> + Send + 'static,
+    chunks: impl Stream<Item = Bytes> + Send + 'static,
 ) -> Response {
     let (kind, mark) = match protocol {
         ChatProtocol::Ui => (EVENT_STREAM, UI_STREAM_HEADER),
         ChatProtocol::V1 => ("text/plain; charset=utf-8", DATA_STREAM_HEADER),
     };
-    let mut response = unbuffered_response(kind, pieces);
+    let mut response = unbuffered_response(kind, chunks);
     response.headers_mut().insert(HeaderName::from_static(mark), HeaderValue::from_static("v1"));
     response
 }
 
-/// A stream of pieces that nobody on the way shall hold back.
+/// A stream that proxies must not buffer.
 pub(super) fn unbuffered_response(
     kind: &'static str,
-    pieces: impl Stream<Item = Bytes> + Send + 'static,
+    chunks: impl Stream<Item = Bytes> + Send + 'static,
 ) -> Response {
-    let mut response = Body::from_stream(pieces.map(Ok::<_, Infallible>)).into_response();
+    let mut response = Body::from_stream(chunks.map(Ok::<_, Infallible>)).into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
@@ -169,53 +169,53 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_silent_stream_says_that_it_is_alive_and_goes_on() {
+    async fn a_silent_stream_sends_heartbeats_and_continues() {
         for (protocol, alive, end) in [
             (ChatProtocol::Ui, ": keep-alive\n\n", "data: [DONE]\n\n"),
             (ChatProtocol::V1, "\n", "d:{\"finishReason\":\"stop\""),
         ] {
-            let (turn, begun) = ActiveTurn::new_scripted();
+            let (events, turn) = ActiveTurn::new_scripted();
             let writer = ChatWriter::new(protocol, "m");
-            let mut told = TurnStream { turn: begun, writer, protocol, is_over: false };
+            let mut stream = TurnStream { turn, writer, protocol, is_over: false };
             for _ in 0..2 {
                 let before = Instant::now();
-                let (piece, next) = told.next().await.unwrap();
-                assert_eq!((&piece[..], before.elapsed()), (alive.as_bytes(), HEARTBEAT));
-                told = next;
+                let (chunk, next) = stream.next().await.unwrap();
+                assert_eq!((&chunk[..], before.elapsed()), (alive.as_bytes(), HEARTBEAT));
+                stream = next;
             }
-            // What is there at once goes out at once.
+            // Ready events are sent as one chunk.
             for event in [TurnEvent::StepBegins, TurnEvent::Text("hi".to_owned())] {
-                turn.send(event).await.unwrap();
+                events.send(event).await.unwrap();
             }
-            turn.send(TurnEvent::StepEnds { usage: None, continues: false }).await.unwrap();
-            turn.send(TurnEvent::Ends(TurnEndReason::Stop)).await.unwrap();
-            let (piece, next) = told.next().await.unwrap();
-            let piece = String::from_utf8(piece.to_vec()).unwrap();
-            assert!(piece.contains("\"hi\"") && piece.contains(end), "{piece}");
+            events.send(TurnEvent::StepEnds { usage: None, continues: false }).await.unwrap();
+            events.send(TurnEvent::Ends(TurnEndReason::Stop)).await.unwrap();
+            let (chunk, next) = stream.next().await.unwrap();
+            let chunk = String::from_utf8(chunk.to_vec()).unwrap();
+            assert!(chunk.contains("\"hi\"") && chunk.contains(end), "{chunk}");
             assert!(next.next().await.is_none());
         }
     }
 
     #[tokio::test]
-    async fn a_turn_that_vanishes_is_told() {
-        let (turn, begun) = ActiveTurn::new_scripted();
-        drop(turn);
-        let told = TurnStream {
-            turn: begun,
+    async fn a_vanished_turn_is_reported_as_an_error() {
+        let (events, turn) = ActiveTurn::new_scripted();
+        drop(events);
+        let stream = TurnStream {
+            turn,
             writer: ChatWriter::new(ChatProtocol::V1, "m"),
             protocol: ChatProtocol::V1,
             is_over: false,
         };
-        let (piece, next) = told.next().await.unwrap();
-        assert!(piece.starts_with(b"3:\"The server failed"), "{piece:?}");
+        let (chunk, next) = stream.next().await.unwrap();
+        assert!(chunk.starts_with(b"3:\"The server failed"), "{chunk:?}");
         assert!(next.next().await.is_none());
     }
 
     #[tokio::test]
-    async fn whoever_drops_the_answer_ends_the_turn() {
-        let (_turn, begun) = ActiveTurn::new_scripted();
-        let cancel = begun.cancel.clone();
-        let response = turn_response(begun, ChatWriter::new(ChatProtocol::Ui, "m"), ChatProtocol::Ui, None);
+    async fn dropping_the_response_cancels_the_turn() {
+        let (_events, turn) = ActiveTurn::new_scripted();
+        let cancel = turn.cancel.clone();
+        let response = turn_response(turn, ChatWriter::new(ChatProtocol::Ui, "m"), ChatProtocol::Ui, None);
         assert!(!cancel.is_cancelled());
         drop(response);
         assert!(cancel.is_cancelled());

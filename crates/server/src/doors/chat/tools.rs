@@ -1,4 +1,4 @@
-//! Which tools a chat gets: those of the user's view, chosen by the request, then the client's own.
+//! Which tools a chat gets: those of the user's view that the request selects, then the client's own.
 
 use std::sync::Arc;
 
@@ -19,15 +19,15 @@ use toolyard_protocol::{
     visible::{strip_invisible, strip_invisible_value},
 };
 
-/// Most bytes of definitions that are read where they are asked for: some milliseconds.
+/// Most bytes of definitions that are read inline. This takes a few milliseconds.
 const MAX_INLINE_BYTES: usize = 512 * 1024;
 
-/// What a request asks for.
+/// The tools that a request selects.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ChatToolSelection {
-    /// Only of these categories; empty is all.
+    /// Only these categories. Empty allows all.
     pub(super) categories: Vec<Category>,
-    /// Only these, by alias or canonical name; missing is all.
+    /// Only these, by alias or canonical name. `None` allows all.
     pub(super) only: Option<Vec<String>>,
     /// None of these.
     pub(super) without: Vec<String>,
@@ -47,18 +47,18 @@ impl ChatToolSelection {
     }
 }
 
-/// The tools of a view in the form of a chat, made once per view.
+/// The tools of a view, prepared for chats. Made once per view.
 #[derive(Debug)]
 pub(crate) struct ViewTools {
     categories: Vec<Category>,
     tools: Vec<Arc<Tool>>,
     own: Arc<IndexedTools>,
-    /// All of them, for requests that choose nothing.
+    /// All tools, for requests that select nothing.
     all: Arc<ToolView>,
 }
 
 impl ViewTools {
-    /// Made where there are none yet: on the pool where the definitions are large, so that it does not hold up a worker.
+    /// Prepares the tools on first use. Large definitions are read on the pool, so that they do not block a worker.
     pub(crate) async fn for_view(view: &CatalogView, vectors: Option<&Arc<WordVectors>>) -> Arc<Self> {
         if view.definition_bytes() > MAX_INLINE_BYTES {
             let (owner, view, vectors) = (WorkOwner::for_user(view.user()), view.clone(), vectors.cloned());
@@ -71,7 +71,7 @@ impl ViewTools {
     }
 
     fn new(view: &CatalogView, vectors: Option<&Arc<WordVectors>>) -> Self {
-        // Aliases are unique in a view, so places here are places there.
+        // Aliases are unique in a view, so indexes here and in `own` are the same.
         let tools: Vec<Arc<Tool>> = view.tools().cloned().collect();
         let shared = tools.iter().map(|tool| tool.memoize(offered_tool));
         let own = Arc::new(IndexedTools::new(shared, vectors.cloned()));
@@ -85,7 +85,7 @@ impl ViewTools {
         self.own.position_of(name).is_some()
     }
 
-    /// What one request gets of a view: what the model sees, and what the executor finds.
+    /// Applies a selection: what the executor can find, and what the model sees.
     pub(super) fn select_tools(
         &self,
         view: CatalogView,
@@ -106,15 +106,15 @@ impl ViewTools {
         (view, Arc::new(ToolView::with_allowed(self.own.clone(), Some(allowed), of_client.to_vec())))
     }
 
-    /// The tools that fit some words best, of those that are seen through a view.
-    pub(crate) async fn search_tools(&self, view: &CatalogView, words: &str, most: usize) -> Vec<Arc<Tool>> {
-        let hits = self.own.index().await.search(&ToolQuery::new(words), self.tools.len());
+    /// The tools that match a query best and are visible in a view.
+    pub(crate) async fn search_tools(&self, view: &CatalogView, query: &str, limit: usize) -> Vec<Arc<Tool>> {
+        let hits = self.own.index().await.search(&ToolQuery::new(query), self.tools.len());
         let found = hits.into_iter().filter_map(|hit| self.tools.get(hit.key));
-        found.filter(|tool| view.can_see(&tool.name)).take(most).cloned().collect()
+        found.filter(|tool| view.can_see(&tool.name)).take(limit).cloned().collect()
     }
 }
 
-/// A tool as models get it, before it is made to fit a vendor.
+/// A tool as models get it, before it is adapted to a vendor.
 pub(crate) fn tool_spec(name: &ToolName, alias: &ToolAlias, definition: &ToolDefinition) -> ToolSpec {
     let description = match definition.description.as_str() {
         "" => definition.title.clone().unwrap_or_else(|| name.to_string()),
@@ -150,7 +150,7 @@ pub(super) fn offered_client_tool(tool: &ClientTool) -> Arc<TurnTool> {
     Arc::new(TurnTool { spec: Arc::new(spec), place: ToolLocation::Client, about, phrases: Vec::new() })
 }
 
-/// A schema without the marks that schema libraries put at its root.
+/// A schema without the `$schema` and `$id` that schema libraries add.
 fn strip_schema_marks(schema: &Value) -> Value {
     let mut schema = schema.clone();
     strip_invisible_value(&mut schema);

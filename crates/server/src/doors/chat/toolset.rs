@@ -1,4 +1,4 @@
-//! The tools of a turn on this server: the user's view, and the one executor.
+//! The tools of a turn on this server: the user's view and the executor.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(super) struct ChatTools {
     pub(super) state: ServerState,
     pub(super) who: CallerContext,
     pub(super) selection: ChatToolSelection,
-    /// What the caller's own client runs, with the compiled schemas.
+    /// Tools that the caller's own client runs, with their compiled schemas.
     pub(super) of_client: Vec<(Arc<TurnTool>, Arc<CompiledSchema>)>,
     pub(super) trace: Option<TraceParent>,
 }
@@ -46,7 +46,7 @@ impl ToolProvider for ChatTools {
     }
 }
 
-/// The tools of one step: what is called is looked up in the view that was offered.
+/// The tools of one step. Calls are looked up in the view that was offered.
 struct ChatStepTools<'a> {
     chat: &'a ChatTools,
     callable: CatalogView,
@@ -63,23 +63,26 @@ impl FrozenTools for ChatStepTools<'_> {
         &self,
         tool: &TurnTool,
         call: &ModelToolCall,
-        news: NoticeSink,
+        notices: NoticeSink,
         cancel: CancellationToken,
     ) -> CallOutcome {
         let name = tool.about.name.parse().map_err(|error| {
-            ToolError::new(ErrorCode::InvalidToolName, format!("{} is no name of a tool.", tool.about.name))
-                .with_cause(error)
+            ToolError::new(
+                ErrorCode::InvalidToolName,
+                format!("{} is not a valid tool name.", tool.about.name),
+            )
+            .with_cause(error)
         })?;
-        let mut asked = CallRequest::new(Door::Chat).with_notices(news);
+        let mut request = CallRequest::new(Door::Chat).with_notices(notices);
         let chat = self.chat;
-        asked.parent = chat.trace;
-        asked.view = Some(self.callable.clone());
+        request.parent = chat.trace;
+        request.view = Some(self.callable.clone());
         let call = ToolCall { name, arguments: Some(call.arguments.clone()) };
-        let running = calls::start_call(&chat.state, chat.who.clone(), call, asked).await?;
+        let running = calls::start_call(&chat.state, chat.who.clone(), call, request).await?;
         tokio::select! {
             outcome = running.outcome() => outcome,
-            // Dropping the call tells the executor that nobody waits.
-            () = cancel.cancelled() => Err(ToolError::new(ErrorCode::Cancelled, "Nobody waits for it any more.")),
+            // Dropping the call tells the executor that the caller left.
+            () = cancel.cancelled() => Err(ToolError::new(ErrorCode::Cancelled, "The turn was cancelled.")),
         }
     }
 
@@ -93,14 +96,14 @@ impl FrozenTools for ChatStepTools<'_> {
         let owner = WorkOwner::for_user(&self.chat.who.user);
         let Err(error) = schema.check_value(&owner, arguments).await else { return Ok(()) };
         let problems = Vec::from(error);
-        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        let text = format!("The arguments of {} do not fit: {}.", tool.spec.name, told.join("; "));
+        let messages: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        let text = format!("The arguments of {} do not fit: {}.", tool.spec.name, messages.join("; "));
         Err(ToolError::new(ErrorCode::InvalidArguments, text))
     }
 
     fn store_full_result(&self, call: &ModelToolCall, result: &str, read: usize) -> Option<String> {
         let (state, view) = (&self.chat.state, &self.callable);
-        // A chat that did not ask for it cannot call it.
+        // A chat without this tool cannot read further pages.
         let reader = view.find_tool(&READ_RESULT.parse().ok()?).ok()?;
         let tool = view.find_tool(&call.name.parse().ok()?).ok()?;
         let (handle, start) = if tool.name == reader.name {
@@ -114,8 +117,8 @@ impl FrozenTools for ChatStepTools<'_> {
     }
 }
 
-/// Where a page of a long result goes on that was itself too long: under the handle it came from. Kept again it would be a
-/// result of `read_result`, and could be read after the tool that made it is gone.
+/// Where to continue a page of a long result that was itself too long: under the original handle. If the page were kept
+/// again, it would be a result of `read_result`, and readable after the tool that produced it is gone.
 fn page_rest(call: &ModelToolCall, read: usize) -> Option<(String, usize)> {
     let page: ReadResultArguments = serde_json::from_str(call.arguments.get()).ok()?;
     let start = usize::try_from(page.start).ok()?.checked_add(read.min(READ_RESULT_PAGE))?;

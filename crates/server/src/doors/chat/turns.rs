@@ -1,4 +1,4 @@
-//! How many answers a user may have at once, and how many in a minute: each one costs the operator tokens.
+//! Limits on a user's turns, at once and per minute. Each turn costs the operator tokens.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -8,13 +8,13 @@ use toolyard_protocol::{UserId, api::ApiErrorCode};
 
 use crate::config::ChatConfig;
 
-/// Users that are remembered before those who are as good as new are forgotten.
+/// Number of users at which idle ones are removed.
 const PRUNE_AT: usize = 1_024;
-/// When to try again where a slot has to become free; nobody knows how long an answer takes.
+/// When to retry if all slots are taken. How long a turn takes is unknown.
 const BUSY_RETRY: Duration = Duration::from_secs(1);
 const MINUTE: f64 = 60.0;
 
-/// Counts the turns of each user. Per node.
+/// Counts the turns of each user on this node.
 #[derive(Debug)]
 pub(crate) struct TurnGate(Arc<TurnGateState>);
 
@@ -34,7 +34,7 @@ struct UserTurnTable {
 #[derive(Debug)]
 struct UserTurns {
     active: usize,
-    /// Turns that may begin now; grows with time up to those of a minute.
+    /// Turns that may start now. Refills with time, up to those of a minute.
     allowance: f64,
     updated: Instant,
 }
@@ -46,30 +46,30 @@ pub(super) struct TurnPermit {
     user: UserId,
 }
 
-/// Why a turn may not begin now.
+/// Why a turn may not start now.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum TurnRefusal {
-    /// Too many are under way.
+    /// Too many are running.
     AtOnce {
-        /// The bound.
-        most: usize,
-        /// When to try again.
+        /// The limit.
+        limit: usize,
+        /// When to retry.
         retry_after: Duration,
     },
-    /// Too many began lately.
+    /// Too many started recently.
     TooFast {
-        /// When to try again.
+        /// When to retry.
         retry_after: Duration,
     },
 }
 
 impl TurnRefusal {
-    /// The code, a text for the caller, and when to try again.
+    /// The code, a text for the caller, and when to retry.
     pub(super) fn to_error(&self) -> (ApiErrorCode, String, Duration) {
         match self {
-            Self::AtOnce { most, retry_after } => {
+            Self::AtOnce { limit, retry_after } => {
                 let text = format!(
-                    "Too many active chats for this user: at most {most} at once. Cancel one, or retry when one has ended."
+                    "Too many active chats for this user: at most {limit} at once. Cancel one, or retry when one has ended."
                 );
                 (ApiErrorCode::Unavailable, text, *retry_after)
             }
@@ -91,7 +91,7 @@ impl TurnGate {
         }))
     }
 
-    /// Lets a turn of this user begin. One that is refused does not count.
+    /// Lets a turn of this user start. A refused turn does not count.
     pub(super) fn enter(&self, user: &UserId) -> Result<TurnPermit, TurnRefusal> {
         let gate = &self.0;
         let now = Instant::now();
@@ -101,7 +101,7 @@ impl TurnGate {
         let turns = users.turns.entry(user.clone()).or_insert_with(fresh);
         turns.refill(now, gate.per_minute);
         if turns.active >= gate.at_once {
-            return Err(TurnRefusal::AtOnce { most: gate.at_once, retry_after: BUSY_RETRY });
+            return Err(TurnRefusal::AtOnce { limit: gate.at_once, retry_after: BUSY_RETRY });
         }
         if turns.allowance < 1.0 {
             let seconds = (1.0 - turns.allowance) * MINUTE / gate.per_minute;
@@ -128,7 +128,7 @@ impl UserTurns {
 }
 
 impl UserTurnTable {
-    /// Forgets who is as good as new. Rarely, so that it costs little for each turn.
+    /// Removes users without turns and with a full allowance. Runs rarely, so that it costs little per turn.
     fn prune_idle_users(&mut self, now: Instant, per_minute: f64) {
         if self.turns.len() < self.prune_at.max(PRUNE_AT) {
             return;
@@ -162,20 +162,20 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn so_many_at_once_and_each_user_for_themselves() {
+    async fn turns_at_once_are_limited_for_each_user() {
         let gate = gate(2, 100);
         let ada = user("ada");
         let first = gate.enter(&ada).unwrap();
         let _second = gate.enter(&ada).unwrap();
         let refused = gate.enter(&ada).unwrap_err();
-        assert_eq!(refused, TurnRefusal::AtOnce { most: 2, retry_after: BUSY_RETRY });
+        assert_eq!(refused, TurnRefusal::AtOnce { limit: 2, retry_after: BUSY_RETRY });
         gate.enter(&user("bob")).unwrap();
         drop(first);
         gate.enter(&ada).unwrap();
     }
 
     #[tokio::test(start_paused = true)]
-    async fn so_many_in_a_minute_and_then_one_after_the_other() {
+    async fn turns_per_minute_are_limited_and_refill() {
         let gate = gate(1, 3);
         let ada = user("ada");
         for _ in 0..3 {
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_is_as_good_as_new_is_forgotten() {
+    async fn idle_users_are_removed() {
         let gate = gate(1, 60);
         let busy = gate.enter(&user("busy")).unwrap();
         for n in 1..PRUNE_AT {
@@ -197,7 +197,7 @@ mod tests {
         }
         tokio::time::advance(Duration::from_secs(60)).await;
         gate.enter(&user("ada")).unwrap();
-        assert_eq!(gate.0.lock_users().turns.len(), 2, "the one who is busy, and the new one");
+        assert_eq!(gate.0.lock_users().turns.len(), 2, "the busy user and the new one");
         drop(busy);
     }
 }

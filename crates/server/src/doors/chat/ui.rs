@@ -1,4 +1,4 @@
-//! A turn as the UI message stream of AI SDK 5 and later.
+//! Writes a turn as the UI message stream of AI SDK 5 and later.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -18,17 +18,17 @@ use toolyard_protocol::{
 
 use super::limit_text;
 
-/// Writes chunks. Clients enforce their order: what is open is closed before a step ends.
+/// Writes chunks. Clients enforce their order: a block must be closed before its step ends.
 #[derive(Debug, Default)]
 pub(super) struct UiWriter {
     open: Option<OpenBlock>,
-    /// Numbers the texts of an answer.
+    /// Number of blocks so far.
     texts: usize,
-    /// Calls that the client runs: nothing is said of their end.
+    /// Calls that the client runs. Their end is not reported.
     client_call_ids: Vec<String>,
 }
 
-/// What is open, and its id.
+/// The open block and its id.
 #[derive(Debug)]
 struct OpenBlock {
     kind: BlockKind,
@@ -42,12 +42,12 @@ enum BlockKind {
 }
 
 impl UiWriter {
-    /// The first chunk. A message that goes on keeps its id; a fresh one would double it on the screen.
+    /// The first chunk. A continued message keeps its id; a new one would show it twice.
     pub(super) fn start_chunk(message_id: Option<&str>) -> String {
         UiChunk::Start { message_id: message_id.map(str::to_owned) }.to_event()
     }
 
-    /// What an event becomes.
+    /// The chunks for an event.
     pub(super) fn write_event(&mut self, event: TurnEvent) -> String {
         let mut out = String::new();
         let mut say = |chunk: UiChunk| out.push_str(&chunk.to_event());
@@ -94,7 +94,7 @@ impl UiWriter {
                 };
                 say(UiChunk::DataProgress { transient: true, data });
             }
-            // Of a client's call nothing is said: its client will.
+            // The end of a client's call is reported by the client.
             TurnEvent::CallEnds { id, .. } if self.client_call_ids.contains(&id) => {}
             TurnEvent::CallEnds { id, end } => say(call_end_chunk(id, &end)),
             TurnEvent::StepEnds { .. } => {
@@ -106,12 +106,12 @@ impl UiWriter {
         out
     }
 
-    /// What a stream ends with.
+    /// The end of a stream.
     pub(super) const fn done_marker() -> &'static str {
         DONE
     }
 
-    /// The id of what is open, opened where it is not.
+    /// The id of the open block of this kind. Opens one if needed.
     fn open_block(&mut self, kind: BlockKind, say: &mut impl FnMut(UiChunk)) -> String {
         if let Some(open) = self.open.as_ref().filter(|open| open.kind == kind) {
             return open.id.clone();
@@ -136,7 +136,7 @@ impl UiWriter {
     }
 }
 
-/// Whether a call is the server's. One of a tool that is not there is, because the client has nothing to run either.
+/// Whether the server runs a call. Calls of unknown tools count as the server's, because the client has nothing to run.
 fn server_executed(tool: Option<&Arc<TurnTool>>) -> Option<bool> {
     match tool.map(|tool| tool.place) {
         Some(ToolLocation::Client) => None,
@@ -170,7 +170,7 @@ fn call_end_chunk(tool_call_id: String, end: &CallEnd) -> UiChunk {
     }
 }
 
-/// A result for the screen, and for the model when it comes back.
+/// A result for the screen, and for the model when the client sends it back.
 pub(super) fn result_output(result: &ToolResult) -> Box<RawValue> {
     let parts = result.mcp.parts();
     let text = result.mcp.all_text();
@@ -205,7 +205,7 @@ fn write_finish(finish: &TurnEndReason, say: &mut impl FnMut(UiChunk)) {
     say(UiChunk::Finish { finish_reason: finish_reason(finish) });
 }
 
-/// Why an answer ended, in the words of the AI SDK.
+/// Why a response ended, in the terms of the AI SDK.
 pub(super) const fn finish_reason(finish: &TurnEndReason) -> FinishReason {
     match finish {
         TurnEndReason::Stop => FinishReason::Stop,

@@ -1,4 +1,4 @@
-//! A turn as the data stream v1 of AI SDK 4 and hustle-incognito.
+//! Writes a turn as the data stream v1 of AI SDK 4 and hustle-incognito.
 
 use serde_json::{Value, json};
 use toolyard_agent::{
@@ -25,12 +25,12 @@ use super::{
 pub(super) struct V1Writer {
     message_id: String,
     usage: ModelUsage,
-    /// Calls that the client has heard of, whole or not.
+    /// Calls that were announced to the client, complete or not.
     announced_call_ids: Vec<String>,
-    /// Calls that the client runs: nothing is said of their end.
+    /// Calls that the client runs. Their end is not reported.
     client_call_ids: Vec<String>,
-    /// Whether the step that is open, or ended last, has calls with an end: such a step must not be the last one, because
-    /// clients ask again after it.
+    /// Whether the current or last step has calls with results. Such a step must not be the last one, because clients would
+    /// send another request after it.
     step_has_results: bool,
     has_client_calls: bool,
 }
@@ -47,7 +47,7 @@ impl V1Writer {
         }
     }
 
-    /// What an event becomes.
+    /// The lines for an event.
     pub(super) fn write_event(&mut self, event: TurnEvent) -> String {
         match event {
             TurnEvent::StepBegins => {
@@ -61,19 +61,19 @@ impl V1Writer {
                 v1_line(V1Code::ToolCallDelta, &json!({ "toolCallId": id, "argsTextDelta": text }))
             }
             TurnEvent::Called { call, tool: Some(tool) } => self.write_call(call, &tool),
-            // Nobody runs it. These clients run whatever they are told is called, so they are told of its end only.
+            // No one runs this call. These clients run every call that is complete, so they only get its start and its end.
             TurnEvent::Called { call, tool: None } if self.announced_call_ids.contains(&call.id) => {
                 String::new()
             }
             TurnEvent::Called { call, tool: None } => self.write_call_start(&call.id, &call.name),
             TurnEvent::Progress { id, progress } => {
-                let mut told = json!({ "type": "progress", "toolCallId": id });
-                if let (Some(told), Ok(Value::Object(more))) =
-                    (told.as_object_mut(), serde_json::to_value(&progress))
+                let mut data = json!({ "type": "progress", "toolCallId": id });
+                if let (Some(data), Ok(Value::Object(more))) =
+                    (data.as_object_mut(), serde_json::to_value(&progress))
                 {
-                    told.extend(more);
+                    data.extend(more);
                 }
-                v1_line(V1Code::Data, &json!([told]))
+                v1_line(V1Code::Data, &json!([data]))
             }
             TurnEvent::CallEnds { id, .. } if self.client_call_ids.contains(&id) => String::new(),
             TurnEvent::CallEnds { id, end } => {
@@ -104,23 +104,23 @@ impl V1Writer {
     }
 
     fn write_call(&mut self, call: ModelToolCall, tool: &TurnTool) -> String {
-        // An object, as the client's parser wants it.
+        // The client's parser requires an object.
         let is_object = call.arguments.get().starts_with('{');
         let arguments = if is_object { call.arguments } else { to_raw(&json!({})) };
-        let said = json!({ "toolCallId": call.id, "toolName": call.name, "args": arguments });
-        let said = v1_line(V1Code::ToolCall, &said);
+        let lines = json!({ "toolCallId": call.id, "toolName": call.name, "args": arguments });
+        let lines = v1_line(V1Code::ToolCall, &lines);
         match tool.place {
             ToolLocation::Client => {
                 self.client_call_ids.push(call.id);
                 self.has_client_calls = true;
-                said
+                lines
             }
             ToolLocation::Here => {
                 self.step_has_results = true;
                 let about = &tool.about;
                 let about = json!([{ "type": "tool", "toolCallId": call.id, "name": about.name, "title": about.title,
                     "app": about.app, "icon": about.icon }]);
-                said + &v1_line(V1Code::Data, &about)
+                lines + &v1_line(V1Code::Data, &about)
             }
         }
     }
@@ -136,23 +136,23 @@ impl V1Writer {
         if let TurnEndReason::Failed(error) = finish {
             return v1_line(V1Code::Error, &error.text);
         }
-        let mut said = String::new();
+        let mut lines = String::new();
         if self.step_has_results && !self.has_client_calls {
-            said += &v1_line(V1Code::StartStep, &json!({ "messageId": self.message_id }));
+            lines += &v1_line(V1Code::StartStep, &json!({ "messageId": self.message_id }));
             if let TurnEndReason::Budget(bound) = finish {
-                said += &v1::text_lines(limit_text::limit_message(*bound));
+                lines += &v1::text_lines(limit_text::limit_message(*bound));
             }
-            said += &self.write_step_end(finish_reason(finish), ModelUsage::default());
+            lines += &self.write_step_end(finish_reason(finish), ModelUsage::default());
         } else if let TurnEndReason::Budget(bound) = finish {
             let notice = json!([{ "type": "notice", "code": limit_text::limit_code(*bound), "message": limit_text::limit_message(*bound) }]);
-            said += &v1_line(V1Code::Data, &notice);
+            lines += &v1_line(V1Code::Data, &notice);
         }
         let end = v1::V1Finish {
             finish_reason: finish_reason(finish),
             usage: token_usage(self.usage),
             is_continued: None,
         };
-        said + &v1_line(V1Code::Finish, &end)
+        lines + &v1_line(V1Code::Finish, &end)
     }
 }
 

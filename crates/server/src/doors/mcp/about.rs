@@ -1,4 +1,4 @@
-//! Who we are and what we can do, in the words of both eras.
+//! Describes this server to clients of both eras: `server/discover` and `initialize`.
 
 use serde_json::{Value, json, value::RawValue};
 use toolyard_core::{CatalogView, catalog::LIST_TTL_MS};
@@ -13,15 +13,15 @@ use super::{
 };
 use crate::{auth::CallerContext, state::ServerState};
 
-/// For the model: what this server is.
+/// Describes this server to the model.
 const INSTRUCTIONS: &str = "Tools of this user's apps, devices and connected servers. A tool's name begins with the app \
-it belongs to. Tools may come and go with the user's apps and device; list them again when told so.";
+it belongs to. Tools may come and go with the user's apps and device; list them again when notified.";
 
 fn server_info() -> Value {
     json!({ "name": "toolyard", "title": "Toolyard", "version": env!("CARGO_PKG_VERSION") })
 }
 
-/// What every user's server can do. The same for all: apps and upstreams come and go while a client is connected.
+/// Capabilities of the server. The same for all users, because apps and upstreams come and go while a client is connected.
 fn server_capabilities() -> Value {
     json!({
         "tools": { "listChanged": true },
@@ -46,14 +46,14 @@ pub(super) fn discover_result() -> Box<RawValue> {
     }))
 }
 
-/// `initialize`: the client that it opens, and the answer.
+/// `initialize`: the client and the result.
 pub(super) fn accept_handshake(
     who: CallerContext,
     params: &RpcParams,
 ) -> Result<(McpClientContext, Box<RawValue>), RpcError> {
-    let wished: String = params.required("protocolVersion")?;
+    let requested: String = params.required("protocolVersion")?;
     let declared: RawFields = params.get("capabilities")?.unwrap_or_default();
-    let revision = McpRevision::parse_served(&wished).filter(|revision| !revision.is_modern());
+    let revision = McpRevision::parse_served(&requested).filter(|revision| !revision.is_modern());
     let revision = revision.unwrap_or(McpRevision::NEWEST_HANDSHAKE);
     let answer = to_raw(&json!({
         "protocolVersion": revision.as_str(),
@@ -71,10 +71,10 @@ pub(super) fn accept_handshake(
     Ok((client, answer))
 }
 
-/// What the client can see.
+/// The view of the client.
 pub(super) async fn client_view(state: &ServerState, who: &CallerContext) -> Result<CatalogView, RpcError> {
     state.catalog.view(&who.user, who.scope.clone()).await.map_err(|error| {
-        tracing::error!(%error, "the store failed under a request");
+        tracing::error!(%error, "store failed during mcp request");
         RpcError::internal_error()
     })
 }

@@ -1,4 +1,4 @@
-//! `tools/call`: the call runs in the one executor; meanwhile progress, log lines and questions go out on its stream.
+//! `tools/call`: runs the call in the executor and relays its progress, log lines and questions to the client.
 
 use std::sync::Arc;
 
@@ -31,15 +31,15 @@ use crate::{
     state::ServerState,
 };
 
-/// News that wait for a slow client; more are dropped.
+/// Notices queued for a slow client. More are dropped.
 const NOTICE_QUEUE: usize = 64;
-/// Questions that wait to be sent.
+/// Questions queued to be sent.
 const QUESTION_QUEUE: usize = 8;
-/// Progress messages at once after a pause, and how long one takes to be earned again.
+/// Burst size of progress messages, and the interval at which one more is allowed.
 const PROGRESS_BURST: u32 = 32;
 const PROGRESS_EVERY: Duration = Duration::from_millis(50);
 
-/// Where messages before the answer go.
+/// Sends messages that precede the response.
 pub(super) type MessageSender = mpsc::Sender<JsonLine>;
 
 /// `tools/call`
@@ -54,59 +54,59 @@ pub(super) async fn call_tool(
         .parse()
         .map_err(|error: InvalidName| RpcError::invalid_params(format!("Unknown tool: {error}")))?;
     let arguments = params.raw("arguments");
-    let of =
+    let sealed =
         SealedRequest { owner: &client.who.call_owner(), method: method::TOOLS_CALL, name: &name, arguments };
-    let input = of.read_input(params, state.clock.now(), &*state.secrets)?;
+    let input = sealed.read_input(params, state.clock.now(), &*state.secrets)?;
     let (mut relay, notices, abilities) = CallRelay::new(state, client, params, out);
-    let mut asked = call_options(params, notices, abilities)?;
-    asked.input = input;
+    let mut request = call_options(params, notices, abilities)?;
+    request.input = input;
     let modern = client.is_modern();
     let call = ToolCall { name: tool, arguments: arguments.map(RawValue::to_owned) };
-    let running = match calls::start_call(state, client.who.clone(), call, asked).await {
+    let running = match calls::start_call(state, client.who.clone(), call, request).await {
         Ok(running) => running,
         Err(error) => return reply::error_reply(&error, modern),
     };
     match relay.relay_until(running.outcome()).await {
         Ok(CallReply::Done(result)) => Ok(reply::result_reply(&result, modern)),
         Ok(CallReply::AwaitingInput(awaited)) if modern => {
-            Ok(of.input_required_result(&awaited, state.clock.now(), &*state.secrets))
+            Ok(sealed.input_required_result(&awaited, state.clock.now(), &*state.secrets))
         }
         Ok(CallReply::AwaitingInput(_)) => {
-            let text = "This tool asks for input that this client cannot give.";
+            let text = "This tool asks for input that this client cannot provide.";
             Ok(reply::with_result_type(McpResult::from_error_text(text).raw(), modern))
         }
         Err(error) => reply::error_reply(&error, modern),
     }
 }
 
-/// What the request says beside what is called.
+/// The options of a call from the params of its request.
 pub(super) fn call_options(
     params: &RpcParams,
     notices: NoticeSink,
     abilities: CallerAbilities,
 ) -> Result<CallRequest, RpcError> {
-    let mut asked = CallRequest::new(Door::Mcp).with_notices(notices);
-    asked.abilities = abilities;
-    asked.parent = params.meta_text(meta::TRACEPARENT).and_then(|text| text.parse().ok());
+    let mut request = CallRequest::new(Door::Mcp).with_notices(notices);
+    request.abilities = abilities;
+    request.parent = params.meta_text(meta::TRACEPARENT).and_then(|text| text.parse().ok());
     for name in [meta::TRACESTATE, meta::BAGGAGE] {
-        asked.baggage.extend(params.meta_text(name).map(|value| (name, value.into())));
+        request.baggage.extend(params.meta_text(name).map(|value| (name, value.into())));
     }
     if let Some(key) = params.meta_text(meta::IDEMPOTENCY_KEY) {
         let place = format!("params._meta[\"{}\"]", meta::IDEMPOTENCY_KEY);
         let key = calls::checked_key(&key);
-        asked.key = Some(key.ok_or_else(|| RpcError::invalid_params(calls::bad_key(&place).for_model))?);
+        request.key = Some(key.ok_or_else(|| RpcError::invalid_params(calls::bad_key(&place).for_model))?);
     }
-    Ok(asked)
+    Ok(request)
 }
 
-/// Carries what a source says while it works to the client.
+/// Relays notices and questions of a source to the client during a call.
 pub(super) struct CallRelay<'a> {
     state: &'a ServerState,
     owner: CallOwner,
     out: &'a MessageSender,
     token: Option<Arc<RawValue>>,
     log_level: Option<Arc<str>>,
-    /// Only where something may come: most calls are plain, and a queue is not free.
+    /// Only if the client wants notices. Most calls need none, and a queue is not free.
     notices: Option<mpsc::Receiver<CallNotice>>,
     questions: Option<mpsc::Receiver<SourceQuestion>>,
     open_questions: questions::CallQuestions,
@@ -122,7 +122,7 @@ impl<'a> CallRelay<'a> {
         out: &'a MessageSender,
     ) -> (Self, NoticeSink, CallerAbilities) {
         let token = params.progress_token();
-        // Clients of the handshake revisions get lines of every level until they say otherwise, as servers always did.
+        // Clients of the handshake revisions get all levels by default, as is usual for servers.
         let log_level = match client.is_modern() {
             true => client.log_level.clone(),
             false => Some(client.log_level.clone().unwrap_or_else(|| "debug".into())),
@@ -152,7 +152,7 @@ impl<'a> CallRelay<'a> {
         (relay, sink.map(NoticeSink::new).unwrap_or_default(), abilities)
     }
 
-    /// Waits for the outcome, and relays meanwhile. What was said before the outcome goes out before it.
+    /// Waits for the outcome and relays meanwhile. Notices from before the outcome are sent before it.
     pub(super) async fn relay_until<T>(&mut self, outcome: impl Future<Output = T>) -> T {
         tokio::pin!(outcome);
         let outcome = loop {
@@ -181,7 +181,7 @@ impl<'a> CallRelay<'a> {
         }
     }
 
-    /// Only with a token, only forward, and not more often than anybody can read.
+    /// Sends progress if the client gave a token, only if it increases, and at a limited rate.
     fn send_progress(&mut self, progress: &CallProgress) {
         let Some(token) = &self.token else { return };
         if !progress.progress.is_finite() || progress.progress <= self.last_progress || !self.rate.try_take()
@@ -207,7 +207,7 @@ impl<'a> CallRelay<'a> {
     }
 }
 
-/// A queue, where it is wanted.
+/// A queue, if it is wanted.
 fn optional_queue<T>(wanted: bool, depth: usize) -> (Option<mpsc::Sender<T>>, Option<mpsc::Receiver<T>>) {
     wanted.then(|| mpsc::channel(depth)).unzip()
 }
@@ -219,7 +219,7 @@ async fn next_item<T>(queue: &mut Option<mpsc::Receiver<T>>) -> Option<T> {
     }
 }
 
-/// Progress as a client hears it; its token stays as it came.
+/// Params of a progress notification. The token is passed on raw.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ProgressParams<'a> {
@@ -231,7 +231,7 @@ struct ProgressParams<'a> {
     message: Option<&'a str>,
 }
 
-/// A bucket of messages that fills again with time.
+/// A token bucket for progress messages.
 struct ProgressRate {
     left: u32,
     since: Instant,

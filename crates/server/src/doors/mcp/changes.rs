@@ -1,8 +1,8 @@
-//! Who wants to be told of changes, and when there is something to tell.
+//! Notifies clients of changed lists and resources.
 //!
-//! A change rings the bell of the users it may concern. Each stream then waits a moment for more of them, looks at the
-//! view as it is now, and tells what is another than before: so a client hears of every change of its own lists, once,
-//! and of no other.
+//! A change notifies all users that it may affect. Each of their streams then waits briefly for more changes, and compares
+//! the fingerprints of the current lists with the last ones. So a client is notified once of every change of its own lists,
+//! and of no others.
 
 use std::sync::{
     Arc,
@@ -22,10 +22,10 @@ use toolyard_protocol::{PackageName, UserId, mcp::uri};
 
 use crate::{auth::CallerContext, state::ServerState};
 
-/// Updates of resources that a slow stream may lag behind before it misses some.
+/// Resource updates queued for a slow stream. It misses older ones.
 const UPDATE_QUEUE: usize = 64;
 
-/// The bells of all users who listen.
+/// Notifies all users with open streams.
 pub(crate) struct ChangeNotifier {
     users: DashMap<UserId, Arc<UserNotifier>>,
     max_streams_per_user: usize,
@@ -37,10 +37,10 @@ struct UserNotifier {
     streams: AtomicUsize,
 }
 
-/// What a stream is told.
+/// A change to report to a client.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum McpChange {
-    /// Lists are others than before.
+    /// These lists changed.
     Lists {
         /// The tools.
         tools: bool,
@@ -49,28 +49,28 @@ pub(super) enum McpChange {
         /// The resources, or their templates.
         resources: bool,
     },
-    /// A resource changed: its URI as it is listed.
+    /// A resource changed: its listed URI.
     Resource(Arc<str>),
 }
 
-/// One stream that listens.
+/// The subscription of one stream.
 pub(super) struct ChangeListener {
     pub(super) who: CallerContext,
     bell: Arc<UserNotifier>,
     list_changed: watch::Receiver<()>,
     resource_updates: broadcast::Receiver<Arc<str>>,
     last_fingerprints: [u64; McpListKind::ALL.len()],
-    /// Rung and not yet looked at. Kept here, because waiting may be broken off at any time.
+    /// Notified, but not compared yet. Stored here, because the wait can be cancelled at any time.
     is_check_due: bool,
     debounce: Duration,
 }
 
 impl ChangeNotifier {
-    pub(crate) fn new(most: usize) -> Self {
-        Self { users: DashMap::new(), max_streams_per_user: most }
+    pub(crate) fn new(max_streams_per_user: usize) -> Self {
+        Self { users: DashMap::new(), max_streams_per_user }
     }
 
-    /// Something changed somewhere.
+    /// Notifies the users that a change may affect.
     pub(crate) fn on_change(&self, change: &Change) {
         if let Change::ResourceUpdated { package, user, uri } = change {
             self.notify_resource_updated(package, user.as_ref(), uri);
@@ -106,7 +106,7 @@ impl ChangeNotifier {
         }
     }
 
-    /// A stream for whoever acts. None where they have too many.
+    /// A subscription for the caller. `None` if the user has too many streams.
     pub(super) async fn subscribe(state: &ServerState, who: CallerContext) -> Option<ChangeListener> {
         let changes = &state.mcp.changes;
         let bell = {
@@ -132,39 +132,39 @@ impl ChangeNotifier {
             is_check_due: false,
             debounce,
         };
-        // After the bell is held: what changes from now on rings it.
+        // After subscribing, so that later changes are not missed.
         listener.last_fingerprints = listener.list_fingerprints(state).await.unwrap_or_default();
         Some(listener)
     }
 
-    /// Whether a client of that user would hear of a change now.
+    /// Whether a client of this user is subscribed.
     pub(crate) fn has_listener(&self, user: &UserId) -> bool {
         self.users.get(user).is_some_and(|bell| bell.streams.load(Ordering::Acquire) > 0)
     }
 
-    /// Forgets users to whom nobody listens.
+    /// Removes users without streams.
     pub(super) fn prune_idle_users(&self) {
         self.users.retain(|_, bell| bell.streams.load(Ordering::Acquire) > 0);
     }
 }
 
 impl ChangeListener {
-    /// The next news. Never ends by itself.
+    /// Waits for the next change. Never ends by itself.
     pub(super) async fn next(&mut self, state: &ServerState) -> McpChange {
         loop {
             if self.is_check_due {
                 tokio::time::sleep(self.debounce).await;
                 self.list_changed.borrow_and_update();
-                let news = self.compare_lists(state).await;
+                let change = self.compare_lists(state).await;
                 self.is_check_due = false;
-                if let Some(news) = news {
-                    return news;
+                if let Some(change) = change {
+                    return change;
                 }
             }
             tokio::select! {
                 changed = self.list_changed.changed() => match changed {
                     Ok(()) => self.is_check_due = true,
-                    // The bell is held by this listener, so this cannot be; waiting for ever is the safe reading.
+                    // Unreachable, because this listener holds the sender. Wait forever to be safe.
                     Err(_) => std::future::pending::<()>().await,
                 },
                 updated = self.resource_updates.recv() => match updated {
@@ -185,7 +185,7 @@ impl ChangeListener {
         (tools || prompts || resources).then_some(McpChange::Lists { tools, prompts, resources })
     }
 
-    /// The lists as they are now, as numbers. None where the store does not answer; the next ring tries again.
+    /// Fingerprints of the current lists. `None` if the store fails; the next notification retries.
     async fn list_fingerprints(&self, state: &ServerState) -> Option<[u64; McpListKind::ALL.len()]> {
         let view = state.catalog.view(&self.who.user, self.who.scope.clone()).await.ok()?;
         Some(McpListKind::ALL.map(|kind| view.list_fingerprint(kind)))

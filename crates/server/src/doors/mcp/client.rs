@@ -1,4 +1,4 @@
-//! Who is talking, as the request or the handshake says.
+//! The client of a request, from the request itself or its handshake.
 
 use std::sync::Arc;
 
@@ -10,21 +10,21 @@ use toolyard_protocol::{
 
 use crate::auth::CallerContext;
 
-/// Largest declaration of what a client can do, in bytes. It travels in session ids.
+/// Largest declaration of client capabilities, in bytes. It is part of session ids.
 const MAX_DECLARED_BYTES: usize = 2 * 1024;
-/// What a source may ask of a client. Everything else that clients declare is between them and us.
+/// Capabilities that sources may use. Other declared capabilities concern only this server.
 const ASKABLE: [&str; 3] = ["elicitation", "sampling", "roots"];
 
-/// A client of the door.
+/// An MCP client.
 #[derive(Clone)]
 pub(super) struct McpClientContext {
     pub(super) who: CallerContext,
     pub(super) revision: McpRevision,
-    /// What sources may ask of it.
+    /// Declared capabilities that sources may use.
     pub(super) declared: Option<Arc<RawValue>>,
-    /// From which level on it wants log lines, if at all.
+    /// Minimum level of log lines that it wants, if any.
     pub(super) log_level: Option<Arc<str>>,
-    /// Its session, where it has one: what it subscribed to hangs on it.
+    /// Its session, if any. Subscriptions belong to it.
     pub(super) session: Option<Arc<str>>,
 }
 
@@ -34,7 +34,7 @@ impl McpClientContext {
     }
 }
 
-/// The part of the declared capabilities that sources may ask for; none where there is none.
+/// The declared capabilities that sources may use, if any.
 pub(super) fn askable_capabilities(capabilities: &RawFields) -> Option<Arc<RawValue>> {
     let mut askable = RawFields::default();
     for name in ASKABLE.into_iter().rev() {
@@ -46,10 +46,10 @@ pub(super) fn askable_capabilities(capabilities: &RawFields) -> Option<Arc<RawVa
     (askable.names().next().is_some() && raw.get().len() <= MAX_DECLARED_BYTES).then(|| raw.into())
 }
 
-/// Log levels, the least first.
+/// Log levels, lowest first.
 const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
-/// A log level, if it is one.
+/// Parses a log level.
 pub(super) fn parse_log_level(name: &str) -> Result<Arc<str>, RpcError> {
     match LEVELS.iter().find(|level| **level == name) {
         Some(level) => Ok((*level).into()),
@@ -57,7 +57,7 @@ pub(super) fn parse_log_level(name: &str) -> Result<Arc<str>, RpcError> {
     }
 }
 
-/// Whether a line of this level is wanted.
+/// Whether the client wants this log line.
 pub(super) fn should_send_log(wanted: Option<&str>, line: &RawValue) -> bool {
     let rank = |name: &str| LEVELS.iter().position(|level| *level == name);
     let fields: RawFields = serde_json::from_str(line.get()).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! From a method to its answer, for clients of both eras and over every transport. What is a stream is not here:
-//! `subscriptions/listen` and the handshake belong to the transport.
+//! Dispatches a request to its method, for clients of both eras and every transport. `subscriptions/listen` and the
+//! handshake belong to the transport.
 
 use bytes::Bytes;
 use serde_json::{json, value::RawValue};
@@ -20,7 +20,7 @@ use crate::state::ServerState;
 
 /// A result as JSON.
 pub(super) enum RpcResponse {
-    /// A page, prepared.
+    /// A prepared page of a list.
     Page(Bytes),
     /// Anything else.
     Raw(Box<RawValue>),
@@ -35,15 +35,15 @@ impl RpcResponse {
     }
 }
 
-/// Answers one request.
+/// Handles one request.
 pub(super) async fn dispatch_request(
     state: &ServerState,
     client: &McpClientContext,
-    asked: &str,
+    method_name: &str,
     params: &RpcParams,
     out: &MessageSender,
 ) -> Result<RpcResponse, RpcError> {
-    let raw = match asked {
+    let raw = match method_name {
         method::TOOLS_LIST => return list_page(state, client, params, McpListKind::Tools).await,
         method::PROMPTS_LIST => return list_page(state, client, params, McpListKind::Prompts).await,
         method::RESOURCES_LIST => return list_page(state, client, params, McpListKind::Resources).await,
@@ -55,7 +55,7 @@ pub(super) async fn dispatch_request(
         method::RESOURCES_READ => items::read_resource(state, client, params, out).await?,
         method::COMPLETE => items::complete_argument(state, client, params, out).await?,
         method::DISCOVER if client.is_modern() => about::discover_result(),
-        // What follows went away with the handshake.
+        // The following methods exist only in the handshake revisions.
         method::PING if !client.is_modern() => to_raw(&json!({})),
         method::SET_LEVEL if !client.is_modern() => set_log_level(state, client, params)?,
         method::RESOURCES_SUBSCRIBE if !client.is_modern() => {

@@ -56,7 +56,7 @@ async fn handle_message(state: ServerState, request: Request) -> Response {
     }
 }
 
-/// A client's answer to a question of ours. Only sessions are asked that way.
+/// Handles a client's response to a question. Only clients with a session get questions this way.
 fn handle_response(
     state: &ServerState,
     who: CallerContext,
@@ -84,7 +84,7 @@ fn handle_response(
     StatusCode::ACCEPTED.into_response()
 }
 
-/// GET: the stream of a session. Without a handshake there is none.
+/// GET: the stream of a session. Only in the handshake revisions.
 pub(super) async fn get_mcp(State(state): State<ServerState>, headers: HeaderMap) -> Response {
     let client = match authenticate_session(&state, &headers).await {
         Ok(client) => client,
@@ -96,7 +96,7 @@ pub(super) async fn get_mcp(State(state): State<ServerState>, headers: HeaderMap
     })
 }
 
-/// DELETE: the end of a session.
+/// DELETE: ends a session.
 pub(super) async fn delete_mcp(State(state): State<ServerState>, headers: HeaderMap) -> Response {
     mark_private(match authenticate_session(&state, &headers).await {
         Ok(client) => {
@@ -115,7 +115,7 @@ async fn authenticate_session(
 ) -> Result<McpClientContext, Box<Response>> {
     let who = authenticate(state, headers).await?;
     if modern::looks_modern(&RpcParams::default(), Some(headers)) {
-        let text = "this revision has POST only; listen with `subscriptions/listen`";
+        let text = "this revision supports only POST; subscribe with `subscriptions/listen`";
         let mut refused = error_response(
             StatusCode::METHOD_NOT_ALLOWED,
             None,
@@ -127,7 +127,7 @@ async fn authenticate_session(
     legacy::session_client(state, who, headers, None)
 }
 
-/// Whoever acts. A refusal says where to learn how to get in.
+/// The caller. A refusal names the metadata that says how to authenticate.
 async fn authenticate(state: &ServerState, headers: &HeaderMap) -> Result<CallerContext, Box<Response>> {
     auth::caller_from_headers(state, headers)
         .await
@@ -139,7 +139,7 @@ async fn handle_request(
     who: CallerContext,
     headers: &HeaderMap,
     id: &RawValue,
-    asked: &str,
+    method_name: &str,
     params: Option<&RawValue>,
 ) -> Response {
     let bad = |error: &RpcError| error_response(StatusCode::BAD_REQUEST, Some(id), error);
@@ -147,16 +147,16 @@ async fn handle_request(
         Ok(params) => params,
         Err(error) => return bad(&error),
     };
-    // A handshake is one by its method: some clients already send the headers of the revision that they hope for.
-    let handshake = asked == method::INITIALIZE && !modern::looks_modern(&params, None);
+    // Only the method decides whether it is a handshake: some clients already send the headers of the revision they want.
+    let handshake = method_name == method::INITIALIZE && !modern::looks_modern(&params, None);
     if !handshake && modern::looks_modern(&params, Some(headers)) {
         let client = modern::modern_client(who, &params, Some(headers));
         let checked = client.and_then(|client| {
-            modern::check_headers(headers, asked, &params)?;
+            modern::check_headers(headers, method_name, &params)?;
             Ok(client)
         });
         return match checked {
-            Ok(client) => handle_modern_request(state, client, headers, id, asked, params).await,
+            Ok(client) => handle_modern_request(state, client, headers, id, method_name, params).await,
             Err(error) => bad(&error),
         };
     }
@@ -175,7 +175,7 @@ async fn handle_request(
         };
     }
     match legacy::session_client(state, who, headers, Some(id)) {
-        Ok(client) => start_exchange(state, client, id, asked, params).respond().await,
+        Ok(client) => start_exchange(state, client, id, method_name, params).respond().await,
         Err(refused) => *refused,
     }
 }
@@ -185,23 +185,23 @@ async fn handle_modern_request(
     client: McpClientContext,
     headers: &HeaderMap,
     id: &RawValue,
-    asked: &str,
+    method_name: &str,
     params: RpcParams,
 ) -> Response {
-    if asked == method::LISTEN {
-        // Nothing is said here but on the stream itself.
+    if method_name == method::LISTEN {
+        // All messages are sent on the stream itself.
         let (out, _nobody) = mpsc::channel(1);
         return match ChangeStream::for_listen_request(state, &client, id, &params, &out).await {
             Ok(stream) => sse::change_stream_response(state, stream),
             Err(error) => error_response(StatusCode::OK, Some(id), &error),
         };
     }
-    if asked == method::TOOLS_CALL
+    if method_name == method::TOOLS_CALL
         && let Err(error) = check_tool_headers(state, &client, headers, &params).await
     {
         return error_response(StatusCode::BAD_REQUEST, Some(id), &error);
     }
-    start_exchange(state, client, id, asked, params).respond().await
+    start_exchange(state, client, id, method_name, params).respond().await
 }
 
 async fn check_tool_headers(
@@ -220,29 +220,29 @@ async fn check_tool_headers(
     }
 }
 
-/// The work on a request, with its stream.
+/// Starts a request and its message queue.
 fn start_exchange(
     state: &ServerState,
     client: McpClientContext,
     id: &RawValue,
-    asked: &str,
+    method_name: &str,
     params: RpcParams,
 ) -> McpExchange {
-    let (out, said) = mpsc::channel(OUT_QUEUE);
+    let (out, messages) = mpsc::channel(OUT_QUEUE);
     let (modern, id) = (client.is_modern(), id.to_owned());
     let under_way = CancellableRequest::register(state, &client, &id);
-    let (state, asked) = (state.clone(), asked.to_owned());
+    let (state, method_name) = (state.clone(), method_name.to_owned());
     let work = async move {
-        let answered = dispatch_request(&state, &client, &asked, &params, &out);
+        let answered = dispatch_request(&state, &client, &method_name, &params, &out);
         tokio::select! {
             answered = answered => answered,
             () = under_way.cancelled() => Err(RpcError::new(RpcError::INVALID_REQUEST, "cancelled by the client")),
         }
     };
-    McpExchange { id, work: Box::pin(work), messages: said, modern }
+    McpExchange { id, work: Box::pin(work), messages, modern }
 }
 
-/// A request of a session, which a notification can cancel.
+/// A request of a session that a notification can cancel.
 struct CancellableRequest(Option<(ServerState, std::sync::Arc<str>, Box<RawValue>, CancellationToken)>);
 
 impl CancellableRequest {
@@ -269,12 +269,12 @@ impl Drop for CancellableRequest {
     }
 }
 
-/// Notifications are taken and mostly need nothing.
+/// Accepts a notification. Only cancellations need handling.
 fn handle_notification(
     state: &ServerState,
     who: CallerContext,
     headers: &HeaderMap,
-    told: &str,
+    method_name: &str,
     params: Option<&RawValue>,
 ) -> Response {
     if headers.contains_key(header::SESSION) {
@@ -283,7 +283,7 @@ fn handle_notification(
             Err(refused) => return *refused,
         };
         if let (method::CANCELLED, Some(session), Ok(params)) =
-            (told, &client.session, RpcParams::from_raw(params))
+            (method_name, &client.session, RpcParams::from_raw(params))
             && let Some(id) = params.raw("requestId")
         {
             state.mcp.sessions.cancel_request(session, id);
@@ -292,7 +292,7 @@ fn handle_notification(
     StatusCode::ACCEPTED.into_response()
 }
 
-/// What one user gets must not be kept for another.
+/// Prevents caches from serving one user's response to another.
 fn mark_private(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(headers_of::VARY, HeaderValue::from_static("Authorization, X-User-Id"));

@@ -1,4 +1,4 @@
-//! Prompts, resources and completion: asked of whoever has them, in their own names.
+//! Prompts, resources and completion: passed on to their source under the source's own names.
 
 use std::sync::Arc;
 
@@ -41,13 +41,13 @@ pub(super) async fn get_prompt(
         name: prompt.remote.to_string(),
         params: params.to_source_params("name", &to_raw(&*prompt.remote)),
     };
-    let of = SealedRequest {
+    let sealed = SealedRequest {
         owner: &client.who.call_owner(),
         method: method::PROMPTS_GET,
         name: &name,
         arguments: params.raw("arguments"),
     };
-    let got = pass_request(state, client, params, out, &prompt.app, passed, &of).await;
+    let got = pass_request(state, client, params, out, &prompt.app, passed, &sealed).await;
     got.map_err(|error| if is_not_found(&error) { unknown() } else { error })
 }
 
@@ -66,13 +66,13 @@ pub(super) async fn read_resource(
         params: params.to_source_params("uri", &to_raw(&remote)),
         name: remote.clone(),
     };
-    let of = SealedRequest {
+    let sealed = SealedRequest {
         owner: &client.who.call_owner(),
         method: method::RESOURCES_READ,
         name: &wanted,
         arguments: None,
     };
-    let read = pass_request(state, client, params, out, &app.head, passed, &of).await;
+    let read = pass_request(state, client, params, out, &app.head, passed, &sealed).await;
     match read {
         Ok(result) => Ok(with_listed_uris(&result, &remote, &wanted, client)),
         Err(error) if is_not_found(&error) => Err(resource_not_found(client, &wanted)),
@@ -80,7 +80,7 @@ pub(super) async fn read_resource(
     }
 }
 
-/// The contents under the URI that was asked for, with the hints on caching that modern clients need.
+/// The contents under their listed URIs, with the caching hints that modern clients need.
 fn with_listed_uris(
     result: &RawValue,
     remote: &str,
@@ -105,7 +105,7 @@ fn with_listed_uris(
         if fields.get("ttlMs").is_none() {
             fields.set("ttlMs", to_raw(&0));
         }
-        // What a user reads is never anybody else's, whatever the source says.
+        // Always private to the user, whatever the source says.
         fields.set("cacheScope", to_raw("private"));
     }
     fields.to_raw()
@@ -135,12 +135,11 @@ pub(super) async fn complete_argument(
         .parse_field(member)
         .and_then(Result::ok)
         .ok_or_else(|| RpcError::invalid_params(format!("params.ref.{member}: missing")))?;
-    let (head, remote) = find_item_owner(&view, &kind, &wanted).ok_or_else(|| {
-        RpcError::invalid_params(format!("params.ref.{member}: there is no such thing for this user"))
-    })?;
+    let (head, remote) = find_item_owner(&view, &kind, &wanted)
+        .ok_or_else(|| RpcError::invalid_params(format!("params.ref.{member}: unknown to this user")))?;
     let completes = view.packages().any(|app| app.head.package() == head.package() && app.completes);
     if !completes {
-        // Nothing to offer is a good answer: clients ask for every argument they show.
+        // An empty result is fine: clients request completions for every argument they show.
         let none = json!({ "completion": { "values": [], "hasMore": false } });
         return Ok(reply::with_result_type(&to_raw(&none), client.is_modern()));
     }
@@ -150,13 +149,13 @@ pub(super) async fn complete_argument(
         name: remote,
         params: params.to_source_params("ref", &reference.to_raw()),
     };
-    let of = SealedRequest {
+    let sealed = SealedRequest {
         owner: &client.who.call_owner(),
         method: method::COMPLETE,
         name: &wanted,
         arguments: None,
     };
-    pass_request(state, client, params, out, &head, passed, &of).await
+    pass_request(state, client, params, out, &head, passed, &sealed).await
 }
 
 fn find_item_owner(view: &CatalogView, kind: &str, wanted: &str) -> Option<(Arc<AppHead>, String)> {
@@ -166,7 +165,7 @@ fn find_item_owner(view: &CatalogView, kind: &str, wanted: &str) -> Option<(Arc<
     view.find_resource(wanted).map(|(app, remote)| (app.head.clone(), remote))
 }
 
-/// `resources/subscribe` and its end, of the handshake revisions.
+/// `resources/subscribe` and `resources/unsubscribe` of the handshake revisions.
 pub(super) async fn set_subscription(
     state: &ServerState,
     client: &McpClientContext,
@@ -183,13 +182,13 @@ pub(super) async fn set_subscription(
     subscribe_at_source(state, client, params, out, &uri).await?;
     if !state.mcp.sessions.subscribe(session, &uri) {
         return Err(RpcError::invalid_params(format!(
-            "a session subscribes to at most {MAX_SUBSCRIPTIONS} resources, with {MAX_SUBSCRIBED_BYTES} bytes of URIs together"
+            "a session can subscribe to at most {MAX_SUBSCRIPTIONS} resources, with at most {MAX_SUBSCRIBED_BYTES} bytes of URIs in total"
         )));
     }
     Ok(to_raw(&json!({})))
 }
 
-/// Asks the source of a resource to tell when it changes. Sources that cannot are simply silent.
+/// Subscribes to a resource at its source. Sources without subscriptions send no updates.
 pub(super) async fn subscribe_at_source(
     state: &ServerState,
     client: &McpClientContext,
@@ -207,16 +206,16 @@ pub(super) async fn subscribe_at_source(
         params: to_raw(&json!({ "uri": remote })),
         name: remote,
     };
-    let of = SealedRequest {
+    let sealed = SealedRequest {
         owner: &client.who.call_owner(),
         method: method::RESOURCES_SUBSCRIBE,
         name: uri,
         arguments: None,
     };
-    pass_request(state, client, params, out, &app.head, passed, &of).await.map(drop)
+    pass_request(state, client, params, out, &app.head, passed, &sealed).await.map(drop)
 }
 
-/// Passes a request on, and relays what its source says meanwhile.
+/// Passes a request on to its source and relays notices and questions meanwhile.
 async fn pass_request(
     state: &ServerState,
     client: &McpClientContext,
@@ -224,28 +223,29 @@ async fn pass_request(
     out: &MessageSender,
     app: &Arc<AppHead>,
     passed: ForwardedRequest,
-    of: &SealedRequest<'_>,
+    sealed: &SealedRequest<'_>,
 ) -> Result<Box<RawValue>, RpcError> {
     let (mut relay, notices, abilities) = CallRelay::new(state, client, params, out);
-    let mut asked = call_options(params, notices, abilities)?;
-    asked.input = of.read_input(params, state.clock.now(), &*state.secrets)?;
-    let (cx, cancel) = calls::build_call_context(state, client.who.clone(), asked)
+    let mut request = call_options(params, notices, abilities)?;
+    request.input = sealed.read_input(params, state.clock.now(), &*state.secrets)?;
+    let (cx, cancel) = calls::build_call_context(state, client.who.clone(), request)
         .await
         .map_err(|error| to_rpc_error(&error))?;
     let _leaves = cancel.drop_guard();
     match relay.relay_until(state.executor.forward_request(cx, app, &passed)).await {
         Ok(ForwardedReply::Done(result)) => Ok(reply::with_result_type(&result, client.is_modern())),
         Ok(ForwardedReply::AwaitingInput(awaited)) if client.is_modern() => {
-            Ok(of.input_required_result(&awaited, state.clock.now(), &*state.secrets))
+            Ok(sealed.input_required_result(&awaited, state.clock.now(), &*state.secrets))
         }
-        Ok(ForwardedReply::AwaitingInput(_)) => {
-            Err(RpcError::new(RpcError::INTERNAL, "its source asks for input that this client cannot give"))
-        }
+        Ok(ForwardedReply::AwaitingInput(_)) => Err(RpcError::new(
+            RpcError::INTERNAL,
+            "its source asks for input that this client cannot provide",
+        )),
         Err(error) => Err(to_rpc_error(&error)),
     }
 }
 
-/// Prompts and resources have no results that say they failed: every failure is an error of the protocol.
+/// Prompts and resources have no error results, so every failure is a protocol error.
 fn to_rpc_error(error: &ToolError) -> RpcError {
     let about = json!({ "code": error.code, "retryable": error.retryable });
     match reply::error_reply(error, true) {
@@ -255,7 +255,7 @@ fn to_rpc_error(error: &ToolError) -> RpcError {
     }
 }
 
-/// A source that does not know a prompt or a resource, or has none at all, says so by a code.
+/// Whether the source reported that it does not have the prompt or resource.
 fn is_not_found(error: &RpcError) -> bool {
     let code: Option<RawFields> = error.data.as_ref().and_then(|data| serde_json::from_str(data.get()).ok());
     let code = code.and_then(|data| data.parse_field::<ErrorCode>("code").and_then(Result::ok));
@@ -267,7 +267,7 @@ fn resource_not_found(client: &McpClientContext, uri: &str) -> RpcError {
     RpcError::new(code, "Resource not found").with_data(&json!({ "uri": truncate_text(uri) }))
 }
 
-/// A text of the client for an error, cut.
+/// Text from the client, cut for an error.
 fn truncate_text(text: &str) -> String {
     text.chars().take(400).collect()
 }

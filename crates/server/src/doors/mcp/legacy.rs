@@ -1,4 +1,4 @@
-//! Requests of the handshake revisions over HTTP: the session behind them.
+//! The session of a request in the handshake revisions over HTTP.
 
 use ::http::{HeaderMap, StatusCode};
 use axum::response::Response;
@@ -8,7 +8,7 @@ use toolyard_protocol::mcp::{McpRevision, RpcError, header};
 use super::{client::McpClientContext, modern::header_text, sse::error_response};
 use crate::{auth::CallerContext, state::ServerState};
 
-/// The client whose session a message names, or the answer that says why there is none, under the message's id.
+/// The client of the session that a message names, or an error response under the message's id.
 pub(super) fn session_client(
     state: &ServerState,
     who: CallerContext,
@@ -21,18 +21,15 @@ pub(super) fn session_client(
     if header_text(headers, header::PROTOCOL_VERSION)
         .is_some_and(|version| McpRevision::parse_served(version).is_none())
     {
-        return Err(refuse(
-            StatusCode::BAD_REQUEST,
-            "MCP-Protocol-Version: not a revision that is spoken here",
-        ));
+        return Err(refuse(StatusCode::BAD_REQUEST, "MCP-Protocol-Version: not a supported revision"));
     }
     let session = header_text(headers, header::SESSION).ok_or_else(|| {
-        refuse(StatusCode::BAD_REQUEST, "Mcp-Session-Id is missing; begin with `initialize`")
+        refuse(StatusCode::BAD_REQUEST, "Mcp-Session-Id is missing; start with `initialize`")
     })?;
     state.mcp.sessions.find_client(session, who, state.clock.now()).ok_or_else(|| {
         refuse(
             StatusCode::NOT_FOUND,
-            "there is no such session, or it is over; begin again with `initialize`",
+            "the session does not exist or has ended; start again with `initialize`",
         )
     })
 }

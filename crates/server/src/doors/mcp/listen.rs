@@ -1,4 +1,4 @@
-//! What a stream of changes carries, in the words of both eras.
+//! The messages of a change stream, for clients of both eras.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::state::ServerState;
 
-/// What a modern client wants to be told.
+/// The notifications that a modern client subscribes to.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 struct ListenFilter {
@@ -34,11 +34,11 @@ struct ListenFilter {
     resource_subscriptions: HashSet<String>,
 }
 
-/// Whom a stream belongs to.
+/// What opened a stream.
 enum ChangeStreamOwner {
-    /// A listen request: what was granted, under its id.
+    /// A listen request: its id and the granted filter.
     Listen { filter: ListenFilter, id: Box<RawValue> },
-    /// A session: everything, and the resources that it subscribed to.
+    /// A session: all lists, and the resources that it subscribed to.
     Session(Arc<str>),
 }
 
@@ -51,14 +51,17 @@ pub(super) struct ChangeStream {
     session_ended: CancellationToken,
 }
 
-/// Too many streams at once.
+/// The error if the user has too many streams.
 fn too_many_streams(state: &ServerState) -> RpcError {
-    let most = state.config.mcp.streams_per_user;
-    RpcError::new(RpcError::INTERNAL, format!("this user has {most} streams open already; close one"))
+    let limit = state.config.mcp.streams_per_user;
+    RpcError::new(
+        RpcError::INTERNAL,
+        format!("this user has {limit} open streams already; close one and retry"),
+    )
 }
 
 impl ChangeStream {
-    /// `subscriptions/listen`: the first message says what was granted.
+    /// `subscriptions/listen`: the first message states the granted filter.
     pub(super) async fn for_listen_request(
         state: &ServerState,
         client: &McpClientContext,
@@ -66,11 +69,11 @@ impl ChangeStream {
         params: &RpcParams,
         out: &MessageSender,
     ) -> Result<Self, RpcError> {
-        // Looked at before, because a list would be read as the members in their order.
+        // Require an object first, because serde would also read an array as the members in order.
         let _members: RawFields = params.required("notifications")?;
         let mut filter: ListenFilter = params.required("notifications")?;
         if filter.resource_subscriptions.len() > MAX_SUBSCRIPTIONS {
-            let text = format!("a stream subscribes to at most {MAX_SUBSCRIPTIONS} resources");
+            let text = format!("a stream can subscribe to at most {MAX_SUBSCRIPTIONS} resources");
             return Err(RpcError::invalid_params(text));
         }
         let listener = ChangeNotifier::subscribe(state, client.who.clone())
@@ -115,29 +118,29 @@ impl ChangeStream {
         })
     }
 
-    /// Fires when the session of the stream is ended.
+    /// Cancelled when the session of the stream ends.
     pub(super) fn session_ended(&self) -> CancellationToken {
         self.session_ended.clone()
     }
 
-    /// Whether the credential that opened it is good no longer.
+    /// Whether the credential that opened the stream is no longer valid.
     pub(super) fn is_credential_expired(&self) -> bool {
         self.listener.who.lease.is_expired(&self.state.tokens, self.state.clock.now())
     }
 
-    /// The next message. Never ends by itself; what has been taken out of the queue has been given.
+    /// The next message. Never ends by itself. Cancel safe: a message leaves the queue only when it is returned.
     pub(super) async fn next(&mut self) -> String {
         loop {
             if let Some(message) = self.ready.pop() {
                 return message;
             }
-            let news = self.listener.next(&self.state).await;
-            self.ready = self.owner.notifications(news, &self.state.mcp.sessions);
+            let change = self.listener.next(&self.state).await;
+            self.ready = self.owner.notifications(change, &self.state.mcp.sessions);
             self.ready.reverse();
         }
     }
 
-    /// What a modern client gets when the server ends the stream.
+    /// The result that a modern client gets when the server ends the stream.
     pub(super) fn final_message(&self) -> Option<String> {
         match &self.owner {
             ChangeStreamOwner::Listen { id, .. } => {
@@ -158,7 +161,7 @@ impl Drop for ChangeStream {
     }
 }
 
-/// Params that say which listen request they belong to; the id stays as it came.
+/// Params tagged with the id of their listen request. The id is passed on raw.
 fn tagged_params(id: &RawValue) -> RawFields {
     let mut tag = RawFields::default();
     tag.set(meta::SUBSCRIPTION_ID, id.to_owned());
@@ -168,8 +171,8 @@ fn tagged_params(id: &RawValue) -> RawFields {
 }
 
 impl ChangeStreamOwner {
-    fn notifications(&self, news: McpChange, sessions: &McpSessions) -> Vec<String> {
-        match news {
+    fn notifications(&self, change: McpChange, sessions: &McpSessions) -> Vec<String> {
+        match change {
             McpChange::Lists { tools, prompts, resources } => {
                 let (wants_tools, wants_prompts, wants_resources) = match self {
                     Self::Listen { filter, .. } => (
@@ -186,7 +189,7 @@ impl ChangeStreamOwner {
                 ];
                 lists
                     .into_iter()
-                    .filter(|(told, _)| *told)
+                    .filter(|(wanted, _)| *wanted)
                     .map(|(_, name)| self.notification(name, None))
                     .collect()
             }

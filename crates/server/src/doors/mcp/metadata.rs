@@ -1,4 +1,4 @@
-//! Where a client learns how to get in: RFC 9728 metadata, and the challenge that names it.
+//! How clients learn to authenticate: RFC 9728 metadata, and the challenge that names it.
 
 use ::http::{HeaderValue, StatusCode, header};
 use axum::{
@@ -16,14 +16,14 @@ use crate::{
 /// RFC 9728 metadata of the MCP endpoint.
 #[derive(Serialize, schemars::JsonSchema)]
 pub(super) struct ProtectedResourceMetadata {
-    /// The URL that users type.
+    /// The URL that users enter.
     resource: String,
-    /// Who issues tokens for it, where an issuer is configured.
+    /// Token issuers, if one is configured.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     authorization_servers: Vec<String>,
     /// How tokens are sent.
     bearer_methods_supported: [&'static str; 1],
-    /// For people.
+    /// Display name.
     resource_name: &'static str,
 }
 
@@ -40,7 +40,7 @@ pub(super) async fn get_resource_metadata(State(state): State<ServerState>) -> R
     )
 }
 
-/// A refusal with the words that OAuth clients act on.
+/// A refusal with the challenge that OAuth clients act on.
 pub(super) fn challenge_response(state: &ServerState, failure: RequestError) -> Response {
     let sent_one = matches!(&failure, RequestError::Refused(AuthRefusal::BadCredential(_)));
     let mut response = failure.into_response();

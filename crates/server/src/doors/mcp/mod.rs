@@ -1,20 +1,20 @@
 //! The MCP door: one MCP server for each user, with exactly the tools of that user's view.
 //!
-//! Both eras on one endpoint, chosen by how the request looks. The wire is our own and thin: ids, params and results pass
-//! through raw, lists are prepared pages.
+//! One endpoint serves both eras; the request decides. The wire layer is our own and thin: ids, params and results pass
+//! through raw, and lists are prepared pages.
 //!
 //! | look for | in |
 //! | --- | --- |
 //! | POST, GET and DELETE `/mcp` | [`http`] |
-//! | what a modern request has to carry, and its headers | [`modern`] |
+//! | required fields and headers of modern requests | [`modern`] |
 //! | handshakes and their signed session ids | [`session`] |
-//! | from a method to its answer | [`answer`] |
+//! | dispatch by method | [`dispatch`] |
 //! | `tools/call`, prompts, resources | [`call`], [`items`] |
-//! | who we are and what we can do | [`about`] |
-//! | "the list changed" | [`changes`], [`listen`] |
-//! | questions of tools to the client | [`questions`], [`awaited`] |
-//! | sockets and stdio: one client over one line | [`peer`], [`socket`] |
-//! | where a client learns how to get in | [`metadata`] |
+//! | server info and capabilities | [`about`] |
+//! | change notifications | [`changes`], [`listen`] |
+//! | questions of tools to the client | [`questions`], [`request_state`] |
+//! | WebSockets and stdio | [`peer`], [`socket`] |
+//! | authentication metadata | [`metadata`] |
 
 mod about;
 mod call;
@@ -44,13 +44,13 @@ use crate::{
     state::ServerState,
 };
 
-/// What the door keeps beside its streams. All of it is bounded, and all of it may be lost.
+/// State of the MCP door beside its streams. It is bounded, and all of it may be lost.
 pub(crate) struct McpDoor {
-    /// Who wants to be told of changes.
+    /// Subscribers to changes.
     pub(crate) changes: changes::ChangeNotifier,
-    /// Questions to clients that are not answered yet.
+    /// Unanswered questions to clients.
     pub(crate) questions: questions::QuestionRegistry,
-    /// Sessions that ended, what they subscribed to, calls under way in them.
+    /// Ended sessions, subscriptions and running requests.
     pub(crate) sessions: McpSessions,
 }
 
@@ -66,7 +66,7 @@ impl McpDoor {
         }
     }
 
-    /// Forgets what is over. Called now and then.
+    /// Removes expired state. Called periodically.
     pub(crate) fn prune(&self, state: &ServerState) {
         let now = state.clock.now();
         self.sessions.prune_sessions(now);
@@ -80,14 +80,14 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::POST,
             "/mcp",
             RouteAccess::Mcp,
-            "The user's MCP server: one message, answered in JSON or as an event stream",
+            "The user's MCP server: one message, with a JSON or event stream response",
             http::post_mcp,
         ),
         Route::new(
             Method::GET,
             "/mcp",
             RouteAccess::Mcp,
-            "Handshake revisions: the stream of changes of a session",
+            "Handshake revisions: the notification stream of a session",
             http::get_mcp,
         ),
         Route::new(
@@ -109,7 +109,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::POST,
             "/api/mcp/ticket",
             RouteAccess::Caller,
-            "A ticket with which a browser opens /mcp/ws once, as `?ticket=`",
+            "A single-use ticket for a browser to open /mcp/ws, as `?ticket=`",
             socket::issue_mcp_ticket,
         )
         .response_body::<socket::McpTicket>(),
@@ -117,7 +117,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::GET,
             "/.well-known/oauth-protected-resource",
             RouteAccess::Public,
-            "What protects this server, for OAuth clients (RFC 9728)",
+            "Protected resource metadata for OAuth clients (RFC 9728)",
             metadata::get_resource_metadata,
         )
         .response_body::<metadata::ProtectedResourceMetadata>(),
@@ -125,7 +125,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::GET,
             "/.well-known/oauth-protected-resource/mcp",
             RouteAccess::Public,
-            "The same, where clients look for it first",
+            "The same, at the path that clients try first",
             metadata::get_resource_metadata,
         )
         .response_body::<metadata::ProtectedResourceMetadata>(),

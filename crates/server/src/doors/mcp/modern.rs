@@ -1,4 +1,4 @@
-//! What a request without a handshake has to carry: who asks in `_meta`, and headers that say the same as the body.
+//! Requests without a handshake: the client in `_meta`, and headers that must match the body.
 
 use ::http::HeaderMap;
 use serde_json::Value;
@@ -10,14 +10,14 @@ use super::{
 };
 use crate::auth::CallerContext;
 
-/// Longest version that is repeated in an error.
+/// Characters of a version that an error repeats.
 const MAX_SHOWN: usize = 40;
 
-/// Whether a request speaks without a handshake: it says so in `_meta`, or in its header.
+/// Whether a request needs no handshake, according to its `_meta` or its header.
 pub(super) fn looks_modern(params: &RpcParams, headers: Option<&HeaderMap>) -> bool {
     let by_header =
         headers.and_then(|headers| header_text(headers, header::PROTOCOL_VERSION)).is_some_and(|version| {
-            // Dates sort as text: whatever is newer than the last handshake has none.
+            // Dates sort as text. Every revision after the last handshake revision is modern.
             version > McpRevision::NEWEST_HANDSHAKE.as_str()
         });
     by_header
@@ -25,7 +25,7 @@ pub(super) fn looks_modern(params: &RpcParams, headers: Option<&HeaderMap>) -> b
         || params.meta_raw(meta::CLIENT_CAPABILITIES).is_some()
 }
 
-/// The client, as `_meta` says, and the header where there is one to compare.
+/// The client from `_meta`. The version header must match if headers are given.
 pub(super) fn modern_client(
     who: CallerContext,
     params: &RpcParams,
@@ -54,19 +54,23 @@ pub(super) fn modern_client(
 fn unsupported_version(version: &str) -> RpcError {
     let shown: String = version.chars().take(MAX_SHOWN).collect();
     let supported: Vec<&str> = McpRevision::SERVED.map(McpRevision::as_str).to_vec();
-    RpcError::new(RpcError::UNSUPPORTED_VERSION, format!("revision {shown} is not spoken here"))
+    RpcError::new(RpcError::UNSUPPORTED_VERSION, format!("revision {shown} is not supported"))
         .with_data(&serde_json::json!({ "supported": supported, "requested": shown }))
 }
 
-/// Whether the headers say the same as the body: method and name.
-pub(super) fn check_headers(headers: &HeaderMap, asked: &str, params: &RpcParams) -> Result<(), RpcError> {
-    check_header(headers, header::METHOD, asked)?;
-    let member = match asked {
+/// Checks that the headers match the body: method and name.
+pub(super) fn check_headers(
+    headers: &HeaderMap,
+    method_name: &str,
+    params: &RpcParams,
+) -> Result<(), RpcError> {
+    check_header(headers, header::METHOD, method_name)?;
+    let member = match method_name {
         method::TOOLS_CALL | method::PROMPTS_GET => "name",
         method::RESOURCES_READ => "uri",
         _ => return Ok(()),
     };
-    // Without a name there is nothing to compare; that it is missing is said where it is needed.
+    // Without a name there is nothing to compare. The method itself reports that it is missing.
     match params.get::<String>(member) {
         Ok(Some(name)) => check_header(headers, header::NAME, &name),
         Ok(None) | Err(_) => Ok(()),
@@ -77,17 +81,17 @@ fn check_header(headers: &HeaderMap, name: &'static str, body: &str) -> Result<(
     let mut values = headers.get_all(name).iter();
     let value = values.next().ok_or_else(|| header_mismatch(format!("the header {name} is missing")))?;
     if values.next().is_some() {
-        return Err(header_mismatch(format!("the header {name} is there twice")));
+        return Err(header_mismatch(format!("the header {name} occurs twice")));
     }
     let value = value.to_str().ok().map(str::trim).and_then(header::decode_header);
     match value {
         Some(value) if value == body => Ok(()),
-        Some(_) => Err(header_mismatch(format!("the header {name} does not say what the body says"))),
+        Some(_) => Err(header_mismatch(format!("the header {name} does not match the body"))),
         None => Err(header_mismatch(format!("the header {name} cannot be read"))),
     }
 }
 
-/// Whether the mirrored parameters of a tool travel in headers as they do in the body.
+/// Checks that the headers of a tool's mirrored parameters match its arguments.
 pub(super) fn check_mirrored(
     headers: &HeaderMap,
     tool: &toolyard_core::Tool,
@@ -104,7 +108,7 @@ pub(super) fn check_mirrored(
         if headers.get_all(&parameter.header).iter().count() > 1
             || !parameter.matches_header(&arguments, sent)
         {
-            let text = format!("the header {} does not say what the arguments say", parameter.header);
+            let text = format!("the header {} does not match the arguments", parameter.header);
             return Err(header_mismatch(text));
         }
     }

@@ -1,4 +1,4 @@
-//! The params of a request, read where we need to look, and raw elsewhere.
+//! The params of a request. Only the members that we need are parsed; the rest stays raw.
 
 use std::sync::Arc;
 
@@ -33,12 +33,12 @@ impl RpcParams {
         self.fields.get(name)
     }
 
-    /// A member that must be there.
+    /// A required member.
     pub(super) fn required<'a, T: Deserialize<'a>>(&'a self, name: &str) -> Result<T, RpcError> {
         self.get(name)?.ok_or_else(|| RpcError::invalid_params(format!("params.{name}: missing")))
     }
 
-    /// A member that may be there.
+    /// An optional member.
     pub(super) fn get<'a, T: Deserialize<'a>>(&'a self, name: &str) -> Result<Option<T>, RpcError> {
         match self.fields.parse_field(name) {
             None => Ok(None),
@@ -59,14 +59,14 @@ impl RpcParams {
         self.meta.as_ref()?.parse_field(name)?.ok()
     }
 
-    /// Under which token the client wants progress: a text or a number.
+    /// The client's progress token: a string or a number.
     pub(super) fn progress_token(&self) -> Option<Arc<RawValue>> {
         let token = self.meta_raw(meta::PROGRESS_TOKEN)?;
         let fits = token.get().starts_with(|c: char| c == '"' || c == '-' || c.is_ascii_digit());
         (fits && token.get().len() <= 256).then(|| token.to_owned().into())
     }
 
-    /// The params for a source: another name, and nothing of what is between the client and us.
+    /// The params for a source: with the source's own name, and without what concerns only this server.
     pub(super) fn to_source_params(&self, member: &str, value: &RawValue) -> Box<RawValue> {
         let mut fields = RawFields::default();
         let names: Vec<&str> = self.fields.names().collect();

@@ -1,6 +1,6 @@
-//! One client over one line: a WebSocket, or stdio. Messages come and go one by one; requests are answered side by side.
+//! One client over one connection: a WebSocket or stdio. Requests are handled concurrently.
 //!
-//! The era is chosen request by request, as over HTTP; a handshake holds for the whole line.
+//! Each request decides its era, as over HTTP. A handshake is valid for the whole connection.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -22,30 +22,30 @@ use super::{
 };
 use crate::{auth::CallerContext, state::ServerState};
 
-/// Requests of one line that are answered at once.
+/// Concurrent requests of one connection.
 const MAX_UNDER_WAY: usize = 256;
-/// Messages that wait for a slow line.
+/// Messages queued for a slow connection.
 const QUEUE: usize = 256;
 
 type PeerRequests = Arc<Mutex<HashMap<Box<str>, CancellationToken>>>;
 
-/// A client over one line. Dropping it cancels what it asked for.
+/// A client over one connection. Dropping it cancels its requests.
 pub(crate) struct McpPeer {
     state: ServerState,
     who: CallerContext,
     out: mpsc::Sender<JsonLine>,
     handshake: Option<McpClientContext>,
     under_way: PeerRequests,
-    /// The requests, without the streams that never end by themselves.
+    /// Requests, except the streams, which never end by themselves.
     work: TaskTracker,
-    /// Those streams; a stop of the server ends them.
+    /// Change streams. They end when the server stops.
     streams: TaskTracker,
     closed: CancellationToken,
     _close_on_drop: DropGuard,
 }
 
 impl McpPeer {
-    /// A client, and the messages that go out to it.
+    /// A client, and the queue of messages to send to it.
     pub(crate) fn new(state: ServerState, who: CallerContext) -> (Self, mpsc::Receiver<JsonLine>) {
         let (out, messages) = mpsc::channel(QUEUE);
         let over = CancellationToken::new();
@@ -66,7 +66,7 @@ impl McpPeer {
         )
     }
 
-    /// Takes one message.
+    /// Handles one message.
     pub(crate) async fn receive_message(&mut self, text: &[u8]) {
         match RpcMessage::parse(text) {
             Ok(RpcMessage::Request { id, method, params }) => {
@@ -75,9 +75,9 @@ impl McpPeer {
                 }
             }
             Ok(RpcMessage::Notification { method, params }) => self.handle_notification(&method, params),
-            // Only after a handshake is anybody asked in a way that is answered like this.
+            // Only clients with a handshake get questions that are answered this way.
             Ok(RpcMessage::Response { .. }) if self.handshake.is_none() => {
-                tracing::debug!("a response of a client without a handshake was dropped");
+                tracing::debug!("dropped response of mcp client without handshake");
             }
             Ok(RpcMessage::Response { id, outcome }) => {
                 if let Some(id) = id {
@@ -91,31 +91,34 @@ impl McpPeer {
     async fn handle_request(
         &mut self,
         id: &RawValue,
-        asked: &str,
+        method_name: &str,
         params: Option<&RawValue>,
     ) -> Result<(), RpcError> {
         let params = RpcParams::from_raw(params)?;
         let client = if modern::looks_modern(&params, None) {
             modern::modern_client(self.who.clone(), &params, None)?
-        } else if asked == method::INITIALIZE {
+        } else if method_name == method::INITIALIZE {
             return self.handle_initialize(id, &params).await;
         } else {
             let none =
-                || RpcError::new(RpcError::INVALID_REQUEST, "begin with `initialize` or `server/discover`");
+                || RpcError::new(RpcError::INVALID_REQUEST, "start with `initialize` or `server/discover`");
             self.handshake.clone().ok_or_else(none)?
         };
         let cancel = self.register_request(id)?;
-        if asked == method::LISTEN && client.is_modern() {
+        if method_name == method::LISTEN && client.is_modern() {
             self.spawn_listen(client, id.to_owned(), params, cancel);
         } else {
-            self.spawn_request(client, id.to_owned(), asked.to_owned(), params, cancel);
+            self.spawn_request(client, id.to_owned(), method_name.to_owned(), params, cancel);
         }
         Ok(())
     }
 
     async fn handle_initialize(&mut self, id: &RawValue, params: &RpcParams) -> Result<(), RpcError> {
         if self.handshake.is_some() {
-            return Err(RpcError::new(RpcError::INVALID_REQUEST, "this line had its handshake already"));
+            return Err(RpcError::new(
+                RpcError::INVALID_REQUEST,
+                "this connection has completed its handshake already",
+            ));
         }
         let (mut client, result) = about::accept_handshake(self.who.clone(), params)?;
         let mut nonce = [0; 12];
@@ -133,15 +136,16 @@ impl McpPeer {
         self.state.lifecycle.stopping.clone()
     }
 
-    /// A place among the requests under way, and the handle that cancels it.
+    /// Registers a running request. The token cancels it.
     fn register_request(&self, id: &RawValue) -> Result<CancellationToken, RpcError> {
         let mut under_way = self.under_way.lock();
         if under_way.len() >= MAX_UNDER_WAY {
-            let text = format!("{MAX_UNDER_WAY} requests are under way on this line; wait for one of them");
+            let text =
+                format!("{MAX_UNDER_WAY} requests are running on this connection; wait for one to finish");
             return Err(RpcError::new(RpcError::INTERNAL, text));
         }
         if under_way.contains_key(id.get()) {
-            return Err(RpcError::new(RpcError::INVALID_REQUEST, "a request with this id is under way"));
+            return Err(RpcError::new(RpcError::INVALID_REQUEST, "a request with this id is still running"));
         }
         let cancel = self.closed.child_token();
         under_way.insert(id.get().into(), cancel.clone());
@@ -152,23 +156,23 @@ impl McpPeer {
         &self,
         client: McpClientContext,
         id: Box<RawValue>,
-        asked: String,
+        method_name: String,
         params: RpcParams,
         cancel: CancellationToken,
     ) {
         let (state, out, under_way) = (self.state.clone(), self.out.clone(), self.under_way.clone());
         let mut client = client;
         if let Some(session) = &client.session {
-            // The level that was set meanwhile.
+            // The level may have been set after the handshake.
             client.log_level = state.mcp.sessions.log_level(session);
         }
         let answering = self.work.track_future(async move {
             let answered = tokio::select! {
-                answered = dispatch_request(&state, &client, &asked, &params, &out) => Some(answered),
+                answered = dispatch_request(&state, &client, &method_name, &params, &out) => Some(answered),
                 () = cancel.cancelled() => None,
             };
             under_way.lock().remove(id.get());
-            // Whoever cancelled wants no answer.
+            // A cancelled request gets no response.
             let message = match answered {
                 Some(Ok(answer)) => {
                     String::from_utf8_lossy(&super::sse::result_envelope(&id, answer.as_bytes())).into_owned()
@@ -181,7 +185,7 @@ impl McpPeer {
         self.state.lifecycle.tasks.spawn(answering);
     }
 
-    /// `subscriptions/listen`: until the client cancels it, or the line ends.
+    /// `subscriptions/listen`: runs until the client cancels it or the connection ends.
     fn spawn_listen(
         &self,
         client: McpClientContext,
@@ -203,8 +207,8 @@ impl McpPeer {
         self.state.lifecycle.spawn(listening);
     }
 
-    fn handle_notification(&self, told: &str, params: Option<&RawValue>) {
-        if told == method::CANCELLED
+    fn handle_notification(&self, method_name: &str, params: Option<&RawValue>) {
+        if method_name == method::CANCELLED
             && let Ok(params) = RpcParams::from_raw(params)
             && let Some(id) = params.raw("requestId")
             && let Some(cancel) = self.under_way.lock().remove(id.get())
@@ -213,20 +217,20 @@ impl McpPeer {
         }
     }
 
-    /// Says something without waiting: whoever reads so slowly that nothing fits any more is gone.
+    /// Sends without waiting. Closes the connection if the client is so slow that the queue is full.
     fn send_or_close(&self, message: String) {
         if self.out.try_send(JsonLine::from_json(message)).is_err() {
             self.closed.cancel();
         }
     }
 
-    /// A message that was too long to be read.
+    /// Reports a message that exceeds the size limit.
     pub(crate) fn refuse_long(&self, limit: usize) {
         let text = format!("a message has at most {limit} bytes");
         self.send_or_close(message::write_error(None, &RpcError::new(RpcError::INVALID_REQUEST, text)));
     }
 
-    /// Waits until the server stops, and everything on this line has said its last word.
+    /// Waits until the server stops and all requests and streams of this connection have ended.
     pub(crate) async fn wait_for_shutdown(&self) {
         self.stop_token().cancelled().await;
         self.wait_until_idle().await;
@@ -234,13 +238,13 @@ impl McpPeer {
         self.streams.wait().await;
     }
 
-    /// Waits until nothing is under way any more.
+    /// Waits until no request is running.
     pub(crate) async fn wait_until_idle(&self) {
         self.work.close();
         self.work.wait().await;
     }
 
-    /// Fires when the line has to end.
+    /// Cancelled when the connection must close.
     pub(crate) fn close_token(&self) -> CancellationToken {
         self.closed.clone()
     }

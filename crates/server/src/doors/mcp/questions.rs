@@ -1,5 +1,5 @@
-//! Questions of tools to clients of the handshake revisions: sent on the stream of the call, answered by a message of
-//! their own.
+//! Questions of tools to clients of the handshake revisions: sent on the stream of the call, answered in a separate
+//! message.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use tokio::sync::oneshot;
 use toolyard_core::{CallOwner, ports::IdGenerator};
 use toolyard_protocol::{mcp::RpcError, raw::to_raw};
 
-/// What comes back.
+/// Delivers the client's answer.
 type AnswerSender = oneshot::Sender<Result<Box<RawValue>, RpcError>>;
 
-/// Questions that are not answered yet. Those of a call go with it, so the bounds of calls bound them.
+/// Unanswered questions. They are removed with their call, so the limits of calls limit them too.
 #[derive(Default)]
 pub(crate) struct QuestionRegistry(Arc<DashMap<String, (CallOwner, AnswerSender)>>);
 
-/// The questions of one call; they go when it ends.
+/// The questions of one call. Removed when it ends.
 pub(super) struct CallQuestions {
     open: Arc<DashMap<String, (CallOwner, AnswerSender)>>,
     ids: Vec<String>,
@@ -27,7 +27,7 @@ impl QuestionRegistry {
         CallQuestions { open: self.0.clone(), ids: Vec::new() }
     }
 
-    /// An answer came. Only whoever was asked can give it.
+    /// Delivers an answer. Ignored unless it comes from the client that was asked.
     pub(super) fn deliver_answer(
         &self,
         owner: &CallOwner,
@@ -35,14 +35,14 @@ impl QuestionRegistry {
         outcome: Result<&RawValue, RpcError>,
     ) {
         let Ok(id) = serde_json::from_str::<String>(id.get()) else { return };
-        if let Some((_, (_, answer))) = self.0.remove_if(&id, |_, (asked, _)| asked == owner) {
+        if let Some((_, (_, answer))) = self.0.remove_if(&id, |_, (asked_owner, _)| asked_owner == owner) {
             let _ = answer.send(outcome.map(RawValue::to_owned));
         }
     }
 }
 
 impl CallQuestions {
-    /// Remembers a question, and says under which id to send it.
+    /// Registers a question and returns the id to send it under.
     pub(super) fn add_question(
         &mut self,
         owner: &CallOwner,

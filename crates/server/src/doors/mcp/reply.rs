@@ -1,7 +1,7 @@
-//! From the outcome of a call to an MCP result.
+//! Converts the outcome of a call to an MCP result.
 //!
-//! Unknown tools and malformed requests are errors of the protocol. Everything else that goes wrong is a result that says
-//! so, in words that the model can act on.
+//! Unknown tools and malformed requests are protocol errors. All other failures are error results, with a text that the
+//! model can act on.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -13,11 +13,11 @@ use toolyard_protocol::{
     result::{McpResult, ToolResult},
 };
 
-/// A result of the tool, as a client of either era takes it.
+/// A tool result for a client of either era.
 pub(super) fn result_reply(result: &ToolResult, modern: bool) -> Box<RawValue> {
     let parts = result.mcp.parts();
     let odd = parts.structured_content.filter(|raw| !modern && !raw.get().starts_with('{'));
-    // Clients that do not read structured content need a text.
+    // Clients that do not read structured content need text.
     let text = parts.structured_content.filter(|_| parts.content.is_empty());
     if text.is_none() && odd.is_none() && result.extensions.is_empty() {
         return with_result_type(result.mcp.raw(), modern);
@@ -43,7 +43,7 @@ struct McpTextBlock<'a> {
     text: &'a str,
 }
 
-/// A failed call: a result that says so, or an error of the protocol.
+/// A failed call: an error result, or a protocol error.
 pub(super) fn error_reply(error: &ToolError, modern: bool) -> Result<Box<RawValue>, RpcError> {
     if let Some(missing) = &error.missing_capability {
         let needed: Option<Box<RawValue>> = serde_json::from_str(missing).ok();
@@ -54,17 +54,17 @@ pub(super) fn error_reply(error: &ToolError, modern: bool) -> Result<Box<RawValu
     {
         return Err(RpcError::invalid_params(error.for_model.clone()));
     }
-    let said = McpResult::from_error_text(&error.for_model);
-    let mut fields: RawFields = serde_json::from_str(said.raw().get()).unwrap_or_default();
+    let result = McpResult::from_error_text(&error.for_model);
+    let mut fields: RawFields = serde_json::from_str(result.raw().get()).unwrap_or_default();
     let about = serde_json::json!({ meta::ERROR: { "code": error.code, "retryable": error.retryable } });
     fields.set("_meta", to_raw(&about));
     Ok(with_result_type(&fields.to_raw(), modern))
 }
 
-/// A result with the type that modern clients want; theirs are passed on as they came otherwise.
+/// Adds the result type that modern clients need, and removes it for others. The rest of the result is unchanged.
 pub(super) fn with_result_type(result: &RawValue, modern: bool) -> Box<RawValue> {
     let text = result.get();
-    // The type of a modern source is already there. Looking for the word is cheap; reading a large result is not.
+    // A modern source has set the type already. Searching for the word is cheap; parsing a large result is not.
     let may_have_type = text.contains("\"resultType\"");
     if !modern && !may_have_type {
         return result.to_owned();
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_source_said_passes_as_it_came() {
+    fn results_of_a_source_pass_through_unchanged() {
         let text = r#"{"content":[{"type":"new","x" :1}],"other":{"b":1.50}}"#;
         assert_eq!(result_reply(&plain(text), false).get(), text);
         assert_eq!(
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn structured_content_has_a_text_beside_it() {
+    fn structured_content_gets_a_text_block() {
         let result = plain(r#"{"content":[],"structuredContent":{"n":1}}"#);
         let text = result_reply(&result, false);
         assert_eq!(
@@ -134,14 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn the_protocol_hears_of_malformed_requests_and_the_model_of_the_rest() {
+    fn malformed_requests_are_protocol_errors_and_other_failures_are_error_results() {
         for code in ErrorCode::ALL {
-            let told = error_reply(&ToolError::new(code, "because"), true);
+            let reply = error_reply(&ToolError::new(code, "because"), true);
             let protocol = matches!(
                 code,
                 ErrorCode::ToolNotFound | ErrorCode::InvalidToolName | ErrorCode::InvalidRequest
             );
-            match told {
+            match reply {
                 Err(error) => assert!(protocol && error.code == RpcError::INVALID_PARAMS, "{code}"),
                 Ok(result) => {
                     let result: serde_json::Value = serde_json::from_str(result.get()).unwrap();

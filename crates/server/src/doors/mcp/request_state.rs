@@ -1,4 +1,4 @@
-//! What a tool needs to go on after it asked back travels through the client, sealed: for this user, this request, and a
+//! The state of a call that waits for input. The client carries it, sealed, valid for one user and one request for a
 //! short time.
 
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use toolyard_protocol::{
 
 use super::params::RpcParams;
 
-/// How long a client may take to come back.
+/// How long a state is valid.
 const LIFETIME_S: i64 = 15 * 60;
-/// Longest state that is read.
+/// Longest state that is accepted.
 const MAX_STATE_CHARS: usize = 256 * 1024;
 
-/// Which request a state belongs to.
+/// The request that a state belongs to.
 pub(super) struct SealedRequest<'a> {
     pub(super) owner: &'a CallOwner,
     pub(super) method: &'a str,
@@ -48,7 +48,7 @@ impl SealedRequest<'_> {
         hex::encode(call_digest(&format!("{} {}", self.method, self.name), &arguments))
     }
 
-    /// The result that asks the client back.
+    /// The result that asks the client for input.
     pub(super) fn input_required_result(
         &self,
         awaited: &AwaitedInput,
@@ -74,7 +74,7 @@ impl SealedRequest<'_> {
         result.to_raw()
     }
 
-    /// What the client brings back, if anything.
+    /// The input that the client sends, if any.
     pub(super) fn read_input(
         &self,
         params: &RpcParams,
@@ -102,19 +102,19 @@ impl SealedRequest<'_> {
         secrets: &dyn SecretSealer,
     ) -> Result<Arc<str>, RpcError> {
         let refused = |why: &str| {
-            RpcError::invalid_params(format!("params.requestState: {why}; begin again without it"))
+            RpcError::invalid_params(format!("params.requestState: {why}; start again without it"))
         };
         let sealed = Some(text).filter(|text| text.len() <= MAX_STATE_CHARS);
         let sealed = sealed.and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
         let opened = sealed.and_then(|sealed| secrets.unseal(&sealed).ok());
         let state: Option<SealedState> = opened.and_then(|plain| serde_json::from_str(&plain).ok());
-        let state = state.ok_or_else(|| refused("not one of this server"))?;
+        let state = state.ok_or_else(|| refused("not issued by this server"))?;
         let theirs = state.user == self.owner.user.as_str() && state.by == self.owner.caller.to_string();
         if !theirs || state.request != self.request_digest() {
             return Err(refused("it belongs to another request"));
         }
         if state.until <= now.as_second() {
-            return Err(refused("it is too old"));
+            return Err(refused("it has expired"));
         }
         Ok(state.inner)
     }
@@ -147,12 +147,12 @@ mod tests {
         let app = CallOwner { caller: Caller::App("com.other".parse().unwrap()), ..owner("ada") };
         let (arguments, others) = (to_raw(&json!({ "a": 1, "b": 2 })), to_raw(&json!({ "a": 1 })));
         let reordered: Box<RawValue> = serde_json::from_str(r#"{ "b":2, "a":1 }"#).unwrap();
-        let of =
+        let request =
             SealedRequest { owner: &ada, method: "tools/call", name: "a:b", arguments: Some(&arguments) };
         let awaited =
             AwaitedInput { requests: Some(to_raw(&json!({ "q": {} })).into()), state: Some("inner".into()) };
         let result: Value =
-            serde_json::from_str(of.input_required_result(&awaited, now(), &secrets).get()).unwrap();
+            serde_json::from_str(request.input_required_result(&awaited, now(), &secrets).get()).unwrap();
         assert_eq!(
             (&result["resultType"], &result["inputRequests"]),
             (&json!("input_required"), &json!({ "q": {} }))
@@ -160,34 +160,35 @@ mod tests {
         let sealed = result["requestState"].as_str().unwrap().to_owned();
         assert!(!sealed.contains("inner") && !sealed.contains("ada"));
 
-        let opens = |of: &SealedRequest<'_>, state: &str, now: Timestamp| {
-            of.read_input(&params(&json!({ "requestState": state })), now, &secrets)
+        let opens = |request: &SealedRequest<'_>, state: &str, now: Timestamp| {
+            request
+                .read_input(&params(&json!({ "requestState": state })), now, &secrets)
                 .map(|input| input.unwrap().state)
         };
         let late = |seconds: i64| Timestamp::from_second(1_000 + seconds).unwrap();
-        assert_eq!(opens(&of, &sealed, late(LIFETIME_S - 1)).unwrap().as_deref(), Some("inner"));
-        assert!(opens(&SealedRequest { arguments: Some(&reordered), ..of }, &sealed, now()).is_ok());
-        assert!(opens(&of, &sealed, late(LIFETIME_S)).is_err());
-        assert!(opens(&SealedRequest { owner: &bob, ..of }, &sealed, now()).is_err());
-        assert!(opens(&SealedRequest { owner: &app, ..of }, &sealed, now()).is_err());
-        assert!(opens(&SealedRequest { name: "a:c", ..of }, &sealed, now()).is_err());
-        assert!(opens(&SealedRequest { method: "prompts/get", ..of }, &sealed, now()).is_err());
-        assert!(opens(&SealedRequest { arguments: Some(&others), ..of }, &sealed, now()).is_err());
-        assert!(opens(&SealedRequest { arguments: None, ..of }, &sealed, now()).is_err());
+        assert_eq!(opens(&request, &sealed, late(LIFETIME_S - 1)).unwrap().as_deref(), Some("inner"));
+        assert!(opens(&SealedRequest { arguments: Some(&reordered), ..request }, &sealed, now()).is_ok());
+        assert!(opens(&request, &sealed, late(LIFETIME_S)).is_err());
+        assert!(opens(&SealedRequest { owner: &bob, ..request }, &sealed, now()).is_err());
+        assert!(opens(&SealedRequest { owner: &app, ..request }, &sealed, now()).is_err());
+        assert!(opens(&SealedRequest { name: "a:c", ..request }, &sealed, now()).is_err());
+        assert!(opens(&SealedRequest { method: "prompts/get", ..request }, &sealed, now()).is_err());
+        assert!(opens(&SealedRequest { arguments: Some(&others), ..request }, &sealed, now()).is_err());
+        assert!(opens(&SealedRequest { arguments: None, ..request }, &sealed, now()).is_err());
         let (cut, long) = (&sealed[..sealed.len() - 4], "A".repeat(MAX_STATE_CHARS + 1));
         for bad in ["", "%", "AAAA", cut, &long] {
-            assert!(opens(&of, bad, now()).is_err());
+            assert!(opens(&request, bad, now()).is_err());
         }
         let strange = RootKeys::new(vec![[2; 32]], Arc::new(SystemIds));
-        assert!(of.read_input(&params(&json!({ "requestState": sealed })), now(), &strange).is_err());
+        assert!(request.read_input(&params(&json!({ "requestState": sealed })), now(), &strange).is_err());
     }
 
     #[test]
-    fn answers_are_an_object_and_may_come_without_a_state() {
+    fn input_responses_are_an_object_and_need_no_state() {
         let secrets = RootKeys::new(vec![[1; 32]], Arc::new(SystemIds));
         let ada = owner("ada");
-        let of = SealedRequest { owner: &ada, method: "tools/call", name: "a:b", arguments: None };
-        let input = |members: Value| of.read_input(&params(&members), now(), &secrets);
+        let request = SealedRequest { owner: &ada, method: "tools/call", name: "a:b", arguments: None };
+        let input = |members: Value| request.read_input(&params(&members), now(), &secrets);
         assert!(input(json!({})).unwrap().is_none());
         let some = input(json!({ "inputResponses": { "q": { "n": 1 } } })).unwrap().unwrap();
         assert_eq!((some.responses.unwrap().get(), some.state), (r#"{"q":{"n":1}}"#, None));

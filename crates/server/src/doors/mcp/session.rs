@@ -1,5 +1,5 @@
-//! Sessions of the handshake revisions. The id carries everything and is signed, so that it needs no memory, survives
-//! restarts, and is good on every node; what is kept here may be lost.
+//! Sessions of the handshake revisions. The id is signed and carries everything, so it needs no storage, survives restarts
+//! and is valid on every node. The state kept here may be lost.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -18,35 +18,35 @@ use toolyard_protocol::mcp::McpRevision;
 use super::client::McpClientContext;
 use crate::auth::CallerContext;
 
-/// Longest session id that is looked at.
+/// Longest session id that is accepted.
 const MAX_ID_CHARS: usize = 8 * 1024;
-/// Most sessions of which something is kept; beyond that, what matters least is forgotten.
+/// Most sessions with state. Beyond that, the least important state is removed.
 const MAX_SESSION_STATES: usize = 20_000;
-/// Looks, one a minute, after which the wishes of a session that nobody used meanwhile are forgotten: clients often leave
-/// without a word. Whoever still listens has a stream open.
+/// Prune passes, one per minute, after which the settings of an unused session are removed, because clients often leave
+/// without ending their session. Clients that still listen have an open stream.
 const MAX_IDLE_PASSES: u32 = 60;
 /// Most resources that one session subscribes to.
 pub(super) const MAX_SUBSCRIPTIONS: usize = 256;
-/// Bytes of all their URIs together. A URI that is made from a template can be as long as a request.
+/// Total bytes of their URIs. A URI made from a template can be as long as a request.
 pub(super) const MAX_SUBSCRIBED_BYTES: usize = 16 * 1024;
 
-/// What a session id says.
+/// Contents of a session id.
 #[derive(Serialize, Deserialize)]
 struct SessionClaims {
-    /// Whose.
+    /// The user.
     user: String,
-    /// Who opened it.
+    /// The caller that opened it.
     by: String,
     revision: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     declared: Option<Box<RawValue>>,
-    /// Until when, in seconds.
+    /// Expiry, in seconds since the epoch.
     until: i64,
-    /// Tells sessions apart.
+    /// Makes the id unique.
     nonce: String,
 }
 
-/// What is kept of a session while it is used.
+/// State of a session while it is in use.
 #[derive(Default)]
 struct McpSessionState {
     ended: bool,
@@ -56,11 +56,11 @@ struct McpSessionState {
     under_way: Vec<(Box<str>, CancellationToken)>,
     streams: usize,
     ended_token: CancellationToken,
-    /// Looks since it was used.
+    /// Prune passes since its last use.
     idle_passes: u32,
 }
 
-/// Opens and reads sessions, and keeps the little that has to be remembered.
+/// Opens and verifies sessions, and keeps their state.
 pub(crate) struct McpSessions {
     keys: Vec<[u8; 32]>,
     days: i64,
@@ -72,7 +72,7 @@ impl McpSessions {
         Self { keys: secrets.derive_keys("mcp-session"), days: days.into(), states: DashMap::new() }
     }
 
-    /// A new session's id.
+    /// Opens a session and returns its id.
     pub(super) fn open_session(
         &self,
         client: &McpClientContext,
@@ -95,7 +95,7 @@ impl McpSessions {
         format!("{body}.{signature}")
     }
 
-    /// The client of a session, if it is one of ours, of this caller, and not over.
+    /// The client of a session, if the id is ours, belongs to this caller and is still valid.
     pub(super) fn find_client(
         &self,
         id: &str,
@@ -107,16 +107,16 @@ impl McpSessions {
         let signed = self.keys.iter().any(|key| session_mac(key, body).verify_slice(&signature).is_ok());
         let claims: SessionClaims =
             signed.then(|| serde_json::from_slice(&URL_SAFE_NO_PAD.decode(body).ok()?).ok()).flatten()?;
-        // Possession of an id is no credential: it must be the same one who opened it.
+        // The id is no credential: the caller must be the one that opened the session.
         let same = claims.user == who.user.as_str() && claims.by == who.caller.to_string();
         let revision: McpRevision = claims.revision.parse().ok()?;
         if !same || claims.until <= now.as_second() || revision.is_modern() {
             return None;
         }
         let session: Arc<str> = claims.nonce.into();
-        let seen = self.with_state(&session, |kept| {
-            kept.idle_passes = 0;
-            (kept.ended, kept.log_level.clone())
+        let seen = self.with_state(&session, |state| {
+            state.idle_passes = 0;
+            (state.ended, state.log_level.clone())
         });
         let (ended, log_level) = seen.unwrap_or((false, None));
         (!ended).then(|| McpClientContext {
@@ -128,35 +128,35 @@ impl McpSessions {
         })
     }
 
-    /// Ends a session. Remembered until it would have ended by itself.
+    /// Ends a session. Remembered until its id expires.
     pub(super) fn end_session(&self, session: &Arc<str>, now: Timestamp) {
         let until = now.as_second() + self.days * 24 * 60 * 60;
-        self.with_new_state(session, |kept| {
-            (kept.ended, kept.until) = (true, until);
-            kept.ended_token.cancel();
-            for (_, call) in kept.under_way.drain(..) {
+        self.with_new_state(session, |state| {
+            (state.ended, state.until) = (true, until);
+            state.ended_token.cancel();
+            for (_, call) in state.under_way.drain(..) {
                 call.cancel();
             }
         });
     }
 
-    /// The level of log lines that the session wants.
+    /// The minimum log level of the session.
     pub(super) fn log_level(&self, session: &Arc<str>) -> Option<Arc<str>> {
-        self.with_state(session, |kept| kept.log_level.clone()).flatten()
+        self.with_state(session, |state| state.log_level.clone()).flatten()
     }
 
     pub(super) fn set_log_level(&self, session: &Arc<str>, level: Arc<str>) {
-        self.with_new_state(session, |kept| kept.log_level = Some(level));
+        self.with_new_state(session, |state| state.log_level = Some(level));
     }
 
-    /// Adds a subscription. False where there are too many, or they are too long.
+    /// Adds a subscription. False if there are too many, or their URIs are too long.
     pub(super) fn subscribe(&self, session: &Arc<str>, uri: &str) -> bool {
-        self.with_new_state(session, |kept| {
-            let bytes = kept.subscriptions.iter().map(String::len).sum::<usize>() + uri.len();
-            let fits = kept.subscriptions.len() < MAX_SUBSCRIPTIONS && bytes <= MAX_SUBSCRIBED_BYTES;
-            let room = fits || kept.subscriptions.contains(uri);
+        self.with_new_state(session, |state| {
+            let bytes = state.subscriptions.iter().map(String::len).sum::<usize>() + uri.len();
+            let fits = state.subscriptions.len() < MAX_SUBSCRIPTIONS && bytes <= MAX_SUBSCRIBED_BYTES;
+            let room = fits || state.subscriptions.contains(uri);
             if room {
-                kept.subscriptions.insert(uri.to_owned());
+                state.subscriptions.insert(uri.to_owned());
             }
             room
         })
@@ -164,61 +164,62 @@ impl McpSessions {
     }
 
     pub(super) fn unsubscribe(&self, session: &Arc<str>, uri: &str) {
-        self.with_state(session, |kept| kept.subscriptions.remove(uri));
+        self.with_state(session, |state| state.subscriptions.remove(uri));
     }
 
     pub(super) fn is_subscribed(&self, session: &Arc<str>, uri: &str) -> bool {
-        self.with_state(session, |kept| kept.subscriptions.contains(uri)).unwrap_or(false)
+        self.with_state(session, |state| state.subscriptions.contains(uri)).unwrap_or(false)
     }
 
-    /// Remembers an open stream. What comes back fires when the session is ended.
+    /// Registers an open stream. The token is cancelled when the session ends.
     pub(super) fn opened_stream(&self, session: &Arc<str>) -> CancellationToken {
-        let opened = self.with_new_state(session, |kept| {
-            kept.streams += 1;
-            kept.ended_token.clone()
+        let opened = self.with_new_state(session, |state| {
+            state.streams += 1;
+            state.ended_token.clone()
         });
         opened.unwrap_or_default()
     }
 
-    /// The stream is over.
+    /// Unregisters a stream.
     pub(super) fn closed_stream(&self, session: &Arc<str>) {
-        self.with_state(session, |kept| kept.streams = kept.streams.saturating_sub(1));
+        self.with_state(session, |state| state.streams = state.streams.saturating_sub(1));
     }
 
-    /// Remembers a request under way, so that a notification can cancel it.
+    /// Registers a running request, so that a notification can cancel it.
     pub(super) fn begin_request(&self, session: &Arc<str>, id: &RawValue) -> CancellationToken {
         let cancel = CancellationToken::new();
-        self.with_new_state(session, |kept| kept.under_way.push((id.get().into(), cancel.clone())));
+        self.with_new_state(session, |state| state.under_way.push((id.get().into(), cancel.clone())));
         cancel
     }
 
-    /// The request is over.
+    /// Unregisters a request.
     pub(super) fn finish_request(&self, session: &Arc<str>, id: &RawValue) {
-        self.with_state(session, |kept| kept.under_way.retain(|(known, _)| **known != *id.get()));
+        self.with_state(session, |state| state.under_way.retain(|(known, _)| **known != *id.get()));
     }
 
-    /// The client wants no answer to that request any more.
+    /// Cancels a request of the client.
     pub(super) fn cancel_request(&self, session: &Arc<str>, id: &RawValue) {
-        self.with_state(session, |kept| {
-            kept.under_way
+        self.with_state(session, |state| {
+            state
+                .under_way
                 .iter()
                 .filter(|(known, _)| **known == *id.get())
                 .for_each(|(_, call)| call.cancel());
         });
     }
 
-    /// Forgets what is over. Where there is too much, also what sessions wished, and then that they ended: an ended id
-    /// that is good again opens nothing to anybody but who opened it.
+    /// Removes expired state. If there is too much, also the settings of sessions, then the ended marks. That is safe: an
+    /// ended id that is valid again only works for the caller that opened it.
     pub(super) fn prune_sessions(&self, now: Timestamp) {
-        let pass = |keeps_wishes: bool, keeps_ended: bool| {
-            self.states.retain(|_, kept| {
-                let kept = kept.get_mut();
-                let ended = kept.ended && kept.until > now.as_second();
-                let wished = !kept.subscriptions.is_empty() || kept.log_level.is_some();
-                let used = kept.idle_passes < MAX_IDLE_PASSES;
-                kept.idle_passes = kept.idle_passes.saturating_add(1);
-                let busy = !kept.under_way.is_empty() || kept.streams > 0;
-                busy || (ended && keeps_ended) || (wished && used && !kept.ended && keeps_wishes)
+        let pass = |keeps_settings: bool, keeps_ended: bool| {
+            self.states.retain(|_, state| {
+                let state = state.get_mut();
+                let ended = state.ended && state.until > now.as_second();
+                let has_settings = !state.subscriptions.is_empty() || state.log_level.is_some();
+                let used = state.idle_passes < MAX_IDLE_PASSES;
+                state.idle_passes = state.idle_passes.saturating_add(1);
+                let busy = !state.under_way.is_empty() || state.streams > 0;
+                busy || (ended && keeps_ended) || (has_settings && used && !state.ended && keeps_settings)
             });
             self.states.len() > MAX_SESSION_STATES
         };
@@ -228,9 +229,9 @@ impl McpSessions {
     }
 
     fn with_state<T>(&self, session: &Arc<str>, with: impl FnOnce(&mut McpSessionState) -> T) -> Option<T> {
-        let kept = self.states.get(session)?;
-        let mut kept = kept.lock();
-        Some(with(&mut kept))
+        let state = self.states.get(session)?;
+        let mut state = state.lock();
+        Some(with(&mut state))
     }
 
     fn with_new_state<T>(
@@ -239,7 +240,7 @@ impl McpSessions {
         with: impl FnOnce(&mut McpSessionState) -> T,
     ) -> Option<T> {
         if self.states.len() >= MAX_SESSION_STATES * 2 {
-            // Too many since the last look; none of them is over by its time alone.
+            // Too many since the last pass. The minimum time keeps all ended marks unexpired.
             self.prune_sessions(Timestamp::MIN);
         }
         self.states.entry(session.clone()).or_default();
@@ -261,7 +262,7 @@ mod tests {
     use super::*;
     use crate::secrets::RootKeys;
 
-    fn book() -> McpSessions {
+    fn sessions() -> McpSessions {
         McpSessions::new(&RootKeys::new(vec![[1; 32]], Arc::new(SystemIds)), 1)
     }
 
@@ -270,83 +271,89 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_forgotten_when_it_is_over() {
-        let book = book();
+    fn expired_state_is_removed() {
+        let sessions = sessions();
         let session = |name: &str| -> Arc<str> { name.into() };
         let id = toolyard_protocol::raw::to_raw(&1);
-        book.begin_request(&session("asks"), &id);
-        book.finish_request(&session("asks"), &id);
-        let under_way = book.begin_request(&session("works"), &id);
-        let listens = book.opened_stream(&session("listens"));
-        book.set_log_level(&session("logs"), "debug".into());
-        assert!(book.subscribe(&session("subscribes"), "a:b"));
-        book.end_session(&session("ended"), at(0));
-        book.prune_sessions(at(24 * 60 * 60 - 1));
-        let kept = |name: &str| book.states.contains_key(name);
-        assert!(!kept("asks"));
+        sessions.begin_request(&session("asks"), &id);
+        sessions.finish_request(&session("asks"), &id);
+        let under_way = sessions.begin_request(&session("works"), &id);
+        let listens = sessions.opened_stream(&session("listens"));
+        sessions.set_log_level(&session("logs"), "debug".into());
+        assert!(sessions.subscribe(&session("subscribes"), "a:b"));
+        sessions.end_session(&session("ended"), at(0));
+        sessions.prune_sessions(at(24 * 60 * 60 - 1));
+        let is_stored = |name: &str| sessions.states.contains_key(name);
+        assert!(!is_stored("asks"));
         for name in ["works", "listens", "logs", "subscribes", "ended"] {
-            assert!(kept(name), "{name}");
+            assert!(is_stored(name), "{name}");
         }
-        // Their end is heard, and remembered until it would have come by itself.
+        // Ended sessions are cancelled, and remembered until their ids expire.
         for name in ["works", "listens", "logs"] {
-            book.end_session(&session(name), at(0));
+            sessions.end_session(&session(name), at(0));
         }
-        book.closed_stream(&session("listens"));
-        book.prune_sessions(at(24 * 60 * 60));
+        sessions.closed_stream(&session("listens"));
+        sessions.prune_sessions(at(24 * 60 * 60));
         assert!(under_way.is_cancelled() && listens.is_cancelled());
-        assert_eq!(book.states.iter().map(|kept| kept.key().to_string()).collect::<Vec<_>>(), ["subscribes"]);
+        assert_eq!(
+            sessions.states.iter().map(|entry| entry.key().to_string()).collect::<Vec<_>>(),
+            ["subscribes"]
+        );
     }
 
     #[test]
-    fn wishes_of_a_session_that_nobody_uses_are_forgotten() {
-        let book = book();
-        book.set_log_level(&"left".into(), "debug".into());
-        book.set_log_level(&"listens".into(), "debug".into());
-        let _stream = book.opened_stream(&"listens".into());
+    fn settings_of_an_unused_session_are_removed() {
+        let sessions = sessions();
+        sessions.set_log_level(&"left".into(), "debug".into());
+        sessions.set_log_level(&"listens".into(), "debug".into());
+        let _stream = sessions.opened_stream(&"listens".into());
         for _ in 0..MAX_IDLE_PASSES {
-            book.prune_sessions(at(1));
+            sessions.prune_sessions(at(1));
         }
-        assert_eq!(book.states.len(), 2);
-        book.prune_sessions(at(1));
-        assert_eq!(book.states.iter().map(|kept| kept.key().to_string()).collect::<Vec<_>>(), ["listens"]);
+        assert_eq!(sessions.states.len(), 2);
+        sessions.prune_sessions(at(1));
+        assert_eq!(
+            sessions.states.iter().map(|entry| entry.key().to_string()).collect::<Vec<_>>(),
+            ["listens"]
+        );
     }
 
     #[test]
-    fn what_a_session_subscribes_to_has_a_bound_in_bytes() {
-        let (book, session): (_, Arc<str>) = (book(), "s".into());
+    fn subscriptions_of_a_session_are_limited_in_bytes() {
+        let (sessions, session): (_, Arc<str>) = (sessions(), "s".into());
         let uri = |name: char| format!("a:{}", name.to_string().repeat(MAX_SUBSCRIBED_BYTES / 2 - 2));
-        assert!(book.subscribe(&session, &uri('x')) && book.subscribe(&session, &uri('y')));
-        assert!(!book.subscribe(&session, "a:z"));
-        assert!(book.subscribe(&session, &uri('x')), "it has that one");
-        book.unsubscribe(&session, &uri('x'));
-        assert!(book.subscribe(&session, "a:z"));
+        assert!(sessions.subscribe(&session, &uri('x')) && sessions.subscribe(&session, &uri('y')));
+        assert!(!sessions.subscribe(&session, "a:z"));
+        assert!(sessions.subscribe(&session, &uri('x')), "already subscribed");
+        sessions.unsubscribe(&session, &uri('x'));
+        assert!(sessions.subscribe(&session, "a:z"));
     }
 
     #[test]
-    fn what_is_kept_has_a_bound_also_between_two_looks() {
-        let book = book();
+    fn state_is_limited_between_two_prune_passes() {
+        let sessions = sessions();
         for number in 0..MAX_SESSION_STATES * 2 + 1 {
-            book.set_log_level(&format!("logs{number}").into(), "debug".into());
+            sessions.set_log_level(&format!("logs{number}").into(), "debug".into());
         }
-        assert_eq!(book.states.len(), 1);
+        assert_eq!(sessions.states.len(), 1);
     }
 
     #[test]
-    fn what_is_kept_has_a_bound() {
+    fn state_is_limited_by_a_prune_pass() {
         let session = |kind: &str, number: usize| -> Arc<str> { format!("{kind}{number}").into() };
-        let (book, busy) = (book(), session("busy", 0));
-        book.begin_request(&busy, &toolyard_protocol::raw::to_raw(&1));
+        let (sessions, busy) = (sessions(), session("busy", 0));
+        sessions.begin_request(&busy, &toolyard_protocol::raw::to_raw(&1));
         for number in 0..MAX_SESSION_STATES {
-            book.set_log_level(&session("logs", number), "debug".into());
+            sessions.set_log_level(&session("logs", number), "debug".into());
         }
-        book.end_session(&session("ended", 0), at(0));
-        book.prune_sessions(at(1));
-        assert_eq!(book.states.len(), 2, "wishes go first");
+        sessions.end_session(&session("ended", 0), at(0));
+        sessions.prune_sessions(at(1));
+        assert_eq!(sessions.states.len(), 2, "settings go first");
         for number in 1..=MAX_SESSION_STATES {
-            book.end_session(&session("ended", number), at(0));
+            sessions.end_session(&session("ended", number), at(0));
         }
-        book.prune_sessions(at(1));
-        assert_eq!(book.states.len(), 1);
-        assert!(book.states.contains_key(&busy), "whoever is busy stays");
+        sessions.prune_sessions(at(1));
+        assert_eq!(sessions.states.len(), 1);
+        assert!(sessions.states.contains_key(&busy), "busy sessions stay");
     }
 }

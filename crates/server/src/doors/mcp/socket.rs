@@ -1,4 +1,4 @@
-//! `/mcp/ws`: the same server over a WebSocket, one message a text frame, subprotocol `mcp`.
+//! `/mcp/ws`: the same server over a WebSocket, one message per text frame, subprotocol `mcp`.
 
 use ::http::HeaderMap;
 use axum::{
@@ -18,7 +18,7 @@ use crate::{
     tickets::TicketGrant,
 };
 
-/// The subprotocol.
+/// WebSocket subprotocol.
 const SUBPROTOCOL: &str = "mcp";
 
 #[derive(Deserialize)]
@@ -26,13 +26,13 @@ pub(super) struct SocketQuery {
     ticket: Option<String>,
 }
 
-/// A ticket for a browser.
+/// A ticket for a browser to open the socket.
 #[derive(Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct McpTicket {
-    /// Give it as `?ticket=`; it opens one socket.
+    /// Send it as `?ticket=`. It opens one socket.
     ticket: String,
-    /// How many seconds it is good.
+    /// Validity in seconds.
     expires_in: u64,
 }
 
@@ -67,7 +67,7 @@ fn caller_from_ticket(state: &ServerState, ticket: &str) -> Result<CallerContext
     match state.tickets.redeem(ticket, now) {
         Some(TicketGrant::Mcp(who)) if !who.lease.is_expired(&state.tokens, now) => Ok(who),
         Some(TicketGrant::Mcp(_) | TicketGrant::Glasses(..)) | None => Err(AuthRefusal::BadCredential(
-            "the ticket was used, is too old, or is for something else".to_owned(),
+            "the ticket was used already, has expired, or is for something else".to_owned(),
         )
         .into()),
     }
@@ -81,15 +81,17 @@ async fn serve_mcp_socket(state: ServerState, who: CallerContext, socket: WebSoc
     loop {
         let message = tokio::select! {
             message = pump.next() => message,
-            () = peer.wait_for_shutdown() => return pump.flush_and_close(1001, "the server stops").await,
+            () = peer.wait_for_shutdown() => return pump.flush_and_close(1001, "the server is stopping").await,
             () = over.cancelled() => return pump.close_after(None, 1011, "too slow").await,
         };
         match message {
-            // Looked at with each message and each heartbeat, so a silent socket ends as well.
+            // Checked with each message and heartbeat, so that a silent socket ends as well.
             Some(_) if who.lease.is_expired(&state.tokens, state.clock.now()) => {
-                return pump.close_after(None, 1008, "the token that opened this socket has ended").await;
+                return pump
+                    .close_after(None, 1008, "the token that opened this socket is no longer valid")
+                    .await;
             }
-            // An open socket is a sign of life of its user.
+            // An open socket keeps the user's session alive.
             Some(SocketMessage::Text(text)) => {
                 state.sessions.keep_alive(&user);
                 peer.receive_message(text.as_bytes()).await;

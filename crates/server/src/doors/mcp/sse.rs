@@ -1,4 +1,4 @@
-//! Answers over HTTP: JSON, or an event stream where something is said before the answer.
+//! Responses over HTTP: JSON, or an event stream if messages precede the response.
 
 use std::{convert::Infallible, pin::Pin, time::Duration};
 
@@ -21,15 +21,15 @@ use toolyard_protocol::{
 use super::{dispatch::RpcResponse, listen::ChangeStream};
 use crate::state::ServerState;
 
-/// How often a silent stream says that it is alive.
+/// Interval of keep-alive comments on a silent stream.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// Messages that wait for a slow client before the answer.
+/// Messages queued for a slow client before the response.
 pub(super) const OUT_QUEUE: usize = 64;
 
 /// The work on one request.
 pub(super) type RequestWork = Pin<Box<dyn Future<Output = Result<RpcResponse, RpcError>> + Send>>;
 
-/// One request being answered. Dropping it drops the work: that is how a client cancels.
+/// One request being handled. Dropping it drops the work: that is how a client cancels.
 pub(super) struct McpExchange {
     pub(super) id: Box<RawValue>,
     pub(super) work: RequestWork,
@@ -38,69 +38,74 @@ pub(super) struct McpExchange {
 }
 
 impl McpExchange {
-    /// JSON where nothing is said before the answer, else a stream.
+    /// JSON if no message precedes the response, else an event stream.
     pub(super) async fn respond(mut self) -> Response {
         tokio::select! {
             biased;
             Some(first) = self.messages.recv() => self.to_event_stream(message_event(first)),
             outcome = &mut self.work => {
-                // The work may have said its last words in the very moment in which it ended.
-                let said = self.drain_messages();
-                if said.is_empty() { self.to_json_response(outcome) } else { event_stream_response(Body::from(self.final_events(said, outcome))) }
+                // The work may have sent messages just before it ended.
+                let events = self.drain_messages();
+                match events.is_empty() {
+                    true => self.to_json_response(outcome),
+                    false => event_stream_response(Body::from(self.final_events(events, outcome))),
+                }
             }
         }
     }
 
     fn to_json_response(self, outcome: Result<RpcResponse, RpcError>) -> Response {
         match outcome {
-            Ok(answer) => json_response(StatusCode::OK, result_envelope(&self.id, answer.as_bytes())),
+            Ok(response) => json_response(StatusCode::OK, result_envelope(&self.id, response.as_bytes())),
             Err(error) => error_response(rpc_error_status(&error, self.modern), Some(&self.id), &error),
         }
     }
 
-    /// What was said and not yet sent.
+    /// Messages that are queued and not sent yet.
     fn drain_messages(&mut self) -> Vec<u8> {
         let mut rest = Vec::new();
-        while let Ok(said) = self.messages.try_recv() {
-            rest.extend_from_slice(&message_event(said));
+        while let Ok(message) = self.messages.try_recv() {
+            rest.extend_from_slice(&message_event(message));
         }
         rest
     }
 
-    /// The end of a stream: what was said last, and the answer.
-    fn final_events(&self, mut said: Vec<u8>, outcome: Result<RpcResponse, RpcError>) -> Bytes {
-        let answer = match outcome {
-            Ok(answer) => String::from_utf8_lossy(&result_envelope(&self.id, answer.as_bytes())).into_owned(),
+    /// The end of a stream: the last messages and the response.
+    fn final_events(&self, mut events: Vec<u8>, outcome: Result<RpcResponse, RpcError>) -> Bytes {
+        let response = match outcome {
+            Ok(response) => {
+                String::from_utf8_lossy(&result_envelope(&self.id, response.as_bytes())).into_owned()
+            }
             Err(error) => message::write_error(Some(&self.id), &error),
         };
-        said.extend_from_slice(&message_event(JsonLine::from_json(answer)));
-        said.into()
+        events.extend_from_slice(&message_event(JsonLine::from_json(response)));
+        events.into()
     }
 
     fn to_event_stream(self, first: Bytes) -> Response {
-        let hello = futures_util::stream::once(async { Ok::<_, Infallible>(first) });
+        let opening = futures_util::stream::once(async { Ok::<_, Infallible>(first) });
         let events = futures_util::stream::unfold(Some(Box::new(self)), |at| async {
             let mut exchange = at?;
             tokio::select! {
                 biased;
-                Some(said) = exchange.messages.recv() => Some((Ok(message_event(said)), Some(exchange))),
+                Some(message) = exchange.messages.recv() => Some((Ok(message_event(message)), Some(exchange))),
                 outcome = &mut exchange.work => {
-                    let said = exchange.drain_messages();
-                    Some((Ok(exchange.final_events(said, outcome)), None))
+                    let events = exchange.drain_messages();
+                    Some((Ok(exchange.final_events(events, outcome)), None))
                 }
                 () = tokio::time::sleep(KEEP_ALIVE) => Some((Ok(keep_alive_comment()), Some(exchange))),
             }
         });
-        event_stream_response(Body::from_stream(futures_util::StreamExt::chain(hello, events)))
+        event_stream_response(Body::from_stream(futures_util::StreamExt::chain(opening, events)))
     }
 }
 
-/// A stream of changes, until the client leaves, its session or its token ends, or the server stops.
+/// A change stream, until the client disconnects, its session or token ends, or the server stops.
 pub(super) fn change_stream_response(state: &ServerState, stream: ChangeStream) -> Response {
     let stopping = state.lifecycle.stopping.clone();
     let start = Some((stream, stopping, Instant::now() + KEEP_ALIVE));
-    // A first line at once: clients and proxies wait for one before they count the stream as open.
-    let hello = futures_util::stream::once(async { Ok::<_, Infallible>(keep_alive_comment()) });
+    // Send a comment at once, because clients and proxies consider the stream open only after a first line.
+    let opening = futures_util::stream::once(async { Ok::<_, Infallible>(keep_alive_comment()) });
     let events = futures_util::stream::unfold(start, |at| async {
         let (mut stream, stopping, beat) = at?;
         let over = stream.session_ended();
@@ -113,13 +118,13 @@ pub(super) fn change_stream_response(state: &ServerState, stream: ChangeStream) 
             () = over.cancelled() => return None,
             () = sleep_until(beat) => keep_alive_comment(),
         };
-        // Looked at with each event and each sign of life, so a silent stream ends as well.
+        // Checked with each event and keep-alive, so that a silent stream ends as well.
         if stream.is_credential_expired() {
             return None;
         }
         Some((Ok(next), Some((stream, stopping, Instant::now() + KEEP_ALIVE))))
     });
-    event_stream_response(Body::from_stream(futures_util::StreamExt::chain(hello, events)))
+    event_stream_response(Body::from_stream(futures_util::StreamExt::chain(opening, events)))
 }
 
 fn event_stream_response(body: Body) -> Response {
@@ -130,7 +135,7 @@ fn event_stream_response(body: Body) -> Response {
     (headers, body).into_response()
 }
 
-/// One message as an event.
+/// A message as an event.
 fn message_event(message: JsonLine) -> Bytes {
     Bytes::from(message.to_named_event("message"))
 }
@@ -139,7 +144,7 @@ fn keep_alive_comment() -> Bytes {
     Bytes::from_static(b": alive\n\n")
 }
 
-/// An answer around a result.
+/// Wraps a result in a JSON-RPC response.
 pub(super) fn result_envelope(id: &RawValue, result: &[u8]) -> Bytes {
     let id = id.get().as_bytes();
     let mut body = Vec::with_capacity(id.len() + result.len() + 36);
@@ -151,7 +156,7 @@ pub(super) fn result_envelope(id: &RawValue, result: &[u8]) -> Bytes {
     body.into()
 }
 
-/// The status that goes with an error. With a handshake every answer is a 200.
+/// The HTTP status for an error. In the handshake revisions it is always 200.
 fn rpc_error_status(error: &RpcError, modern: bool) -> StatusCode {
     match error.code {
         _ if !modern => StatusCode::OK,

@@ -1,10 +1,13 @@
 //! `/api/apps`: registering, reading, changing and removing apps.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use http::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use toolyard_core::ports::AppRecord;
+use toolyard_platform::Platform;
 use toolyard_platform::apps::{self, RegisteredApp};
 use toolyard_protocol::{
     api::{AppCreated, AppSummary},
@@ -48,7 +51,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::PATCH,
             "/api/apps/{package}",
             RouteAccess::Owner,
-            "Changes an app; what is missing stays",
+            "Changes an app; omitted fields stay as they are",
             change_app,
         )
         .request_body::<AppPatchBody>()
@@ -57,7 +60,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::DELETE,
             "/api/apps/{package}",
             RouteAccess::Owner,
-            "Removes an app with all that hangs on it",
+            "Removes an app with everything that belongs to it",
             remove_app,
         )
         .success_status(204),
@@ -70,10 +73,10 @@ struct AppList {
     apps: Vec<AppSummary>,
 }
 
-/// Every field of the details may be left out; `assistant` is the operator's.
+/// All fields are optional. Only operators may set `assistant`.
 #[derive(Deserialize, schemars::JsonSchema)]
 struct AppPatchBody {
-    /// Operators: whether the app may call the tools of other apps for everybody.
+    /// Operators: whether the app may call the tools of other apps for all users.
     assistant: Option<bool>,
     #[serde(flatten)]
     #[schemars(with = "AppDetails")]
@@ -93,25 +96,25 @@ pub(crate) fn app_summary(app: &AppRecord) -> AppSummary {
 }
 
 async fn create_app(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
     AppEditor(actor): AppEditor,
     LargeJsonBody(new): LargeJsonBody<NewApp>,
 ) -> HandlerResult {
-    let RegisteredApp { app, api_key, signing_secret } = apps::register(&state.platform, &actor, new).await?;
+    let RegisteredApp { app, api_key, signing_secret } = apps::register(&platform, &actor, new).await?;
     Ok(json_response(StatusCode::CREATED, &AppCreated { app: app_summary(&app), api_key, signing_secret }))
 }
 
-async fn list_apps(State(state): State<ServerState>, AppEditor(actor): AppEditor) -> HandlerResult {
-    let apps = apps::list_owned(&state.platform, &actor).await?;
+async fn list_apps(State(platform): State<Arc<Platform>>, AppEditor(actor): AppEditor) -> HandlerResult {
+    let apps = apps::list_owned(&platform, &actor).await?;
     ok_json(&AppList { apps: apps.iter().map(app_summary).collect() })
 }
 
 async fn get_app(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
     AppEditor(actor): AppEditor,
     PathParams(name): PathParams<String>,
 ) -> HandlerResult {
-    ok_json(&app_summary(&apps::find_owned(&state.platform, &actor, &parse_package(&name)?).await?))
+    ok_json(&app_summary(&apps::find_owned(&platform, &actor, &parse_package(&name)?).await?))
 }
 
 async fn change_app(
@@ -125,10 +128,10 @@ async fn change_app(
 }
 
 async fn remove_app(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
     AppEditor(actor): AppEditor,
     PathParams(name): PathParams<String>,
 ) -> HandlerResult {
-    apps::remove(&state.platform, &actor, &parse_package(&name)?).await?;
+    apps::remove(&platform, &actor, &parse_package(&name)?).await?;
     no_content()
 }

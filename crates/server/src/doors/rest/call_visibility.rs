@@ -1,4 +1,4 @@
-//! Which calls somebody sees, and what of them: one rule for the ledger and all that is counted from it.
+//! Which calls a caller can see, and which details: one rule for the ledger and all reports.
 
 use jiff::{SignedDuration, Timestamp};
 use toolyard_core::ports::CallRecord;
@@ -14,32 +14,32 @@ use crate::{
     state::ServerState,
 };
 
-/// What `of` means.
-pub(super) const OF_APPS: &str = "`apps`: developers see what their own apps are used for, not by whom";
+/// Describes the query parameter `of`.
+pub(super) const OF_APPS: &str = "`apps`: calls of the developer's own apps, without the users";
 
-/// Which calls somebody sees.
+/// The calls that a caller can see.
 pub(super) enum CallVisibility {
-    /// Everybody's, or one user's.
+    /// Calls of all users, or of one.
     Users(Option<UserId>),
-    /// Of this one's apps, without a word by whom.
+    /// Calls of this owner's apps, without the users.
     Apps(String),
 }
 
 impl CallVisibility {
-    /// Which calls are asked for, as far as they are this one's to see.
+    /// The requested calls, if this actor may see them.
     pub(super) fn for_actor(who: &Actor, user: Option<&str>, of: Option<&str>) -> Result<Self, RequestError> {
         match (of, who) {
             (
                 Some("apps"),
                 Actor::Person { role: Role::Developer | Role::Curator | Role::Operator, name, .. },
             ) => Ok(Self::Apps(name.clone())),
-            (Some("apps"), _) => Err(AuthRefusal::Forbidden("this needs a developer's token").into()),
+            (Some("apps"), _) => Err(AuthRefusal::Forbidden("this requires a developer token").into()),
             (Some(_), _) => Err(RequestError::invalid_request("of: expected `apps`")),
             (None, _) => visible_user(who, user).map(Self::Users),
         }
     }
 
-    /// The user and the owner of apps to whom it is bound.
+    /// The user or the app owner to filter by.
     pub(super) fn filter_bounds(&self) -> (Option<UserId>, Option<String>) {
         match self {
             Self::Users(user) => (user.clone(), None),
@@ -47,7 +47,7 @@ impl CallVisibility {
         }
     }
 
-    /// A call as it is shown, if it is one of these.
+    /// The summary of a call, if it is visible.
     pub(super) async fn summarize_visible(
         &self,
         state: &ServerState,
@@ -58,7 +58,7 @@ impl CallVisibility {
             (Self::Apps(_), None) => false,
             (Self::Apps(owner), Some(package)) => {
                 let app = state.catalog.find_app(package).await?;
-                // A name can change hands: what was called before is not the new owner's to see.
+                // A package name can change owners. The new owner may not see calls from before.
                 app.is_some_and(|app| {
                     let record = &app.head.record;
                     let since = record.created_at.as_millisecond();
@@ -69,7 +69,7 @@ impl CallVisibility {
         Ok(is_seen.then(|| self.summarize(state, call)))
     }
 
-    /// One of these calls as it is shown.
+    /// The summary of a visible call.
     pub(super) fn summarize(&self, state: &ServerState, call: &CallRecord) -> CallSummary {
         CallSummary {
             error_message: self.error_message(state, call),
@@ -77,7 +77,7 @@ impl CallVisibility {
         }
     }
 
-    /// The error message while it is kept, whether or not it was removed from the store already.
+    /// The error message within its retention time, even if the store has not removed it yet.
     fn error_message(&self, state: &ServerState, call: &CallRecord) -> Option<String> {
         let is_shown = match self {
             Self::Users(_) => true,
@@ -88,14 +88,14 @@ impl CallVisibility {
     }
 }
 
-/// Error messages of calls that began at this time or earlier are not kept.
+/// Error messages of calls that started at this time or earlier are not kept.
 pub(crate) fn error_messages_since(state: &ServerState) -> Timestamp {
     let now = state.clock.now();
     let hours = i64::from(state.config.ledger.error_message_hours);
     now.checked_sub(SignedDuration::from_hours(hours)).unwrap_or(Timestamp::MIN)
 }
 
-/// Whether the message of such an error is about the app. Others repeat what a user wrote, and never reached the app.
+/// Whether the message of such an error is about the app. Other messages may repeat what a user wrote, and never reached the app.
 const fn is_from_app(code: ErrorCode) -> bool {
     match code {
         ErrorCode::AppNotAvailable
@@ -119,7 +119,7 @@ const fn is_from_app(code: ErrorCode) -> bool {
     }
 }
 
-/// Whose calls: everybody's only for operators.
+/// The user whose calls are visible. `None` means all users, for operators only.
 fn visible_user(who: &Actor, named: Option<&str>) -> Result<Option<UserId>, RequestError> {
     let parse = |text: &str| {
         text.parse::<UserId>().map_err(|error| RequestError::invalid_request(format!("user: {error}")))
@@ -127,7 +127,7 @@ fn visible_user(who: &Actor, named: Option<&str>) -> Result<Option<UserId>, Requ
     match (who, named) {
         (Actor::App(_), _) => Err(AuthRefusal::Forbidden("an app key cannot read the ledger").into()),
         (Actor::Person { role: Role::Operator, .. }, Some(user)) => parse(user).map(Some),
-        // In dev mode the header says who asks; the operator who names nobody sees all.
+        // In dev mode the header names the user. Without it, the operator sees all calls.
         (Actor::Person { role: Role::Operator, credential: Credential::DevHeader, name }, None)
             if name != "dev" =>
         {
@@ -138,7 +138,7 @@ fn visible_user(who: &Actor, named: Option<&str>) -> Result<Option<UserId>, Requ
             let own = parse(name)?;
             match named.map(parse).transpose()? {
                 Some(other) if other != own => {
-                    Err(AuthRefusal::Forbidden("these are another user's calls").into())
+                    Err(AuthRefusal::Forbidden("the calls belong to another user").into())
                 }
                 _ => Ok(Some(own)),
             }
@@ -146,7 +146,7 @@ fn visible_user(who: &Actor, named: Option<&str>) -> Result<Option<UserId>, Requ
     }
 }
 
-/// A call as it is shown. Where it does not tell who it was, it does not tell which calls are the same one's either.
+/// The summary of a call. Without the user, it also omits what could link calls of the same user.
 pub(super) fn call_summary(call: &CallRecord, tells_who: bool) -> CallSummary {
     CallSummary {
         id: call.id.clone(),

@@ -1,5 +1,5 @@
-//! `/api/calls` and `/api/usage`: the ledger. A user sees their own calls, an operator everybody's, a developer what
-//! their apps are used for.
+//! `/api/calls` and `/api/usage`: the ledger. Users see their own calls, operators all calls, developers the calls of
+//! their apps.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -16,6 +16,7 @@ use tokio::{
     sync::broadcast::{self, error::RecvError},
     time::Interval,
 };
+use toolyard_core::ports::Stores;
 use toolyard_core::ports::{CallFilter, CallRecord};
 use toolyard_protocol::{
     CallId, JsonLine,
@@ -39,23 +40,23 @@ use crate::{
     state::ServerState,
 };
 
-/// Calls on a page where nobody says how many.
+/// Default page size.
 const DEFAULT_PAGE: u32 = 50;
-/// Most calls on a page.
+/// Maximum page size.
 const MAX_PAGE: u32 = 200;
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::new(Method::GET, "/api/calls", RouteAccess::Authenticated, "Calls, newest first", list_calls)
             .query(&[
-                ("user", "Operators: only of this user"),
+                ("user", "Operators: only calls of this user"),
                 ("of", OF_APPS),
-                ("tool", "Only of this tool, by canonical name"),
-                ("app", "Only of this app"),
-                ("outcome", "Only with this outcome: `OK` or an error code"),
-                ("since", "Only at this time or later, ISO 8601"),
-                ("before", "The `next` of the page before"),
-                ("limit", "At most so many, up to 200; 50 where nothing is said"),
+                ("tool", "Only calls of this tool, by canonical name"),
+                ("app", "Only calls of this app"),
+                ("outcome", "Only calls with this outcome: `OK` or an error code"),
+                ("since", "Only calls at this time or later, ISO 8601"),
+                ("before", "`next` of the previous page"),
+                ("limit", "Page size, at most 200. Default: 50"),
             ])
             .response_body::<CallPage>(),
         Route::new(
@@ -65,7 +66,7 @@ pub(crate) fn routes() -> Vec<Route> {
             "Calls as they end, as server-sent events",
             stream_calls,
         )
-        .query(&[("user", "Operators: only of this user"), ("of", OF_APPS)]),
+        .query(&[("user", "Operators: only calls of this user"), ("of", OF_APPS)]),
         Route::new(Method::GET, "/api/calls/{id}", RouteAccess::Authenticated, "One call", get_call)
             .query(&[("of", OF_APPS)])
             .response_body::<CallSummary>(),
@@ -73,13 +74,13 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::GET,
             "/api/usage",
             RouteAccess::Authenticated,
-            "Calls, errors and mean time a tool",
+            "Calls, errors and mean duration of each tool",
             get_usage,
         )
         .query(&[
-            ("user", "Operators: only of this user"),
+            ("user", "Operators: only calls of this user"),
             ("of", OF_APPS),
-            ("since", "Only at this time or later, ISO 8601"),
+            ("since", "Only calls at this time or later, ISO 8601"),
         ])
         .response_body::<Usage>(),
     ]
@@ -178,14 +179,14 @@ async fn stream_calls(
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())
 }
 
-/// One who watches calls, for as long as the credential is good.
+/// A client that watches calls while its credential is valid.
 struct CallWatcher {
     state: ServerState,
     _slot: StreamSlot,
     calls: broadcast::Receiver<Arc<CallRecord>>,
     view: CallVisibility,
     lease: CredentialLease,
-    /// Where nothing is called, nothing else would look at the credential.
+    /// Triggers a check of the credential while there are no calls.
     beat: Interval,
 }
 
@@ -204,11 +205,11 @@ impl CallWatcher {
                 Some(Ok(call)) => match self.view.summarize_visible(&self.state, &call).await {
                     Ok(Some(shown)) => return Some(call_event(&shown)),
                     Ok(None) => {}
-                    // Told as one that was missed: what the store cannot say now, the list says later.
+                    // Reported as missed: the client can read it from the list later.
                     Err(_) => return Some(events::named_event("missed", &JsonLine::new(&1))),
                 },
                 None => {}
-                // A slow watcher is told how many it missed.
+                // A slow client gets the number of calls that it missed.
                 Some(Err(RecvError::Lagged(missed))) => {
                     return Some(events::named_event("missed", &JsonLine::new(&missed)));
                 }
@@ -230,11 +231,11 @@ struct UsageQuery {
 }
 
 async fn get_usage(
-    State(state): State<ServerState>,
+    State(stores): State<Stores>,
     KnownActor(who): KnownActor,
     QueryParams(query): QueryParams<UsageQuery>,
 ) -> HandlerResult {
     let UsageQuery { user, of, since } = query;
     let filter = usage::UsageRequest { user, of, since, ..usage::UsageRequest::default() }.to_filter(&who)?;
-    ok_json(&Usage { tools: state.stores.calls.tool_usage(&filter).await? })
+    ok_json(&Usage { tools: stores.calls.tool_usage(&filter).await? })
 }

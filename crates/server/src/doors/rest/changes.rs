@@ -1,5 +1,5 @@
-//! `/api/changes`: tells a page which of its lists changed, so that it reads them again. It says which list, never what is
-//! in it.
+//! `/api/changes`: notifies a page which of its lists changed, so that it reloads them. Events name the list, never its
+//! contents.
 
 use std::{collections::BTreeSet, convert::Infallible};
 
@@ -30,9 +30,9 @@ use crate::{
     state::ServerState,
 };
 
-/// How long a change waits for company: publishing an app makes several at once.
+/// How long a change waits for others, because publishing an app causes several at once.
 const SETTLE: Duration = Duration::from_millis(50);
-/// Least time between two events of a stream, so that many changes do not make every page read its lists all the time.
+/// Minimum time between two events of a stream, so that many changes do not make every page reload all the time.
 const MIN_INTERVAL: Duration = Duration::from_millis(500);
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -40,7 +40,7 @@ pub(crate) fn routes() -> Vec<Route> {
         Method::GET,
         "/api/changes",
         RouteAccess::Person,
-        "Which lists changed, as server-sent events: `ready` at the beginning, then `changed` with `{\"topics\": […]}`",
+        "Which lists changed, as server-sent events: first `ready`, then `changed` with `{\"topics\": […]}`",
         stream_changes,
     )]
 }
@@ -49,15 +49,15 @@ pub(crate) fn routes() -> Vec<Route> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum ChangeTopic {
-    /// Apps of a developer; operators: all of them.
+    /// Apps of a developer; for operators, all apps.
     Apps,
-    /// What can be installed.
+    /// Installable apps.
     Library,
     /// The user's apps and their grants.
     Installs,
     /// The user's tools.
     Tools,
-    /// Plugins, of the user and in the catalogue.
+    /// Plugins of the user and in the catalogue.
     Plugins,
     /// Upstreams and their state.
     Upstreams,
@@ -79,13 +79,13 @@ impl ChangeTopic {
         Self::Session,
     ];
 
-    /// Lists of developers and operators.
+    /// Whether only developers and operators have this list.
     const fn is_for_builders(self) -> bool {
         matches!(self, Self::Apps | Self::Upstreams)
     }
 }
 
-/// Who listens.
+/// The person that subscribes.
 struct ChangeAudience {
     name: String,
     role: Role,
@@ -93,7 +93,7 @@ struct ChangeAudience {
 }
 
 impl ChangeAudience {
-    /// The lists of theirs that a change concerns.
+    /// Lists of this person that a change affects.
     fn affected_topics(&self, change: &Change) -> BTreeSet<ChangeTopic> {
         let topics: &[ChangeTopic] = match change {
             Change::AppChanged(_)
@@ -143,7 +143,7 @@ impl ChangeAudience {
         topics.iter().copied().filter(|topic| self.can_see(*topic)).collect()
     }
 
-    /// Everything of theirs, where changes were missed.
+    /// All lists of this person, for when changes were missed.
     fn all_topics(&self) -> BTreeSet<ChangeTopic> {
         ChangeTopic::ALL.into_iter().filter(|topic| self.can_see(*topic)).collect()
     }
@@ -159,8 +159,7 @@ impl ChangeAudience {
 
 async fn stream_changes(State(state): State<ServerState>, who: AuthenticatedPerson) -> HandlerResult {
     let subscription = state.change_feed.subscribe(&who.name).ok_or_else(|| {
-        let text =
-            format!("{MAX_STREAMS_PER_PERSON} streams of changes are open already; close one and retry");
+        let text = format!("{MAX_STREAMS_PER_PERSON} change streams are open already; close one and retry");
         RequestError::new(ApiErrorCode::Conflict, text)
     })?;
     let watch = ChangeWatcher {
@@ -179,13 +178,13 @@ async fn stream_changes(State(state): State<ServerState>, who: AuthenticatedPers
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())
 }
 
-/// One page that listens, for as long as its credential is good.
+/// A page that is subscribed while its credential is valid.
 struct ChangeWatcher {
     state: ServerState,
     subscription: ChangeSubscription,
     audience: ChangeAudience,
     lease: CredentialLease,
-    /// Where nothing changes, nothing else would look at the credential.
+    /// Triggers a check of the credential while nothing changes.
     beat: Interval,
     pending: PendingTopics,
     is_ready: bool,
@@ -205,7 +204,7 @@ impl ChangeWatcher {
                     None => std::future::pending().await,
                 }
             };
-            let heard = tokio::select! {
+            let received = tokio::select! {
                 change = self.subscription.changes.recv() => Some(change),
                 () = is_due => None,
                 _ = self.beat.tick() => None,
@@ -214,7 +213,7 @@ impl ChangeWatcher {
             if self.lease.is_expired(&self.state.tokens, self.state.clock.now()) {
                 return None;
             }
-            match heard {
+            match received {
                 Some(Ok(change)) => self.pending.add(self.audience.affected_topics(&change), Instant::now()),
                 Some(Err(RecvError::Lagged(_))) => {
                     self.pending.add(self.audience.all_topics(), Instant::now());
@@ -229,7 +228,7 @@ impl ChangeWatcher {
     }
 }
 
-/// What changed and was not sent yet: at most all topics, however much changes.
+/// Changed topics that were not sent yet.
 #[derive(Default)]
 struct PendingTopics {
     topics: BTreeSet<ChangeTopic>,
@@ -248,7 +247,7 @@ impl PendingTopics {
         self.due.get_or_insert(earliest);
     }
 
-    /// What is due now.
+    /// The pending topics, if they are due.
     fn take_due(&mut self, now: Instant) -> Option<BTreeSet<ChangeTopic>> {
         self.due.filter(|due| *due <= now)?;
         self.due = None;
@@ -272,25 +271,25 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn many_changes_are_few_events() {
-        let (mut pending, begun) = (PendingTopics::default(), Instant::now());
+    async fn many_changes_are_merged_into_few_events() {
+        let (mut pending, start) = (PendingTopics::default(), Instant::now());
         let mut events = Vec::new();
         for ms in (0..2_000).step_by(10) {
-            let now = begun + Duration::from_millis(ms);
+            let now = start + Duration::from_millis(ms);
             pending.add(BTreeSet::from([ChangeTopic::Apps, ChangeTopic::Tools]), now);
             events.extend(pending.take_due(now).map(|topics| (ms, topics.len())));
         }
         assert_eq!(events, [(50, 2), (550, 2), (1_050, 2), (1_550, 2)]);
         assert_eq!(
-            pending.take_due(begun + Duration::from_secs(3)).map(|topics| topics.len()),
+            pending.take_due(start + Duration::from_secs(3)).map(|topics| topics.len()),
             Some(2),
             "the last"
         );
-        assert_eq!(pending.take_due(begun + Duration::from_secs(9)), None);
+        assert_eq!(pending.take_due(start + Duration::from_secs(9)), None);
     }
 
     #[test]
-    fn each_hears_of_their_own_lists_only() {
+    fn subscribers_get_only_topics_of_their_own_lists() {
         let (ada, dora, boss) = (
             audience("ada", Role::User),
             audience("dora", Role::Developer),

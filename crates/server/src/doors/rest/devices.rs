@@ -1,4 +1,4 @@
-//! `/api/devices`: the models of glasses that the platform knows.
+//! `/api/devices`: the supported models of glasses.
 
 use http::Method;
 use schemars::JsonSchema;
@@ -14,14 +14,14 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::GET,
             "/api/devices",
             RouteAccess::Public,
-            "Every model of glasses that the platform knows, and what it can do",
+            "Every supported model of glasses and its capabilities",
             list_devices,
         )
         .response_body::<DeviceModelList>(),
     ]
 }
 
-/// The models that the platform knows, in a fixed order.
+/// The supported models, in a fixed order.
 #[derive(Serialize, JsonSchema)]
 struct DeviceModelList {
     models: Vec<Capabilities>,

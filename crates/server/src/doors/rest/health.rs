@@ -1,4 +1,4 @@
-//! Health, readiness, metrics, and the API's own description.
+//! Health, readiness, metrics and the OpenAPI document.
 
 use std::time::Duration;
 
@@ -19,21 +19,33 @@ use crate::{
     telemetry::ProcessSnapshot,
 };
 
-/// How long the store may take to answer; probes do not wait longer either.
+/// How long the store may take to respond. Probes do not wait longer either.
 const STORE_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
-        Route::new(Method::GET, "/healthz", RouteAccess::Public, "Whether the process lives", healthz),
-        Route::new(Method::GET, "/readyz", RouteAccess::Public, "Whether the server takes work", readyz),
+        Route::new(Method::GET, "/healthz", RouteAccess::Public, "Whether the process is alive", healthz),
+        Route::new(
+            Method::GET,
+            "/readyz",
+            RouteAccess::Public,
+            "Whether the server accepts requests",
+            readyz,
+        ),
         Route::new(
             Method::GET,
             "/metrics",
             RouteAccess::Operator,
-            "Metrics, as Prometheus reads them",
+            "Metrics in Prometheus format",
             get_metrics,
         ),
-        Route::new(Method::GET, "/api/openapi.json", RouteAccess::Public, "This description", get_openapi),
+        Route::new(
+            Method::GET,
+            "/api/openapi.json",
+            RouteAccess::Public,
+            "This OpenAPI document",
+            get_openapi,
+        ),
     ]
 }
 
@@ -54,10 +66,10 @@ async fn readyz(State(state): State<ServerState>) -> HandlerResult {
     match timeout(STORE_TIMEOUT, state.stores.maintenance.ping()).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
-            tracing::error!(%error, "the store does not take writes");
-            return Err(RequestError::unavailable("the store does not take writes; see the server's log"));
+            tracing::error!(%error, "store is not writable");
+            return Err(RequestError::unavailable("the store is not writable; see the server's log"));
         }
-        Err(_) => return Err(RequestError::unavailable("the store does not answer in time")),
+        Err(_) => return Err(RequestError::unavailable("the store does not respond in time")),
     }
     ok_json(&json!({ "status": "ready" }))
 }

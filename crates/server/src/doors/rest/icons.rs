@@ -1,4 +1,4 @@
-//! `GET /api/apps/{package}/icon`: the picture of an app, from this server.
+//! `GET /api/apps/{package}/icon`: the icon of an app, served by this server.
 
 use axum::{extract::State, response::IntoResponse as _};
 use http::{HeaderValue, Method, header};
@@ -13,12 +13,12 @@ use crate::{
     state::ServerState,
 };
 
-/// For whoever opens the picture itself: an SVG is a document, and none of ours.
+/// Applies if the icon is opened as a page: an SVG is a document, and not a trusted one.
 const HARMLESS: HeaderValue =
     HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'; sandbox");
 
 pub(crate) fn routes() -> Vec<Route> {
-    const TEXT: &str = "The picture of an app whose `iconUrl` is on another host, fetched by this server";
+    const TEXT: &str = "The icon of an app whose `iconUrl` is on another host, fetched by this server";
     vec![Route::new(Method::GET, "/api/apps/{package}/icon", RouteAccess::Authenticated, TEXT, get_icon)]
 }
 
@@ -28,17 +28,16 @@ async fn get_icon(
     PathParams(package): PathParams<PackageName>,
 ) -> HandlerResult {
     state.platform.limits.check_costly(&who)?;
-    let missing = |why: &str| {
-        RequestError::new(ApiErrorCode::NotFound, format!("there is no picture of {package} to show: {why}"))
-    };
+    let missing =
+        |why: &str| RequestError::new(ApiErrorCode::NotFound, format!("no icon for {package}: {why}"));
     let app = state.catalog.find_app(&package).await?.ok_or_else(|| missing("there is no such app"))?;
-    let url = app.head.record.details.icon_url.as_deref().ok_or_else(|| missing("it names none"))?;
+    let url = app.head.record.details.icon_url.as_deref().ok_or_else(|| missing("it has no `iconUrl`"))?;
     if url.starts_with("data:") {
-        return Err(missing("it is in its `iconUrl`"));
+        return Err(missing("its `iconUrl` contains the icon itself"));
     }
     let icon = state.icons.get(url).await;
     let icon =
-        icon.ok_or_else(|| missing("its address gives none, none that a page can show, or not in time"))?;
+        icon.ok_or_else(|| missing("its `iconUrl` did not return an image that a page can show in time"))?;
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static(icon.media_type)),
         (header::CACHE_CONTROL, HeaderValue::from_static("private, max-age=300")),

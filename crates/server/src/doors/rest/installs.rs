@@ -1,8 +1,13 @@
-//! `/api/installs`: which apps the user has, and what they allow them.
+//! `/api/installs`: the user's apps and their grants.
+
+use std::sync::Arc;
 
 use axum::extract::State;
 use http::Method;
 use serde::Serialize;
+use toolyard_core::Catalog;
+use toolyard_core::ports::Stores;
+use toolyard_platform::Platform;
 use toolyard_platform::installs;
 use toolyard_protocol::{api::InstallSummary, session::iso_millis};
 
@@ -11,7 +16,6 @@ use crate::{
     auth::TargetUser,
     extract::PathParams,
     routes::{Route, RouteAccess},
-    state::ServerState,
 };
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -20,7 +24,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::GET,
             "/api/installs",
             RouteAccess::User,
-            "The user's apps, the earliest install first",
+            "The user's apps, oldest install first",
             list_installs,
         )
         .response_body::<InstallList>(),
@@ -30,7 +34,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::DELETE,
             "/api/installs/{package}",
             RouteAccess::User,
-            "Removes an app and what it keeps for the user",
+            "Removes an app and its stored values for the user",
             uninstall_app,
         )
         .success_status(204),
@@ -38,7 +42,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::PUT,
             "/api/installs/{package}/assistant",
             RouteAccess::User,
-            "Lets the app call the tools of other apps for this user",
+            "Allows the app to call the tools of other apps for this user",
             grant_assistant,
         )
         .success_status(204),
@@ -46,7 +50,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::DELETE,
             "/api/installs/{package}/assistant",
             RouteAccess::User,
-            "Takes that back",
+            "Revokes that permission",
             revoke_assistant,
         )
         .success_status(204),
@@ -58,11 +62,15 @@ struct InstallList {
     installs: Vec<InstallSummary>,
 }
 
-async fn list_installs(State(state): State<ServerState>, who: TargetUser) -> HandlerResult {
+async fn list_installs(
+    State(catalog): State<Arc<Catalog>>,
+    State(stores): State<Stores>,
+    who: TargetUser,
+) -> HandlerResult {
     let mut installs = Vec::new();
-    for install in state.stores.installs.list_installs(&who.user).await? {
-        // From the cache of the catalog, so that a long list does not ask the store for each app.
-        let app = state.catalog.find_app(&install.package).await?;
+    for install in stores.installs.list_installs(&who.user).await? {
+        // Read from the catalog's cache, so that a long list does not query the store for each app.
+        let app = catalog.find_app(&install.package).await?;
         let details = app.as_ref().map(|app| &app.head.record.details);
         let name = details.map(|details| details.name.clone()).filter(|name| !name.is_empty());
         installs.push(InstallSummary {
@@ -77,37 +85,37 @@ async fn list_installs(State(state): State<ServerState>, who: TargetUser) -> Han
 }
 
 async fn install_app(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
     who: TargetUser,
     PathParams(name): PathParams<String>,
 ) -> HandlerResult {
-    installs::install(&state.platform, &who.into(), &parse_package(&name)?).await?;
+    installs::install(&platform, &who.into(), &parse_package(&name)?).await?;
     no_content()
 }
 
 async fn uninstall_app(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
     who: TargetUser,
     PathParams(name): PathParams<String>,
 ) -> HandlerResult {
-    installs::uninstall(&state.platform, &who.into(), &parse_package(&name)?).await?;
+    installs::uninstall(&platform, &who.into(), &parse_package(&name)?).await?;
     no_content()
 }
 
 async fn grant_assistant(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
     who: TargetUser,
     PathParams(name): PathParams<String>,
 ) -> HandlerResult {
-    installs::grant_assistant(&state.platform, &who.into(), &parse_package(&name)?, true).await?;
+    installs::grant_assistant(&platform, &who.into(), &parse_package(&name)?, true).await?;
     no_content()
 }
 
 async fn revoke_assistant(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
     who: TargetUser,
     PathParams(name): PathParams<String>,
 ) -> HandlerResult {
-    installs::grant_assistant(&state.platform, &who.into(), &parse_package(&name)?, false).await?;
+    installs::grant_assistant(&platform, &who.into(), &parse_package(&name)?, false).await?;
     no_content()
 }

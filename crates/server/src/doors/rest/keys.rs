@@ -1,7 +1,10 @@
-//! Keys and signing secrets of an app, made anew.
+//! Rotates the keys and signing secrets of an app.
+
+use std::sync::Arc;
 
 use axum::extract::State;
 use http::Method;
+use toolyard_platform::Platform;
 use toolyard_platform::apps;
 use toolyard_protocol::api::{NewKey, NewSecret};
 
@@ -10,12 +13,11 @@ use crate::{
     auth::AppEditor,
     extract::PathParams,
     routes::{Route, RouteAccess},
-    state::ServerState,
 };
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
-        Route::new(Method::POST, "/api/apps/{package}/key", RouteAccess::Owner, "A new API key; the old one is void", rotate_key)
+        Route::new(Method::POST, "/api/apps/{package}/key", RouteAccess::Owner, "A new API key; the old one becomes invalid", rotate_key)
             .response_body::<NewKey>(),
         Route::new(
             Method::POST,
@@ -29,19 +31,19 @@ pub(crate) fn routes() -> Vec<Route> {
 }
 
 async fn rotate_key(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
     AppEditor(actor): AppEditor,
     PathParams(name): PathParams<String>,
 ) -> HandlerResult {
-    ok_json(&NewKey { api_key: apps::rotate_key(&state.platform, &actor, &parse_package(&name)?).await? })
+    ok_json(&NewKey { api_key: apps::rotate_key(&platform, &actor, &parse_package(&name)?).await? })
 }
 
 async fn rotate_secret(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
     AppEditor(actor): AppEditor,
     PathParams(name): PathParams<String>,
 ) -> HandlerResult {
     ok_json(&NewSecret {
-        signing_secret: apps::rotate_secret(&state.platform, &actor, &parse_package(&name)?).await?,
+        signing_secret: apps::rotate_secret(&platform, &actor, &parse_package(&name)?).await?,
     })
 }

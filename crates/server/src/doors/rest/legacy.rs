@@ -1,5 +1,5 @@
-//! The endpoints of the first generation. They answer in their old form, run through the same executor, and say that
-//! they will go.
+//! The endpoints of the first generation. They respond in the old format, use the same executor, and are marked as
+//! deprecated.
 
 use axum::{extract::State, handler::Handler as _, middleware::map_response, response::Response};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -16,15 +16,15 @@ use crate::{
     auth::{self, Actor, AuthRefusal, GuardedHandler, KnownActor},
     body::JsonBytes,
     calls::{self, CallRequest},
-    error::{RequestError, api_error_status, json_response as answer},
+    error::{RequestError, api_error_status, json_response},
     extract::PathParams,
     routes::{Route, RouteAccess},
     state::ServerState,
 };
 
-/// When they go.
+/// When they will be removed.
 const SUNSET: &str = "Fri, 31 Dec 2027 23:59:59 GMT";
-/// Since when they are deprecated: 2026-11-15, as RFC 9745 writes it.
+/// When they were deprecated: 2026-11-15, in the format of RFC 9745.
 const DEPRECATED: &str = "@1794700800";
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -33,7 +33,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::GET,
             "/api/tools/apps/{package}/tools",
             RouteAccess::Authenticated,
-            "Tools of one app, old form",
+            "Tools of one app, old format",
             require_known(app_tools).layer(map_response(deprecate_for_list)),
         )
         .deprecated(),
@@ -41,7 +41,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::GET,
             "/api/tools/users/{user}/tools",
             RouteAccess::Authenticated,
-            "Tools of one user, old form",
+            "Tools of one user, old format",
             require_known(user_tools).layer(map_response(deprecate_for_list)),
         )
         .deprecated(),
@@ -49,14 +49,14 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::POST,
             "/api/tools/apps/{package}/tool",
             RouteAccess::Authenticated,
-            "Calls a tool, old form",
+            "Calls a tool, old format",
             require_known(call_legacy_tool).layer(map_response(deprecate_for_execute)),
         )
         .deprecated(),
     ]
 }
 
-/// Inside of what marks responses, so that a refusal is marked as well.
+/// Checks access inside the deprecation layer, so that refusals are marked as well.
 fn require_known<H>(handler: H) -> GuardedHandler<H> {
     GuardedHandler { access: RouteAccess::Authenticated, handler }
 }
@@ -69,7 +69,7 @@ async fn deprecate_for_execute(response: Response) -> Response {
     mark_deprecated(response, "</api/tools/execute>; rel=\"successor-version\"")
 }
 
-/// Every answer says that the endpoint will go, and what takes its place.
+/// Adds the headers that announce the removal and name the successor.
 fn mark_deprecated(mut response: Response, successor: &'static str) -> Response {
     let headers = response.headers_mut();
     headers.insert("deprecation", HeaderValue::from_static(DEPRECATED));
@@ -79,10 +79,10 @@ fn mark_deprecated(mut response: Response, successor: &'static str) -> Response 
 }
 
 fn legacy_error(status: StatusCode, message: &str) -> Response {
-    answer(status, &json!({ "error": true, "message": message }))
+    json_response(status, &json!({ "error": true, "message": message }))
 }
 
-/// The first design knew no refusals here: those are told as everywhere.
+/// The old API had no authentication errors here, so they use the current format.
 fn legacy_failure(failure: RequestError) -> Response {
     match failure {
         RequestError::Api(error) => legacy_error(api_error_status(error.code), &error.message),
@@ -119,9 +119,9 @@ async fn app_tools(
         Ok(app) => {
             let tools: Vec<_> =
                 app.tools.iter().map(|tool| ToolSchema::from_definition_lossy(&tool.definition)).collect();
-            answer(StatusCode::OK, &tools)
+            json_response(StatusCode::OK, &tools)
         }
-        // The old server answered so, and old clients look for it.
+        // The old server responded like this, and old clients depend on it.
         Err(RequestError::Api(error)) => legacy_error(StatusCode::INTERNAL_SERVER_ERROR, &error.message),
         Err(refused) => refused.into(),
     }
@@ -140,7 +140,7 @@ async fn user_tools(
         Ok::<_, RequestError>(state.catalog.view(&acting.user, acting.scope).await?)
     };
     match view.await {
-        Ok(view) => answer(StatusCode::OK, &legacy_listing(&view)),
+        Ok(view) => json_response(StatusCode::OK, &legacy_listing(&view)),
         Err(RequestError::Refused(AuthRefusal::NoSession)) => {
             legacy_error(StatusCode::NOT_FOUND, "User not found")
         }
@@ -202,7 +202,7 @@ async fn run_legacy_call(
         .map(|parameters| toolyard_protocol::raw::to_raw::<Map<String, Value>>(&parameters));
     let call = ToolCall { name: ToolRef::Canonical(ToolName::new(&app, &tool)), arguments };
     let running = match CallRequest::new(Door::Legacy).with_headers(headers) {
-        Ok(asked) => calls::start_call(state, acting, call, asked).await,
+        Ok(request) => calls::start_call(state, acting, call, request).await,
         Err(error) => Err(error),
     };
     Ok(match running {
@@ -211,12 +211,12 @@ async fn run_legacy_call(
     })
 }
 
-/// As the old server passed an app's own answer on.
+/// The outcome of a call in the format of the old server.
 fn legacy_response(outcome: &CallOutcome) -> Response {
     let failed = |error: &ToolError| {
         let status =
             StatusCode::from_u16(error.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        answer(
+        json_response(
             status,
             &json!({ "error": true, "message": error.for_model, "details": { "code": error.code } }),
         )
@@ -231,7 +231,7 @@ fn legacy_response(outcome: &CallOutcome) -> Response {
             } else {
                 serde_json::to_value(RestResult::from_result(result).content).unwrap_or_default()
             };
-            answer(StatusCode::OK, &json!({ "status": "success", "reply": reply }))
+            json_response(StatusCode::OK, &json!({ "status": "success", "reply": reply }))
         }
         Ok(_) => legacy_error(StatusCode::FORBIDDEN, "this tool cannot be called through the old endpoint"),
         Err(error) => failed(error),

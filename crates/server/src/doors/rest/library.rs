@@ -1,4 +1,4 @@
-//! `/api/library`: what the user can install, whether it fits their glasses, and what they have of it already.
+//! `/api/library`: apps that the user can install, whether they fit the user's glasses, and which are installed.
 
 use std::sync::Arc;
 
@@ -6,6 +6,8 @@ use axum::extract::State;
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolyard_core::Catalog;
+use toolyard_core::ports::Stores;
 use toolyard_core::{
     catalog::AppEntry,
     ports::{AppRecord, InstalledApp},
@@ -16,6 +18,7 @@ use toolyard_protocol::{
     app::{AppGrant, AppKind, AppType, DeclaredPermission},
     device::{self, Capabilities, HardwareRequirement, HardwareType},
 };
+use toolyard_sessions::Sessions;
 
 use super::{HandlerResult, MAX_WORDS, ok_json};
 use crate::{
@@ -23,16 +26,15 @@ use crate::{
     error::RequestError,
     extract::QueryParams,
     routes::{Route, RouteAccess},
-    state::ServerState,
 };
 
-/// Apps on a page where nobody says how many.
+/// Default page size.
 const DEFAULT_PAGE: u32 = 20;
-/// Most apps on a page.
+/// Maximum page size.
 const MAX_PAGE: u32 = 50;
-/// Most tools that are shown of one app.
+/// Most tools listed for one app.
 const MAX_TOOLS: usize = 50;
-/// Longest description of a tool here, in characters: the first words are enough to choose an app.
+/// Longest tool description here, in characters. The first words are enough to choose an app.
 const MAX_TOOL_WORDS: usize = 300;
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -41,13 +43,13 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::GET,
             "/api/library",
             RouteAccess::User,
-            "What the user can install, by package name",
+            "Apps that the user can install, by package name",
             list_library,
         )
         .query(&[
             ("q", "Words in the name, description or package"),
-            ("after", "The `next` of the page before"),
-            ("limit", "At most so many, up to 50; 20 where nothing is said"),
+            ("after", "`next` of the previous page"),
+            ("limit", "Page size, at most 50. Default: 20"),
         ])
         .response_body::<LibraryPage>(),
     ]
@@ -61,15 +63,15 @@ struct LibraryQuery {
     limit: Option<u32>,
 }
 
-/// A page of what can be installed.
+/// A page of installable apps.
 #[derive(Serialize, JsonSchema)]
 struct LibraryPage {
     apps: Vec<LibraryApp>,
-    /// Where there are more: send it as `after`.
+    /// Present if there are more: send it as `after`.
     next: Option<PackageName>,
 }
 
-/// An app that can be installed.
+/// An installable app.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct LibraryApp {
@@ -81,17 +83,17 @@ struct LibraryApp {
     kind: AppKind,
     app_type: AppType,
     permissions: Vec<DeclaredPermission>,
-    /// Grants that it asks the user for; none is given before the user agrees.
+    /// Grants that it requests. None is given before the user agrees.
     wants: Vec<AppGrant>,
     hardware_requirements: Vec<HardwareRequirement>,
     tool_count: u64,
-    /// The first 50 of them.
+    /// The first 50 tools.
     tools: Vec<LibraryTool>,
-    /// Whether the user has it.
+    /// Whether the user has installed it.
     installed: bool,
-    /// Whether the user lets it call the tools of other apps.
+    /// Whether the user allows it to call the tools of other apps.
     assistant: bool,
-    /// Whether it runs for the user now.
+    /// Whether it is running for the user.
     running: bool,
     fit: DeviceFit,
 }
@@ -102,7 +104,7 @@ struct LibraryTool {
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    /// Its first words.
+    /// Truncated to 300 characters.
     description: String,
 }
 
@@ -110,16 +112,18 @@ struct LibraryTool {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct DeviceFit {
-    /// Whether nothing is missing that it needs. Without a device nothing is.
+    /// Whether the device has everything that the app requires. True without a device.
     fits: bool,
-    /// Whether it is known what the device can do.
+    /// Whether the capabilities of the device are known.
     device_known: bool,
     missing_required: Vec<HardwareType>,
     missing_optional: Vec<HardwareType>,
 }
 
 async fn list_library(
-    State(state): State<ServerState>,
+    State(catalog): State<Arc<Catalog>>,
+    State(sessions): State<Sessions>,
+    State(stores): State<Stores>,
     who: TargetUser,
     QueryParams(query): QueryParams<LibraryQuery>,
 ) -> HandlerResult {
@@ -127,17 +131,16 @@ async fn list_library(
         return Err(RequestError::invalid_request(format!("q: at most {MAX_WORDS} characters")));
     }
     let limit = query.limit.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
-    let mut found =
-        state.stores.apps.search_installable(query.q.trim(), query.after.as_ref(), limit + 1).await?;
+    let mut found = stores.apps.search_installable(query.q.trim(), query.after.as_ref(), limit + 1).await?;
     let more = found.len() > limit as usize;
     found.truncate(limit as usize);
     let next = found.last().filter(|_| more).map(|last| last.package.clone());
-    let installs = state.stores.installs.list_installs(&who.user).await?;
-    let session = state.sessions.session_summary(&who.user);
+    let installs = stores.installs.list_installs(&who.user).await?;
+    let session = sessions.session_summary(&who.user);
     let mut apps = Vec::with_capacity(found.len());
     for record in found {
-        // As it is for this user: some upstreams offer each user something else.
-        let entry = state.catalog.find_app_for(&record.package, &who.user).await?;
+        // For this user, because some upstreams have a different offer for each user.
+        let entry = catalog.find_app_for(&record.package, &who.user).await?;
         apps.push(library_app(record, entry, &installs, session.as_ref()));
     }
     ok_json(&LibraryPage { apps, next })
@@ -149,7 +152,7 @@ fn library_app(
     installs: &[InstalledApp],
     session: Option<&SessionSummary>,
 ) -> LibraryApp {
-    // An upstream need not be started.
+    // Upstreams do not need to be started.
     let kind = if record.keys().is_some() { record.details.kind } else { AppKind::ToolsOnly };
     let (package, details) = (record.package, record.details);
     let tools = entry.as_ref().map(|entry| entry.tools.as_slice()).unwrap_or_default();
@@ -216,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_descriptions_are_cut_between_characters() {
+    fn long_descriptions_are_truncated_at_character_boundaries() {
         assert_eq!(truncate_description("short"), "short");
         let exact = "ü".repeat(MAX_TOOL_WORDS);
         assert_eq!(truncate_description(&exact), exact);

@@ -1,4 +1,4 @@
-//! `/api/me`: who is asking, for whom, and what this server can do for them. The first thing that the console reads.
+//! `/api/me`: the caller, the user they act for, and the server's features. The console reads it first.
 
 use axum::extract::State;
 use http::Method;
@@ -20,46 +20,46 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::GET,
             "/api/me",
             RouteAccess::Person,
-            "Who is asking, for whom, and what the server can do",
+            "The caller, the user they act for, and the server's features",
             get_me,
         )
         .response_body::<CallerProfile>(),
     ]
 }
 
-/// Who is asking.
+/// The caller and the server's features.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct CallerProfile {
     name: String,
     role: Role,
-    /// For whom calls are made; nobody in dev mode, where X-User-Id names nobody.
+    /// The user that calls are made for. Null in dev mode without X-User-Id.
     user_id: Option<UserId>,
     auth_mode: AuthMode,
-    /// When the token ends, ISO 8601.
+    /// When the token expires, ISO 8601.
     #[serde(skip_serializing_if = "Option::is_none")]
     token_ends_at: Option<String>,
-    /// Of the server.
+    /// Version of the server.
     version: &'static str,
     plugins: PluginAbilities,
     speech: SpeechAbilities,
 }
 
-/// What the server does with plugins.
+/// Plugin features of the server.
 #[derive(Serialize, JsonSchema)]
 struct PluginAbilities {
-    /// Whether users' plugins run on it.
+    /// Whether plugins of users run on the server.
     enabled: bool,
-    /// Whether it signs plugins.
+    /// Whether the server signs plugins.
     curates: bool,
 }
 
-/// What the server does with speech.
+/// Speech features of the server.
 #[derive(Serialize, JsonSchema)]
 struct SpeechAbilities {
-    /// Whether it speaks texts.
+    /// Whether it converts text to speech.
     speak: bool,
-    /// Whether it writes down what is said.
+    /// Whether it transcribes speech.
     transcribe: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The REST door: one module a noun. Handlers read the request, call a verb of the platform or the executor, and write the
+//! The REST door: one module per noun. Handlers read the request, call a verb of the platform or the executor, and write the
 //! response.
 
 pub(crate) mod apps;
@@ -35,13 +35,13 @@ use toolyard_protocol::{InvalidName, PackageName};
 
 use crate::error::{RequestError, json_response};
 
-/// Longest words that are looked for in a list.
+/// Longest search text, in characters.
 pub(crate) const MAX_WORDS: usize = 200;
 
-/// What handlers give back.
+/// The result of a handler.
 pub(crate) type HandlerResult = Result<Response, RequestError>;
 
-/// 200 with a body.
+/// 200 with a JSON body.
 pub(crate) fn ok_json<T: Serialize>(body: &T) -> HandlerResult {
     Ok(json_response(StatusCode::OK, body))
 }

@@ -1,4 +1,4 @@
-//! `/api/models`: which models answer in chats, and for operators what was looked for and is not there.
+//! `/api/models`: the models for chats, and for operators what the server looked for and did not find.
 
 use axum::extract::State;
 use http::Method;
@@ -18,25 +18,25 @@ use crate::{
     state::ServerState,
 };
 
-/// The models that can be asked.
+/// The available models.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelOverview {
-    /// What is asked where nobody names a model.
+    /// The default model.
     pub default: Option<String>,
-    /// Each of them. Vendors have more models than are listed.
+    /// The models. Vendors have more models than are listed.
     pub models: Vec<OverviewModel>,
     /// GGUF files in the models folder; a server such as llama-server runs them. For operators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<Vec<OverviewFile>>,
-    /// What was looked for and is not there. For operators.
+    /// What the server looked for and did not find. For operators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<Vec<OverviewMissing>>,
 }
 
-/// A model that can be asked.
+/// An available model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OverviewModel {
-    /// By which it is chosen: `ollama/llama3.2`.
+    /// The name that selects it: `ollama/llama3.2`.
     pub name: String,
     /// How it calls tools.
     #[schemars(with = "CallingSchema")]
@@ -71,17 +71,17 @@ pub struct OverviewFile {
     pub bytes: u64,
 }
 
-/// What was looked for and is not there.
+/// Something that the server looked for and did not find.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OverviewMissing {
-    /// What.
+    /// What is missing.
     pub what: String,
     /// How to add it.
     pub how: String,
 }
 
 impl ModelOverview {
-    /// All of it, for whoever runs the server.
+    /// The full overview, for operators.
     pub fn for_operator(listing: ModelListing) -> Self {
         let models = listing.models.into_iter().map(|model| OverviewModel {
             name: model.name.to_string(),
@@ -107,7 +107,7 @@ impl ModelOverview {
         }
     }
 
-    /// What users choose from. How the machine is set up is not their business.
+    /// The models that users can choose, without details of the setup.
     pub fn for_user(listing: ModelListing) -> Self {
         let mut all = Self::for_operator(listing);
         all.models.iter_mut().for_each(|model| model.origin = None);
@@ -121,7 +121,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::GET,
             "/api/models",
             RouteAccess::Authenticated,
-            "The models that can be asked, and for operators what was looked for and is not there",
+            "The available models, and for operators what the server looked for and did not find",
             list_models,
         )
         .response_body::<ModelOverview>(),
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn operators_see_how_the_machine_is_set_up() {
+    fn operators_see_the_setup_of_the_server() {
         assert_eq!(
             serde_json::to_value(ModelOverview::for_operator(listing())).unwrap(),
             json!({

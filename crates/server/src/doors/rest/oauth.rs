@@ -1,8 +1,10 @@
-//! Users authorize upstreams: a link to follow, and the page to which the browser comes back.
+//! Users authorize upstreams: a link to open, and the page that the browser returns to.
 //!
-//! Whoever opens the link decides, in another place, with another account. So that nobody can have a stranger say yes
-//! for them: the browser that asked for the link carries a cookie, and completes at once; any other browser is shown
-//! whose account this is for, and has to agree.
+//! The user decides on another site, with another account. An attacker must not be able to make someone else authorize for
+//! them. So the browser that requested the link has a cookie and completes at once; any other browser shows which account
+//! this is for, and the user must confirm.
+
+use std::sync::Arc;
 
 use axum::{
     extract::{RawQuery, State},
@@ -12,8 +14,10 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq as _;
+use toolyard_platform::Platform;
 use toolyard_platform::upstreams;
 use toolyard_protocol::{UserId, api::ApiErrorCode, upstream::upstream_id};
+use toolyard_sources::UpstreamSource;
 use toolyard_sources::upstream::{AuthorizeError, OAuthCallback};
 
 use super::{HandlerResult, no_content};
@@ -26,7 +30,7 @@ use crate::{
     state::ServerState,
 };
 
-/// The cookie of the browser that asked for a link.
+/// The cookie of the browser that requested the link.
 const COOKIE: &str = "toolyard-authorize";
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -43,7 +47,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::DELETE,
             "/api/upstreams/{id}/authorize",
             RouteAccess::User,
-            "Forgets the user's authorization",
+            "Removes the user's authorization",
             forget_authorization,
         )
         .success_status(204),
@@ -51,30 +55,30 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::GET,
             "/oauth/callback",
             RouteAccess::Public,
-            "Where the browser comes back after an authorization",
+            "Where the browser returns after an authorization",
             oauth_callback,
         ),
         Route::new(
             Method::POST,
             "/oauth/callback",
             RouteAccess::Public,
-            "The same, after the user agreed on the page",
+            "The same, after the user confirmed on the page",
             confirm_authorization,
         ),
         Route::new(
             Method::GET,
             "/oauth/client.json",
             RouteAccess::Public,
-            "Who this server is, for authorization servers",
+            "OAuth client metadata of this server, for authorization servers",
             client_metadata,
         ),
     ]
 }
 
-/// Where the user has to go.
+/// A link to authorize an upstream.
 #[derive(Serialize, schemars::JsonSchema)]
 struct AuthorizationLink {
-    /// To be opened in a browser; good for some minutes.
+    /// Open it in a browser. Valid for a few minutes.
     link: String,
 }
 
@@ -84,7 +88,7 @@ async fn authorize_upstream(
     PathParams(id): PathParams<String>,
 ) -> HandlerResult {
     let upstream = upstreams::find_for_user(&state.platform, &who.user, &id).await?;
-    let begun = state
+    let started = state
         .upstreams
         .begin_authorization(&upstream.package, &upstream.record, &who.user)
         .await
@@ -92,9 +96,9 @@ async fn authorize_upstream(
     let secure = if state.base_url().starts_with("https:") { "; Secure" } else { "" };
     let cookie = format!(
         "{COOKIE}={}; Path=/oauth/callback; HttpOnly; SameSite=Lax; Max-Age=600{secure}",
-        state_fingerprint(&begun.state)
+        state_fingerprint(&started.state)
     );
-    let mut response = json_response(StatusCode::OK, &AuthorizationLink { link: begun.link });
+    let mut response = json_response(StatusCode::OK, &AuthorizationLink { link: started.link });
     if let Ok(cookie) = HeaderValue::try_from(cookie) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
     }
@@ -102,11 +106,11 @@ async fn authorize_upstream(
 }
 
 async fn forget_authorization(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
     who: TargetUser,
     PathParams(id): PathParams<String>,
 ) -> HandlerResult {
-    upstreams::forget_authorization(&state.platform, &who.into(), &id).await?;
+    upstreams::forget_authorization(&platform, &who.into(), &id).await?;
     no_content()
 }
 
@@ -131,26 +135,26 @@ async fn oauth_callback(
     let (Some((user, package)), Some(name)) = (flow, &callback.state) else {
         return html_page(
             StatusCode::BAD_REQUEST,
-            "This authorization is not known, or was finished before. Begin again.",
+            "This authorization is unknown or already finished. Start again.",
             "",
         );
     };
     if carries_cookie(&headers, name) {
         return complete_authorization(&state, &user, callback).await;
     }
-    let words = format!(
-        "Let the Toolyard account <b>{}</b> use <b>{}</b> with what you have just allowed? Go on only if that account is yours.",
+    let message = format!(
+        "Let the Toolyard account <b>{}</b> use <b>{}</b> with the access that you just granted? Continue only if that account is yours.",
         escape_html(user.as_str()),
         escape_html(upstream_id(&package))
     );
     let form = format!(
-        "<form method=\"post\" action=\"/oauth/callback\"><input type=\"hidden\" name=\"query\" value=\"{}\"><button>Go on</button></form>",
+        "<form method=\"post\" action=\"/oauth/callback\"><input type=\"hidden\" name=\"query\" value=\"{}\"><button>Continue</button></form>",
         escape_html(&query)
     );
-    html_page(StatusCode::OK, &words, &form)
+    html_page(StatusCode::OK, &message, &form)
 }
 
-/// The page's button. A form of another origin is refused before it gets here.
+/// The button of the page. Forms of other origins are refused before they get here.
 async fn confirm_authorization(State(state): State<ServerState>, FormBytes(body): FormBytes) -> Response {
     let callback = OAuthCallback::from_query(&form_field(&body, "query"));
     let flow = callback.state.as_deref().and_then(|name| state.upstreams.find_flow(name));
@@ -158,7 +162,7 @@ async fn confirm_authorization(State(state): State<ServerState>, FormBytes(body)
         Some((user, _)) => complete_authorization(&state, &user, callback).await,
         None => html_page(
             StatusCode::BAD_REQUEST,
-            "This authorization is not known, or was finished before. Begin again.",
+            "This authorization is unknown or already finished. Start again.",
             "",
         ),
     }
@@ -167,24 +171,24 @@ async fn confirm_authorization(State(state): State<ServerState>, FormBytes(body)
 async fn complete_authorization(state: &ServerState, user: &UserId, callback: OAuthCallback) -> Response {
     match state.upstreams.complete_authorization(user, callback).await {
         Ok(package) => {
-            let words = format!(
-                "Done: {} may be used now. You can close this page.",
+            let message = format!(
+                "Done: you can use {} now. You can close this page.",
                 escape_html(upstream_id(&package))
             );
-            html_page(StatusCode::OK, &words, "")
+            html_page(StatusCode::OK, &message, "")
         }
         Err(error) => {
-            tracing::warn!(%error, user = user.as_str(), "an authorization failed");
+            tracing::warn!(%user, %error, "upstream authorization failed");
             html_page(StatusCode::BAD_REQUEST, &escape_html(&error.to_string()), "")
         }
     }
 }
 
-async fn client_metadata(State(state): State<ServerState>) -> Response {
-    json_response(StatusCode::OK, &state.upstreams.client_metadata())
+async fn client_metadata(State(upstreams): State<Arc<UpstreamSource>>) -> Response {
+    json_response(StatusCode::OK, &upstreams.client_metadata())
 }
 
-/// What the cookie says of a flow: enough to know it again, nothing to begin one with.
+/// The value of the cookie: identifies a flow without revealing its state.
 fn state_fingerprint(state: &str) -> String {
     hex::encode(Sha256::digest(state.as_bytes()))
 }
@@ -219,12 +223,12 @@ fn escape_html(text: &str) -> String {
     escaped
 }
 
-/// A page without scripts, that nobody can put in a frame and that leaks no address.
-fn html_page(status: StatusCode, words: &str, form: &str) -> Response {
+/// A page without scripts that cannot be framed and sends no referrer to other sites.
+fn html_page(status: StatusCode, message: &str, form: &str) -> Response {
     let html = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <title>Toolyard</title><body style=\"font-family:system-ui;max-width:32rem;margin:4rem auto;padding:0 1rem\">\
-         <h1>Toolyard</h1><p>{words}</p>{form}</body></html>"
+         <h1>Toolyard</h1><p>{message}</p>{form}</body></html>"
     );
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),

@@ -1,15 +1,18 @@
-//! What apps on the SDK call over HTTP, in the form that it expects: key-value storage, settings, permissions.
+//! The HTTP endpoints that the SDK of apps calls, in its format: key-value storage, settings, permissions.
+
+use std::sync::Arc;
 
 use axum::extract::State;
-use http::{HeaderMap, Method, header};
+use http::{HeaderMap, Method};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use toolyard_platform::Platform;
 use toolyard_platform::settings;
 use toolyard_protocol::{AppSessionId, PackageName, UserId, app::DeclaredPermission};
 
 use super::{HandlerResult, ok_json, parse_package};
 use crate::{
-    auth::{AuthRefusal, KnownActor},
+    auth::{AuthRefusal, KnownActor, bearer_credential},
     body::JsonBody,
     error::RequestError,
     extract::PathParams,
@@ -25,7 +28,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::GET,
             ALL,
             RouteAccess::App,
-            "Everything that the app keeps for the user",
+            "All entries that the app stores for the user",
             read_all,
         )
         .response_body::<StorageContents>(),
@@ -45,7 +48,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::GET,
             "/appsettings/user/{package}",
             RouteAccess::App,
-            "The user's settings of an app, by the session's id",
+            "The user's settings of an app, authenticated by the session id",
             app_settings,
         ),
         Route::new(
@@ -93,20 +96,20 @@ fn parse_user(text: &str) -> Result<UserId, RequestError> {
 }
 
 async fn read_all(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
     KnownActor(who): KnownActor,
     PathParams(user): PathParams<String>,
 ) -> HandlerResult {
-    let data = settings::read_app_data(&state.platform, &who, &parse_user(&user)?).await?;
+    let data = settings::read_app_data(&platform, &who, &parse_user(&user)?).await?;
     ok_json(&StorageContents { success: true, data: Value::Object(data) })
 }
 
 async fn read_one(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
     KnownActor(who): KnownActor,
     PathParams((user, key)): PathParams<(String, String)>,
 ) -> HandlerResult {
-    let data = settings::read_app_data(&state.platform, &who, &parse_user(&user)?).await?.remove(&key);
+    let data = settings::read_app_data(&platform, &who, &parse_user(&user)?).await?.remove(&key);
     ok_json(&StorageContents {
         success: true,
         data: data.ok_or_else(|| RequestError::not_found("such key"))?,
@@ -114,54 +117,52 @@ async fn read_one(
 }
 
 async fn write_entries(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
     KnownActor(who): KnownActor,
     PathParams(user): PathParams<String>,
     JsonBody(entries): JsonBody<StorageEntries>,
 ) -> HandlerResult {
-    settings::write_app_data(&state.platform, &who, &parse_user(&user)?, entries.data).await?;
+    settings::write_app_data(&platform, &who, &parse_user(&user)?, entries.data).await?;
     ok_json(&StorageOutcome { success: true })
 }
 
 async fn write_one(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
     KnownActor(who): KnownActor,
     PathParams((user, key)): PathParams<(String, String)>,
     JsonBody(entry): JsonBody<StorageEntryValue>,
 ) -> HandlerResult {
     let entries = Map::from_iter([(key, entry.value)]);
-    settings::write_app_data(&state.platform, &who, &parse_user(&user)?, entries).await?;
+    settings::write_app_data(&platform, &who, &parse_user(&user)?, entries).await?;
     ok_json(&StorageOutcome { success: true })
 }
 
 async fn remove_all(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
     KnownActor(who): KnownActor,
     PathParams(user): PathParams<String>,
 ) -> HandlerResult {
-    settings::remove_app_data(&state.platform, &who, &parse_user(&user)?, None).await?;
+    settings::remove_app_data(&platform, &who, &parse_user(&user)?, None).await?;
     ok_json(&StorageOutcome { success: true })
 }
 
 async fn remove_one(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
     KnownActor(who): KnownActor,
     PathParams((user, key)): PathParams<(String, String)>,
 ) -> HandlerResult {
-    settings::remove_app_data(&state.platform, &who, &parse_user(&user)?, Some(&key)).await?;
+    settings::remove_app_data(&platform, &who, &parse_user(&user)?, Some(&key)).await?;
     ok_json(&StorageOutcome { success: true })
 }
 
-/// The SDK sends the session's id as its credential; it is unguessable and known to the app alone.
+/// The SDK sends the session id as its credential. It is unguessable, and only the app knows it.
 async fn app_settings(
     State(state): State<ServerState>,
     PathParams(name): PathParams<String>,
     headers: HeaderMap,
 ) -> HandlerResult {
     let name = parse_package(&name)?;
-    let bearer = headers.get(header::AUTHORIZATION).and_then(|text| text.to_str().ok());
-    let session =
-        bearer.and_then(|text| text.strip_prefix("Bearer ")).and_then(|id| id.parse::<AppSessionId>().ok());
+    let session = bearer_credential(&headers).and_then(|id| id.parse::<AppSessionId>().ok());
     let session = session.ok_or(AuthRefusal::NoCredential)?;
     let user = state.sessions.user_of(&session, &name);
     let user = user

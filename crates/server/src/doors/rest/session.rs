@@ -1,4 +1,4 @@
-//! `/api/session`: what is live for the user, and starting and stopping apps.
+//! `/api/session`: the user's live session, and starting and stopping apps.
 
 use axum::extract::State;
 use http::Method;
@@ -8,6 +8,7 @@ use toolyard_protocol::{
     api::{ApiErrorCode, SessionSummary},
     session::webhook::StopReason,
 };
+use toolyard_sessions::Sessions;
 use toolyard_sessions::StopError;
 
 use super::{HandlerResult, no_content, ok_json, parse_package};
@@ -56,7 +57,7 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
-/// Session matters are the user's; an app's key acts for tools only.
+/// Only the user may manage the session. App keys may only call tools.
 fn require_user(who: &CallerContext) -> Result<(), RequestError> {
     match who.caller {
         toolyard_core::Caller::User | toolyard_core::Caller::Person(_) => Ok(()),
@@ -64,14 +65,14 @@ fn require_user(who: &CallerContext) -> Result<(), RequestError> {
     }
 }
 
-async fn get_session(State(state): State<ServerState>, who: CallerContext) -> HandlerResult {
+async fn get_session(State(sessions): State<Sessions>, who: CallerContext) -> HandlerResult {
     require_user(&who)?;
-    ok_json(&state.sessions.session_summary(&who.user).ok_or(AuthRefusal::NoSession)?)
+    ok_json(&sessions.session_summary(&who.user).ok_or(AuthRefusal::NoSession)?)
 }
 
-async fn end_session(State(state): State<ServerState>, who: CallerContext) -> HandlerResult {
+async fn end_session(State(sessions): State<Sessions>, who: CallerContext) -> HandlerResult {
     require_user(&who)?;
-    state.sessions.end_session(&who.user).await;
+    sessions.end_session(&who.user).await;
     no_content()
 }
 
@@ -100,13 +101,13 @@ pub(crate) async fn open_installed_app(
 }
 
 async fn stop_app(
-    State(state): State<ServerState>,
+    State(sessions): State<Sessions>,
     who: CallerContext,
     PathParams(name): PathParams<String>,
 ) -> HandlerResult {
     require_user(&who)?;
     let name = parse_package(&name)?;
-    match state.sessions.stop_app(&who.user, &name, StopReason::UserDisabled).await {
+    match sessions.stop_app(&who.user, &name, StopReason::UserDisabled).await {
         Ok(()) => no_content(),
         Err(StopError::NotRunning) => Err(RequestError::not_found(format_args!("running app {name}"))),
         Err(StopError::NoSession) => Err(AuthRefusal::NoSession.into()),

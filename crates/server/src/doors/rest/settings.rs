@@ -1,14 +1,19 @@
-//! `/api/settings`: which tools the user has switched off, and the user's values of the apps' settings.
+//! `/api/settings`: the tools that the user switched off, and the user's values for the settings of apps.
+
+use std::sync::Arc;
 
 use axum::extract::State;
 use http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use toolyard_core::ports::Stores;
+use toolyard_platform::Platform;
 use toolyard_platform::{installs, settings};
 use toolyard_protocol::{
     InvalidName, PlatformSettings, ToolName,
     api::{ToolSetting, ToolSwitch},
 };
+use toolyard_sessions::Sessions;
 
 use super::{HandlerResult, no_content, ok_json, parse_package};
 use crate::{
@@ -45,7 +50,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::GET,
             PLATFORM,
             RouteAccess::User,
-            "The user's settings that belong to no app: time zone and units",
+            "The user's settings for all apps: time zone and units",
             get_platform_settings,
         )
         .response_body::<PlatformSettings>(),
@@ -53,7 +58,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::PUT,
             PLATFORM,
             RouteAccess::User,
-            "Changes them; what is missing stays. Running apps are told",
+            "Changes them; omitted fields stay as they are. Running apps are notified",
             set_platform_settings,
         )
         .request_body::<PlatformSettingsBody>()
@@ -89,47 +94,47 @@ struct AppSettings {
     settings: Vec<Value>,
 }
 
-/// What is missing stays.
+/// Omitted fields stay as they are.
 #[derive(Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[derive(Default)]
 struct PlatformSettingsBody {
-    /// A time zone of the IANA database: `Europe/London`. An empty text forgets it.
+    /// An IANA time zone: `Europe/London`. An empty string removes it.
     user_timezone: Option<String>,
-    /// Whether the user reads metres and degrees Celsius.
+    /// Whether the user prefers metric units.
     metric_system_enabled: Option<bool>,
 }
 
-async fn get_platform_settings(State(state): State<ServerState>, who: TargetUser) -> HandlerResult {
-    ok_json(&state.stores.preferences.platform_settings(&who.user).await?)
+async fn get_platform_settings(State(stores): State<Stores>, who: TargetUser) -> HandlerResult {
+    ok_json(&stores.preferences.platform_settings(&who.user).await?)
 }
 
 async fn set_platform_settings(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
     who: TargetUser,
     JsonBody(patch): JsonBody<PlatformSettingsBody>,
 ) -> HandlerResult {
     let PlatformSettingsBody { user_timezone, metric_system_enabled } = patch;
     let patch = settings::PlatformSettingsUpdate { user_timezone, metric_system_enabled };
-    ok_json(&settings::set_platform_settings(&state.platform, &who.into(), patch).await?)
+    ok_json(&settings::set_platform_settings(&platform, &who.into(), patch).await?)
 }
 
-async fn list_disabled_tools(State(state): State<ServerState>, who: TargetUser) -> HandlerResult {
-    let off = state.stores.settings.list_switched_off(&who.user).await?;
+async fn list_disabled_tools(State(stores): State<Stores>, who: TargetUser) -> HandlerResult {
+    let off = stores.settings.list_switched_off(&who.user).await?;
     ok_json(&ToolSettings {
         tools: off.into_iter().map(|name| ToolSetting { name, enabled: false }).collect(),
     })
 }
 
 async fn switch_tool(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
     who: TargetUser,
     PathParams(name): PathParams<String>,
     JsonBody(switch): JsonBody<ToolSwitch>,
 ) -> HandlerResult {
     let name: ToolName =
         name.parse().map_err(|error: InvalidName| RequestError::invalid_request(error.to_string()))?;
-    installs::switch_tool(&state.platform, &who.into(), &name, switch.enabled).await?;
+    installs::switch_tool(&platform, &who.into(), &name, switch.enabled).await?;
     no_content()
 }
 
@@ -150,13 +155,13 @@ async fn get_app_settings(
 }
 
 async fn set_app_settings(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
+    State(sessions): State<Sessions>,
     who: TargetUser,
     PathParams(name): PathParams<String>,
     JsonBody(values): JsonBody<Map<String, Value>>,
 ) -> HandlerResult {
     let user = who.user.clone();
-    let record =
-        settings::set_app_settings(&state.platform, &who.into(), &parse_package(&name)?, values).await?;
-    ok_json(&AppSettings { settings: state.sessions.settings_of(&user, &record).await? })
+    let record = settings::set_app_settings(&platform, &who.into(), &parse_package(&name)?, values).await?;
+    ok_json(&AppSettings { settings: sessions.settings_of(&user, &record).await? })
 }

@@ -1,10 +1,13 @@
-//! `/api/tokens`: tokens of this server, made, listed and called back. A token is shown once and kept nowhere.
+//! `/api/tokens`: issues, lists and revokes tokens of this server. A token is shown once and not stored.
+
+use std::sync::Arc;
 
 use axum::extract::State;
 use http::{Method, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolyard_core::ports::{IssuedToken, TokenCursor};
+use toolyard_platform::Platform;
 use toolyard_platform::tokens::{self, IssuedSecret, TokenRequest};
 use toolyard_protocol::{
     TokenId, UserId,
@@ -13,18 +16,18 @@ use toolyard_protocol::{
 };
 
 use super::{HandlerResult, no_content, ok_json};
+use crate::lifecycle::Lifecycle;
 use crate::{
     auth::{AuthenticatedPerson, Role},
     body::JsonBody,
     error::{RequestError, json_response},
     extract::{PathParams, QueryParams},
     routes::{Route, RouteAccess},
-    state::ServerState,
 };
 
-/// Tokens on a page where nobody says how many.
+/// Default page size.
 const DEFAULT_PAGE: u32 = 100;
-/// Most tokens on a page.
+/// Maximum page size.
 const MAX_PAGE: u32 = 200;
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -33,19 +36,19 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::GET,
             "/api/tokens",
             RouteAccess::Person,
-            "The caller's tokens, the newest first; operators see all",
+            "The caller's tokens, newest first; operators see all",
             list_tokens,
         )
         .query(&[
-            ("before", "The `next` of the page before"),
-            ("limit", "At most so many, up to 200; 100 where nothing is said"),
+            ("before", "`next` of the previous page"),
+            ("limit", "Page size, at most 200. Default: 100"),
         ])
         .response_body::<TokenList>(),
         Route::new(
             Method::POST,
             "/api/tokens",
             RouteAccess::Person,
-            "Makes a token; shows it once",
+            "Issues a token; it is shown once",
             issue_token,
         )
         .request_body::<NewToken>()
@@ -55,7 +58,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::DELETE,
             "/api/tokens/{id}",
             RouteAccess::Person,
-            "Revokes a token and all that were made with it: they are refused from then on",
+            "Revokes a token and all tokens issued with it",
             revoke_token,
         )
         .success_status(204),
@@ -76,20 +79,20 @@ fn token_info(token: IssuedToken) -> TokenInfo {
     }
 }
 
-/// A token to be made.
+/// A token to issue.
 #[derive(Deserialize, JsonSchema)]
 struct NewToken {
-    /// What for, in at most 100 characters.
+    /// Purpose, at most 100 characters.
     name: String,
-    /// Operators: for whom; otherwise for whoever asks.
+    /// Operators: the user. Default: the caller.
     user: Option<UserId>,
-    /// Operators: what it allows; otherwise `user`.
+    /// Operators: the role. Default: `user`.
     role: Option<Role>,
-    /// 1 to 365; 30 where nothing is said. Not longer than the token with which it is made, except for operators.
+    /// Validity, 1 to 365. Default: 30. Except for operators, it cannot outlive the token that it is issued with.
     days: Option<i64>,
 }
 
-/// A token that was made: the only time that it is shown.
+/// An issued token. It is shown only here.
 #[derive(Serialize, JsonSchema)]
 struct TokenMade {
     token: String,
@@ -103,13 +106,13 @@ struct TokenListQuery {
 }
 
 async fn list_tokens(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
     who: AuthenticatedPerson,
     QueryParams(query): QueryParams<TokenListQuery>,
 ) -> HandlerResult {
     let limit = query.limit.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
     let after = query.before.as_deref().map(parse_page_start).transpose()?;
-    let mut tokens = tokens::list(&state.platform, &who.actor, after.as_ref(), limit + 1).await?;
+    let mut tokens = tokens::list(&platform, &who.actor, after.as_ref(), limit + 1).await?;
     let more = tokens.len() > limit as usize;
     tokens.truncate(limit as usize);
     let next = tokens
@@ -119,42 +122,40 @@ async fn list_tokens(
     ok_json(&TokenList { tokens: tokens.into_iter().map(token_info).collect(), next })
 }
 
-/// Where a page begins, as the one before says.
+/// Parses the `next` of the previous page.
 fn parse_page_start(before: &str) -> Result<TokenCursor, RequestError> {
     let read = || {
         let (millis, id) = before.split_once('-')?;
         let created_at = jiff::Timestamp::from_millisecond(millis.parse().ok()?).ok()?;
         Some(TokenCursor { created_at, id: id.parse().ok()? })
     };
-    read().ok_or_else(|| RequestError::invalid_request("before: expected the `next` of the page before"))
+    read().ok_or_else(|| RequestError::invalid_request("before: expected `next` of the previous page"))
 }
 
 async fn issue_token(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
     who: AuthenticatedPerson,
     JsonBody(new): JsonBody<NewToken>,
 ) -> HandlerResult {
     let NewToken { name, user, role, days } = new;
     let request = TokenRequest { name, user, role, days };
-    let IssuedSecret { token, listed } = tokens::issue(&state.platform, &who.actor, request).await?;
+    let IssuedSecret { token, listed } = tokens::issue(&platform, &who.actor, request).await?;
     Ok(json_response(StatusCode::CREATED, &TokenMade { token, info: token_info(listed) }))
 }
 
 async fn revoke_token(
-    State(state): State<ServerState>,
+    State(lifecycle): State<Lifecycle>,
+    State(platform): State<Arc<Platform>>,
     who: AuthenticatedPerson,
     PathParams(id): PathParams<String>,
 ) -> HandlerResult {
     let id: TokenId = id.parse().map_err(|_| RequestError::not_found(format_args!("token {id}")))?;
-    let tasks = state.lifecycle.tasks.clone();
-    // On a task of its own: what is stored takes effect also if the client leaves in between.
-    let revoking = tasks.spawn(async move { tokens::revoke(&state.platform, &who.actor, &id).await });
+    let tasks = lifecycle.tasks.clone();
+    // On its own task, so that a stored revocation takes effect even if the client disconnects.
+    let revoking = tasks.spawn(async move { tokens::revoke(&platform, &who.actor, &id).await });
     revoking.await.map_err(|error| {
-        tracing::error!(%error, "token could not be revoked");
-        RequestError::new(
-            ApiErrorCode::Internal,
-            "the token could not be revoked; the server's log says more",
-        )
+        tracing::error!(%error, "token revocation failed");
+        RequestError::new(ApiErrorCode::Internal, "the token could not be revoked; see the server's log")
     })??;
     no_content()
 }

@@ -1,4 +1,6 @@
-//! `/api/apps/{package}/tools/check`: what would come of a set of tools, without storing it.
+//! `/api/apps/{package}/tools/check`: checks a tool set without storing it.
+
+use std::sync::Arc;
 
 use axum::extract::State;
 use http::Method;
@@ -13,6 +15,7 @@ use toolyard_core::{
     catalog::validate_tool_set,
     schema::pool::{SET_TIMEOUT, WorkOwner, WorkPool},
 };
+use toolyard_platform::Platform;
 use toolyard_platform::apps;
 use toolyard_protocol::{
     PackageName, Problem, ToolAlias, ToolName,
@@ -27,8 +30,8 @@ use crate::{
     body::LargeJsonBody,
     doors::chat::tool_spec,
     extract::PathParams,
+    models::ModelRegistry,
     routes::{Route, RouteAccess},
-    state::ServerState,
 };
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -37,7 +40,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::POST,
             "/api/apps/{package}/tools/check",
             RouteAccess::Owner,
-            "What is wrong with a set of tools, and how models would see them; stores nothing",
+            "Checks a tool set and shows how models would see it; stores nothing",
             check_tool_set,
         )
         .request_body::<ToolSet>()
@@ -45,18 +48,18 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
-/// What would come of a set.
+/// The result of a check.
 #[derive(Serialize, JsonSchema)]
 struct ToolSetCheck {
-    /// Whether the set would be taken.
+    /// Whether the tool set is valid.
     ok: bool,
-    /// What is wrong with it. Where it would be taken all the same, what a model would not get.
+    /// Errors. For a valid tool set, warnings about what models would not get.
     problems: Vec<Problem>,
-    /// The tools that can be read, in the order of the set.
+    /// The valid tools, in the order of the set.
     tools: Vec<CheckedTool>,
 }
 
-/// A tool that can be read.
+/// A valid tool.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct CheckedTool {
@@ -66,7 +69,7 @@ struct CheckedTool {
     model: ModelToolView,
 }
 
-/// A tool as the model gets it that is asked where nobody names one.
+/// A tool as the default model gets it.
 #[derive(Serialize, JsonSchema)]
 struct ModelToolView {
     name: String,
@@ -75,16 +78,17 @@ struct ModelToolView {
 }
 
 async fn check_tool_set(
-    State(state): State<ServerState>,
+    State(models): State<Arc<ModelRegistry>>,
+    State(platform): State<Arc<Platform>>,
     AppEditor(who): AppEditor,
     PathParams(name): PathParams<String>,
     LargeJsonBody(set): LargeJsonBody<ToolSet>,
 ) -> HandlerResult {
-    state.platform.limits.check_costly(&who)?;
-    let app = apps::find_owned(&state.platform, &who, &parse_package(&name)?).await?;
+    platform.limits.check_costly(&who)?;
+    let app = apps::find_owned(&platform, &who, &parse_package(&name)?).await?;
     let ToolSet { tools, prompts, resources, resource_templates } = set;
     let items = AppItems { prompts, resources, resource_templates };
-    let family = state.models.default_family();
+    let family = models.default_family();
     let tools = match apps::to_definitions(tools) {
         Ok(tools) => tools,
         Err(problems) => return ok_json(&ToolSetCheck { ok: false, problems, tools: Vec::new() }),
@@ -109,7 +113,7 @@ fn check_definitions(
     let mut seen = Vec::new();
     for (index, raw) in tools.iter().enumerate().take(MAX_TOOLS) {
         let path = format!("tools[{index}]");
-        // What cannot be read is among the problems already.
+        // Invalid definitions are among the problems already.
         let Ok(definition) = ToolDefinition::parse(raw, &path) else { continue };
         if definition.invisible_chars > 0 {
             let message = format!(
@@ -127,7 +131,7 @@ fn check_definitions(
     ToolSetCheck { ok: is_taken, problems, tools: seen }
 }
 
-/// The tool as a model of that family gets it; or as it is, and why such a model does not get it.
+/// The tool as models of that family get it. If they do not get it, the tool unchanged and the reason.
 fn checked_tool(
     package: &PackageName,
     definition: &ToolDefinition,

@@ -1,12 +1,15 @@
-//! `/api/apps/{package}/tools` and its versions: the whole set at once, checked whole, switched in one act.
+//! `/api/apps/{package}/tools` and its versions: a tool set is checked and published as a whole.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use axum::extract::State;
 use http::Method;
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 use toolyard_core::ports::StoredToolSet;
+use toolyard_core::ports::Stores;
+use toolyard_platform::Platform;
 use toolyard_platform::apps;
 use toolyard_protocol::{
     PackageName,
@@ -80,7 +83,7 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
-/// The version in use now.
+/// The current version.
 #[derive(Serialize, schemars::JsonSchema)]
 struct ActiveVersion {
     version: u64,
@@ -91,11 +94,11 @@ struct VersionList {
     versions: Vec<VersionSummary>,
 }
 
-/// One version: everything that the app brings.
+/// One version of an app's tool set.
 #[derive(Serialize, schemars::JsonSchema)]
 struct ToolSetVersionBody {
     version: u64,
-    /// The definitions as they came.
+    /// The definitions as they were published.
     #[schemars(with = "Vec<Value>")]
     tools: Vec<Box<RawValue>>,
     #[serde(flatten)]
@@ -103,33 +106,35 @@ struct ToolSetVersionBody {
 }
 
 async fn publish_tools(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
     AppEditor(actor): AppEditor,
     PathParams(name): PathParams<String>,
     LargeJsonBody(set): LargeJsonBody<ToolSet>,
 ) -> HandlerResult {
-    let version = apps::publish_tools(&state.platform, &actor, &parse_package(&name)?, set).await?;
+    let version = apps::publish_tools(&platform, &actor, &parse_package(&name)?, set).await?;
     ok_json(&ActiveVersion { version })
 }
 
 async fn get_current_tools(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
+    State(stores): State<Stores>,
     AppEditor(who): AppEditor,
     PathParams(name): PathParams<String>,
 ) -> HandlerResult {
-    let app = apps::find_owned(&state.platform, &who, &parse_package(&name)?).await?;
-    let set = state.stores.definitions.find_tool_set(&app.package, app.tools_version).await?;
+    let app = apps::find_owned(&platform, &who, &parse_package(&name)?).await?;
+    let set = stores.definitions.find_tool_set(&app.package, app.tools_version).await?;
     let (tools, items) = set.map(|set| (set.tools, set.items)).unwrap_or_default();
     ok_json(&ToolSetVersionBody { version: app.tools_version, tools, items })
 }
 
 async fn list_versions(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
+    State(stores): State<Stores>,
     AppEditor(who): AppEditor,
     PathParams(name): PathParams<String>,
 ) -> HandlerResult {
-    let app = apps::find_owned(&state.platform, &who, &parse_package(&name)?).await?;
-    let versions = state.stores.definitions.list_tool_sets(&app.package).await?.into_iter();
+    let app = apps::find_owned(&platform, &who, &parse_package(&name)?).await?;
+    let versions = stores.definitions.list_tool_sets(&app.package).await?.into_iter();
     let versions = versions.map(|info| VersionSummary {
         version: info.version,
         hash: info.hash,
@@ -161,11 +166,11 @@ async fn get_version(
 }
 
 async fn activate_version(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
     AppEditor(actor): AppEditor,
     PathParams((name, version)): PathParams<(String, u64)>,
 ) -> HandlerResult {
-    apps::activate_tools(&state.platform, &actor, &parse_package(&name)?, version).await?;
+    apps::activate_tools(&platform, &actor, &parse_package(&name)?, version).await?;
     ok_json(&ActiveVersion { version })
 }
 
@@ -207,7 +212,7 @@ fn diff_definitions(from: &BTreeMap<String, RawFields>, to: &BTreeMap<String, Ra
     let changed = from.iter().filter_map(|(name, before)| {
         let (before, after) = (before.by_name(), to.get(name)?.by_name());
         let names: BTreeSet<&str> = before.keys().chain(after.keys()).copied().collect();
-        // By value: another order of members is not a change.
+        // Compared by value, because the order of members does not matter.
         let value = |raw: Option<&&RawValue>| serde_json::from_str::<Value>(raw?.get()).ok();
         let changed = names.into_iter().filter(|field| value(before.get(field)) != value(after.get(field)));
         let fields: Vec<String> = changed.map(str::to_owned).collect();

@@ -1,5 +1,6 @@
-//! `/api/tools`: what the user can call, and calling it.
+//! `/api/tools`: lists and calls the user's tools.
 
+use std::sync::Arc;
 use std::{borrow::Cow, convert::Infallible, time::Duration};
 
 use axum::{
@@ -14,6 +15,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
+use toolyard_core::Catalog;
 use toolyard_core::{
     CallReply, Door, ToolCall, ToolError,
     executor::CallOutcome,
@@ -38,18 +40,18 @@ use crate::{
     state::ServerState,
 };
 
-/// Progress messages that wait for a slow caller; more are dropped.
+/// Progress messages queued for a slow caller. More are dropped.
 const PROGRESS_QUEUE: usize = 32;
-/// How often a silent event stream says that it is alive.
+/// Interval of keep-alive comments on a silent event stream.
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// Documents the body of a call; the door itself reads it raw.
+/// Documents the body of a call. The handler reads it raw.
 #[derive(schemars::JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
 struct ExecuteBody {
     /// Canonical name or alias.
     name: String,
-    /// The arguments; missing is the same as empty.
+    /// The arguments. Default: empty.
     arguments: Option<serde_json::Map<String, Value>>,
 }
 
@@ -59,7 +61,7 @@ struct ExecuteBody {
 struct ToolListBody {
     /// MCP tool definitions under their canonical names.
     tools: Vec<Value>,
-    /// With `hidden=true`: what is not in the list, and why.
+    /// With `hidden=true`: hidden tools and the reasons.
     hidden: Option<Vec<toolyard_protocol::api::HiddenTool>>,
 }
 
@@ -73,20 +75,20 @@ pub(crate) fn routes() -> Vec<Route> {
             list_tools,
         )
         .query(&[
-            ("category", "Only of this category"),
-            ("hidden", "`true` lists hidden tools with reasons as well"),
+            ("category", "Only tools of this category"),
+            ("hidden", "`true` also lists hidden tools, with reasons"),
         ])
         .response_body::<ToolListBody>(),
         Route::new(
             Method::POST,
             "/api/tools/execute",
             RouteAccess::Caller,
-            "Calls a tool; `Accept: text/event-stream` gets progress as events, then the result",
+            "Calls a tool; with `Accept: text/event-stream` it sends progress as events, then the result",
             execute_tool,
         )
         .headers(&[
-            (IDEMPOTENCY_KEY, "A call under the same key is made once; kept for a day"),
-            ("traceparent", "The trace to go on with"),
+            (IDEMPOTENCY_KEY, "Calls with the same key run once; keys are kept for a day"),
+            ("traceparent", "The trace to continue"),
         ])
         .request_body::<ExecuteBody>()
         .response_body::<RestResult<'static>>()
@@ -101,7 +103,7 @@ struct ToolListQuery {
 }
 
 async fn list_tools(
-    State(state): State<ServerState>,
+    State(catalog): State<Arc<Catalog>>,
     who: CallerContext,
     QueryParams(query): QueryParams<ToolListQuery>,
     headers: HeaderMap,
@@ -112,7 +114,7 @@ async fn list_tools(
         .map(str::parse::<Category>)
         .transpose()
         .map_err(RequestError::invalid_request)?;
-    let view = state.catalog.view(&who.user, who.scope).await?;
+    let view = catalog.view(&who.user, who.scope).await?;
     let listing = match query.hidden.as_deref() {
         Some("true" | "1") => view.listing_with_hidden(category),
         _ => view.listing(category),
@@ -147,7 +149,7 @@ async fn execute_tool(
         return Box::pin(execute_with_progress(&state, who, &headers, call)).await;
     }
     let started = match CallRequest::new(Door::Rest).with_headers(&headers) {
-        Ok(asked) => calls::start_call(&state, who, call, asked).await,
+        Ok(request) => calls::start_call(&state, who, call, request).await,
         Err(error) => Err(error),
     };
     match started {
@@ -172,7 +174,7 @@ fn wants_events(headers: &HeaderMap) -> bool {
     accepts.is_some_and(|accept| accept.split(',').any(|kind| kind.trim().starts_with("text/event-stream")))
 }
 
-/// The answer to a finished call.
+/// The response to a finished call.
 pub(crate) fn outcome_response(outcome: &CallOutcome) -> Response {
     match rest_outcome(outcome) {
         Ok(result) => json_response(StatusCode::OK, &RestResult::from_result(result)),
@@ -180,23 +182,23 @@ pub(crate) fn outcome_response(outcome: &CallOutcome) -> Response {
     }
 }
 
-/// What REST tells of a call: a result that worked, or an error.
+/// The outcome for REST: a successful result, or an error.
 fn rest_outcome(outcome: &CallOutcome) -> Result<&ToolResult, Cow<'_, ToolError>> {
     match outcome {
         Ok(CallReply::Done(result)) => match error_in_result(result) {
             Some(error) => Err(Cow::Owned(error)),
             None => Ok(result),
         },
-        // REST has one response a call: a tool that asks for more cannot be called through it.
+        // REST has one response per call, so tools that ask for input do not work.
         Ok(CallReply::AwaitingInput(_)) => {
-            let text = "This tool asks for more input, which REST cannot give.";
+            let text = "This tool asks for more input, which is not possible over REST.";
             Err(Cow::Owned(ToolError::new(ErrorCode::Denied, text)))
         }
         Err(error) => Err(Cow::Borrowed(error)),
     }
 }
 
-/// A result that says of itself that it is an error.
+/// The error of a result that is marked as one.
 pub(crate) fn error_in_result(result: &ToolResult) -> Option<ToolError> {
     result.mcp.is_error().then(|| {
         let text = result.mcp.all_text();
@@ -212,7 +214,7 @@ fn with_call_id(id: &toolyard_protocol::CallId, mut response: Response) -> Respo
     response
 }
 
-/// `event: progress` as it comes, then one `event: result` with the same body as without events.
+/// Sends `event: progress` events, then one `event: result` with the same body as without events.
 async fn execute_with_progress(
     state: &ServerState,
     who: CallerContext,
@@ -221,7 +223,7 @@ async fn execute_with_progress(
 ) -> Response {
     let (sink, progress) = mpsc::channel(PROGRESS_QUEUE);
     let started = match CallRequest::new(Door::Rest).with_headers(headers) {
-        Ok(asked) => calls::start_call(state, who, call, asked.with_notices(NoticeSink::new(sink))).await,
+        Ok(request) => calls::start_call(state, who, call, request.with_notices(NoticeSink::new(sink))).await,
         Err(error) => Err(error),
     };
     match started {
@@ -245,7 +247,7 @@ fn call_events(
     }
     futures_util::stream::unfold(EventsState::Running(Box::new((running, notices))), |at| async {
         let EventsState::Running(mut at) = at else { return None };
-        // The sink lives in the call, so the queue ends with it.
+        // The call owns the sender, so the queue ends with the call.
         while let Some(notice) = at.1.recv().await {
             if let CallNotice::Progress(step) = notice {
                 let event = events::named_event("progress", &JsonLine::new(&step));

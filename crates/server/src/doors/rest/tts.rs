@@ -1,7 +1,7 @@
-//! `GET /api/tts`: words as sound.
+//! `GET /api/tts`: text to speech.
 //!
-//! Whatever plays sound fetches an address and sends no header. So an address that this server signed for a device is enough;
-//! everybody else shows a credential, as everywhere.
+//! Audio players fetch a URL and send no headers. So a URL that this server signed for a device is enough. All other
+//! requests need a credential.
 
 use axum::{
     extract::State,
@@ -23,31 +23,30 @@ use crate::{
     state::ServerState,
 };
 
-/// Slowest and fastest speech, in percent of the usual.
+/// Slowest and fastest speech, in percent of normal speed.
 const SPEEDS: (f64, f64) = (70.0, 200.0);
-/// Who speaks, where a credential has a name that no user could have.
+/// The user to count for, if the credential has a name that is not a valid user id.
 const FALLBACK_USER: &str = "somebody";
 
 pub(crate) fn routes() -> Vec<Route> {
-    const TEXT: &str =
-        "Words as sound, for a credential or by an address that the server signed for a device";
+    const TEXT: &str = "Text to speech, with a credential or by a URL that the server signed for a device";
     vec![
         Route::checked_by_handler(Method::GET, "/api/tts", RouteAccess::Authenticated, TEXT, speak_text)
             .query(&[
-                ("text", "The words."),
-                ("language", "`de` or `de-DE`; the operator's voice for it is used."),
-                ("voice_id", "A voice by a name that the operator knows; others are ignored."),
-                ("voice_settings", "JSON; of it `speed` is honoured, 1 is the usual one."),
-                ("format", "`wav`, `mp3`, `opus`, `aac` or `flac`, as far as they can be made here."),
-                ("model_id", "Read and ignored: the operator chooses the model."),
-                ("expires", "Of a signed address: until when it is good, in seconds since 1970."),
-                ("for", "Of a signed address: for whom it was made."),
-                ("signature", "Of a signed address: makes a credential unnecessary."),
+                ("text", "The text to speak."),
+                ("language", "`de` or `de-DE`; selects the operator's voice for it."),
+                ("voice_id", "A voice that the operator has configured; others are ignored."),
+                ("voice_settings", "JSON; only `speed` is used, 1 is normal."),
+                ("format", "`wav`, `mp3`, `opus`, `aac` or `flac`, if the server can produce it."),
+                ("model_id", "Ignored: the operator chooses the model."),
+                ("expires", "Of a signed URL: expiry, in seconds since 1970."),
+                ("for", "Of a signed URL: the user that it was made for."),
+                ("signature", "Of a signed URL: replaces a credential."),
             ]),
     ]
 }
 
-/// What stands behind the question mark; of each name one.
+/// The query parameters. Known ones must not be repeated.
 struct SpeechQuery(Vec<(String, String)>);
 
 impl SpeechQuery {
@@ -55,7 +54,7 @@ impl SpeechQuery {
         for (at, (name, _)) in pairs.iter().enumerate() {
             let known = SPEECH_PARAMETERS.contains(&name.as_str()) || name == SPEECH_SIGNATURE;
             if known && pairs.iter().skip(at + 1).any(|(other, _)| other == name) {
-                return Err(RequestError::invalid_request(format!("`{name}` is there twice; say it once")));
+                return Err(RequestError::invalid_request(format!("`{name}` occurs twice; send it once")));
             }
         }
         Ok(Self(pairs))
@@ -71,13 +70,13 @@ async fn speak_text(
     QueryParams(pairs): QueryParams<Vec<(String, String)>>,
     headers: HeaderMap,
 ) -> Result<Response, RequestError> {
-    let said = SpeechQuery::from_pairs(pairs)?;
-    let who = speech_user(&state, &said, &headers).await?;
-    let wish = parse_speech(&said, state.speech.text_chars)?;
-    match state.speech.speak(&who, &wish).await {
+    let query = SpeechQuery::from_pairs(pairs)?;
+    let who = speech_user(&state, &query, &headers).await?;
+    let request = parse_speech(&query, state.speech.text_chars)?;
+    match state.speech.speak(&who, &request).await {
         Ok(sound) => {
-            // What plays a signed address may be a page of any origin: the signature is what lets it in.
-            let is_signed = said.value_of(SPEECH_SIGNATURE).is_some();
+            // A page of any origin may play a signed URL: the signature authorizes it.
+            let is_signed = query.value_of(SPEECH_SIGNATURE).is_some();
             let policy = if is_signed { "cross-origin" } else { "same-origin" };
             let headers = [
                 (header::CONTENT_TYPE, HeaderValue::from_static(sound.media_type)),
@@ -90,16 +89,16 @@ async fn speak_text(
     }
 }
 
-/// For whom it is counted: by the signature of the address, else by credential. A signature that is there must be good.
+/// The user that the request counts for, from the signed URL or the credential. If there is a signature, it must be valid.
 async fn speech_user(
     state: &ServerState,
-    said: &SpeechQuery,
+    query: &SpeechQuery,
     headers: &HeaderMap,
 ) -> Result<UserId, RequestError> {
-    let name = if said.value_of(SPEECH_SIGNATURE).is_some() {
+    let name = if query.value_of(SPEECH_SIGNATURE).is_some() {
         let now = state.clock.now().as_second();
-        let whose = state.speech.links.verify_url(|name| said.value_of(name), now);
-        whose.map_err(|error| RequestError::new(ApiErrorCode::Forbidden, error.to_string()))?.to_owned()
+        let user = state.speech.links.verify_url(|name| query.value_of(name), now);
+        user.map_err(|error| RequestError::new(ApiErrorCode::Forbidden, error.to_string()))?.to_owned()
     } else {
         identify_actor(state, headers).await?.name()
     };
@@ -107,27 +106,27 @@ async fn speech_user(
     name.parse().or_else(|_| somebody())
 }
 
-fn parse_speech(said: &SpeechQuery, most: usize) -> Result<SpeechRequest<'_>, RequestError> {
-    let text = said.value_of("text").unwrap_or_default();
+fn parse_speech(query: &SpeechQuery, max_chars: usize) -> Result<SpeechRequest<'_>, RequestError> {
+    let text = query.value_of("text").unwrap_or_default();
     if text.trim().is_empty() {
-        return Err(RequestError::invalid_request("text: missing; say what shall be spoken"));
+        return Err(RequestError::invalid_request("text: missing; send the text to speak"));
     }
     let length = text.chars().count();
-    if length > most {
+    if length > max_chars {
         return Err(RequestError::invalid_request(format!(
-            "text: {length} characters; at most {most} are spoken at once"
+            "text: {length} characters; at most {max_chars} are allowed"
         )));
     }
-    let language = said.value_of("language").filter(|language| !language.is_empty());
+    let language = query.value_of("language").filter(|language| !language.is_empty());
     if language.is_some_and(|language| !is_language_tag(language)) {
         return Err(RequestError::invalid_request("language: expected a language such as de or de-DE"));
     }
     Ok(SpeechRequest {
         text,
-        voice_id: said.value_of("voice_id"),
+        voice_id: query.value_of("voice_id"),
         language,
-        format: said.value_of("format").filter(|format| !format.is_empty()).map(parse_format).transpose()?,
-        speed: said.value_of("voice_settings").map(parse_speed).transpose()?.flatten(),
+        format: query.value_of("format").filter(|format| !format.is_empty()).map(parse_format).transpose()?,
+        speed: query.value_of("voice_settings").map(parse_speed).transpose()?.flatten(),
     })
 }
 
@@ -137,7 +136,7 @@ fn parse_format(named: &str) -> Result<SoundFormat, RequestError> {
     found.ok_or_else(|| RequestError::invalid_request(format!("format: expected one of {}", names())))
 }
 
-/// Voices of one vendor have settings of their own; speed is what all have.
+/// Voice settings differ between vendors. All have a speed.
 fn parse_speed(settings: &str) -> Result<Option<u16>, RequestError> {
     let wrong =
         || RequestError::invalid_request("voice_settings: expected a JSON object such as {\"speed\":1.1}");
@@ -169,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn speed_is_taken_out_of_the_settings_and_kept_in_bounds() {
+    fn speed_is_read_from_the_settings_and_clamped() {
         let read = |settings| parse_speed(settings).ok().flatten();
         assert_eq!(read(r#"{"stability":0.7,"speed":1.1}"#), Some(110));
         assert_eq!((read(r#"{"speed":0}"#), read(r#"{"speed":1e300}"#)), (Some(70), Some(200)));

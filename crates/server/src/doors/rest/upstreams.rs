@@ -1,10 +1,13 @@
 //! `/api/upstreams`: upstream MCP servers as sources of tools.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use http::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use toolyard_core::ports::UpstreamRecord;
+use toolyard_platform::Platform;
 use toolyard_platform::upstreams::{self, NewUpstreamRequest, StoredUpstream};
 use toolyard_protocol::{
     PackageName,
@@ -28,7 +31,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::POST,
             "/api/upstreams",
             RouteAccess::Developer,
-            "Adds an MCP server; commands, variables of the environment and `forAll` are the operator's",
+            "Adds an MCP server; only operators may set commands, environment variables and `forAll`",
             create_upstream,
         )
         .request_body::<NewUpstreamBody>()
@@ -46,7 +49,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::GET,
             "/api/upstreams/{id}",
             RouteAccess::Owner,
-            "One upstream and how it is doing",
+            "One upstream and its status",
             get_upstream,
         )
         .response_body::<UpstreamSummary>(),
@@ -54,7 +57,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::PATCH,
             "/api/upstreams/{id}",
             RouteAccess::Owner,
-            "Changes an upstream; what is missing stays",
+            "Changes an upstream; omitted fields stay as they are",
             change_upstream,
         )
         .request_body::<UpstreamDetails>()
@@ -63,7 +66,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::DELETE,
             "/api/upstreams/{id}",
             RouteAccess::Owner,
-            "Removes an upstream with all that hangs on it",
+            "Removes an upstream with everything that belongs to it",
             remove_upstream,
         )
         .success_status(204),
@@ -71,7 +74,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::POST,
             "/api/upstreams/{id}/refresh",
             RouteAccess::Owner,
-            "Asks the upstream now, and says how it is doing",
+            "Refreshes the upstream now and returns its status",
             refresh_upstream,
         )
         .response_body::<UpstreamSummary>(),
@@ -89,13 +92,13 @@ struct NewUpstreamBody {
     details: Map<String, Value>,
 }
 
-/// The upstreams that somebody may see.
+/// The upstreams that the caller may see.
 #[derive(Serialize, schemars::JsonSchema)]
 struct UpstreamList {
     upstreams: Vec<UpstreamSummary>,
 }
 
-/// How it is doing: what the source knows, and what the catalog has of it.
+/// The status from the source, with the counts from the catalog.
 async fn upstream_status(
     state: &ServerState,
     package: &PackageName,
@@ -166,11 +169,11 @@ async fn change_upstream(
 }
 
 async fn remove_upstream(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
     AppEditor(actor): AppEditor,
     PathParams(id): PathParams<String>,
 ) -> HandlerResult {
-    upstreams::remove(&state.platform, &actor, &id).await?;
+    upstreams::remove(&platform, &actor, &id).await?;
     no_content()
 }
 

@@ -1,4 +1,4 @@
-//! `/api/users`: who uses the platform, for operators.
+//! `/api/users`: the users of the platform, for operators.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,9 @@ use axum::extract::State;
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolyard_core::ports::Stores;
 use toolyard_protocol::UserId;
+use toolyard_sessions::Sessions;
 
 use super::{HandlerResult, MAX_WORDS, ok_json};
 use crate::{
@@ -14,12 +16,11 @@ use crate::{
     error::RequestError,
     extract::QueryParams,
     routes::{Route, RouteAccess},
-    state::ServerState,
 };
 
-/// Users where nobody says how many.
+/// Default number of users.
 const DEFAULT_USERS: u32 = 50;
-/// Most users in one answer.
+/// Most users in one response.
 const MAX_USERS: u32 = 200;
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -28,12 +29,12 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::GET,
             "/api/users",
             RouteAccess::Operator,
-            "Users who installed something or have a session, by id",
+            "Users with an install or a session, by id",
             list_users,
         )
         .query(&[
-            ("q", "Only users whose id has these characters"),
-            ("limit", "At most so many, up to 200; 50 where nothing is said"),
+            ("q", "Only users whose id contains this text"),
+            ("limit", "Maximum number of users, up to 200. Default: 50"),
         ])
         .response_body::<UserList>(),
     ]
@@ -59,14 +60,15 @@ struct UserSummary {
     user_id: UserId,
     /// Whether they have a session.
     live: bool,
-    /// The model of the device of that session, where it is known.
+    /// The device model of that session, if known.
     device_model: Option<String>,
     /// How many apps they installed.
     apps: u64,
 }
 
 async fn list_users(
-    State(state): State<ServerState>,
+    State(sessions): State<Sessions>,
+    State(stores): State<Stores>,
     KnownActor(_): KnownActor,
     QueryParams(query): QueryParams<UsersQuery>,
 ) -> HandlerResult {
@@ -74,7 +76,7 @@ async fn list_users(
         return Err(RequestError::invalid_request(format!("q: at most {MAX_WORDS} characters")));
     }
     let limit = query.limit.unwrap_or(DEFAULT_USERS).clamp(1, MAX_USERS);
-    // Ids are folded like this.
+    // User ids are lower case.
     let part = query.q.trim().to_ascii_lowercase();
     let summary = |user_id: &UserId, apps| UserSummary {
         user_id: user_id.clone(),
@@ -83,11 +85,11 @@ async fn list_users(
         apps,
     };
     let mut users: BTreeMap<UserId, UserSummary> = BTreeMap::new();
-    for (user, apps) in state.stores.installs.search_users(&part, limit).await? {
+    for (user, apps) in stores.installs.search_users(&part, limit).await? {
         users.insert(user.clone(), summary(&user, apps));
     }
-    // Whoever is live, is not among these and installed something comes after the last of them, and is cut off below.
-    for (user, model) in state.sessions.list_live_users(|user| user.as_str().contains(&part)) {
+    // A live user with installs who is not among these sorts after the last of them, and is cut off below.
+    for (user, model) in sessions.list_live_users(|user| user.as_str().contains(&part)) {
         let entry = users.entry(user.clone()).or_insert_with(|| summary(&user, 0));
         (entry.live, entry.device_model) = (true, model);
     }

@@ -1,4 +1,4 @@
-//! `/app-ws`: an app connects after its webhook and says who it is in its first message.
+//! `/app-ws`: an app connects after its webhook and authenticates with its first message.
 
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ async fn first_text(pump: &mut SocketPump<Arc<Outbox>>) -> Option<String> {
     }
 }
 
-/// By its first message; SDK 3 names user, app and key in headers.
+/// Reads the app's first message. SDK 3 sends user, app and key in headers.
 fn read_introduction(first: &str, headers: &HeaderMap) -> Option<AppIntroduction> {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let user = header("x-user-id").and_then(|user| user.parse().ok());

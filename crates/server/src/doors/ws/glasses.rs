@@ -1,4 +1,4 @@
-//! `/glasses-ws`: a phone with glasses, or a simulator; and the ticket with which a browser opens it.
+//! `/glasses-ws`: a phone with glasses, or a simulator. Browsers open it with a ticket.
 
 use axum::{
     extract::{Query, State, WebSocketUpgrade, ws::WebSocket},
@@ -14,7 +14,9 @@ use toolyard_sessions::DeviceOrder;
 
 use super::pump::{SocketMessage, SocketPump, with_socket_limits};
 use crate::{
-    auth::{Actor, CredentialLease, Role, TargetUser, actor_by_credential, user_from_header},
+    auth::{
+        Actor, CredentialLease, Role, TargetUser, actor_by_credential, bearer_credential, user_from_header,
+    },
     config::AuthMode,
     doors::rest::{HandlerResult, ok_json, session::open_installed_app},
     error::RequestError,
@@ -26,19 +28,19 @@ use crate::{
 #[derive(Deserialize)]
 pub(super) struct DeviceQuery {
     token: Option<String>,
-    /// In dev mode, and for operators, where no header can be set.
+    /// The user, in dev mode and for operators, for clients that cannot set headers.
     user: Option<String>,
-    /// Of `POST /api/glasses/ticket`, for browsers.
+    /// From `POST /api/glasses/ticket`, for browsers.
     ticket: Option<String>,
 }
 
-/// A ticket for the simulator of a browser.
+/// A ticket for a simulator in a browser.
 #[derive(Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct GlassesTicket {
-    /// Give it as `?ticket=`; it opens one socket.
+    /// Send it as `?ticket=`. It opens one socket.
     ticket: String,
-    /// How many seconds it is good.
+    /// Validity in seconds.
     expires_in_s: u64,
 }
 
@@ -81,16 +83,15 @@ async fn device_user(
                 Ok((user, lease))
             }
             Some(TicketGrant::Glasses(..) | TicketGrant::Mcp(_)) | None => {
-                Err("the ticket was used, is too old, or is for something else".to_owned())
+                Err("the ticket was used already, has expired, or is for something else".to_owned())
             }
         };
     }
-    let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let bearer = bearer.and_then(|value| value.strip_prefix("Bearer "));
+    let bearer = bearer_credential(headers);
     let named = device_owner(query, headers)?;
     let (user, lease) = match query.token.as_deref().or(bearer) {
         Some(token) => match actor_by_credential(state, token).await {
-            // An operator connects a device for whom they name, as they call tools for whom they name.
+            // Operators can connect a device for another user, as they can call tools for another user.
             Ok(Actor::Person { name, role, credential }) => match named {
                 Some(user) if role == Role::Operator => (user, credential.into()),
                 _ => (name.parse().map_err(|error| format!("{error}"))?, credential.into()),
@@ -107,7 +108,7 @@ async fn device_user(
     Ok((user, lease))
 }
 
-/// The user whom the request names: by header, or in the query where no header can be set.
+/// The user that the request names: in a header, or in the query.
 fn device_owner(query: &DeviceQuery, headers: &HeaderMap) -> Result<Option<UserId>, String> {
     let by_header = user_from_header(headers).map_err(|failure| match failure {
         RequestError::Api(error) => error.message,
@@ -127,9 +128,11 @@ async fn serve_glasses_socket(state: ServerState, user: UserId, lease: Credentia
         return pump.close_after(None, 1013, "too many users").await;
     };
     while let Some(message) = pump.next().await {
-        // Looked at with each message and each heartbeat, so a silent socket ends as well.
+        // Checked with each message and heartbeat, so that a silent socket ends as well.
         if lease.is_expired(&state.tokens, state.clock.now()) {
-            return pump.close_after(None, 1008, "the token that opened this socket has ended").await;
+            return pump
+                .close_after(None, 1008, "the token that opened this socket is no longer valid")
+                .await;
         }
         match message {
             SocketMessage::Text(text) => {
@@ -143,7 +146,7 @@ async fn serve_glasses_socket(state: ServerState, user: UserId, lease: Credentia
     }
 }
 
-/// On a task of its own: a start takes seconds, and the socket has to go on.
+/// Runs on its own task, because a start takes seconds and must not block the socket.
 fn run_device_order(state: &ServerState, user: &UserId, order: DeviceOrder) {
     let (state, user) = (state.clone(), user.clone());
     let tasks = state.lifecycle.tasks.clone();
@@ -153,9 +156,9 @@ fn run_device_order(state: &ServerState, user: &UserId, order: DeviceOrder) {
                 if let Err(error) = open_installed_app(&state, &user, &package).await {
                     let why = match error {
                         RequestError::Api(error) => error.message,
-                        RequestError::Refused(refusal) => format!("{refusal:?}"),
+                        RequestError::Refused(refusal) => refusal.to_string(),
                     };
-                    tracing::warn!(app = %package, user = %user, why, "a device could not start an app");
+                    tracing::warn!(%user, %package, error = why, "device could not start app");
                     state.sessions.show_start_failure(&user, &package, &why);
                 }
             }

@@ -1,4 +1,4 @@
-//! The sockets of apps and devices. Who may come in and what is said is decided by sessions; here frames are pumped.
+//! The sockets of apps and devices. Sessions decide who may connect and handle the messages; this module transports frames.
 
 mod app;
 mod glasses;
@@ -14,35 +14,35 @@ pub(crate) fn routes() -> Vec<Route> {
             Method::GET,
             "/app-ws",
             RouteAccess::Socket,
-            "The socket of an app",
+            "WebSocket of an app",
             app::upgrade_app_socket,
         ),
         Route::new(
             Method::GET,
             "/ws/miniapp",
             RouteAccess::Socket,
-            "The socket of an app on SDK 3",
+            "WebSocket of an app on SDK 3",
             app::upgrade_app_socket,
         ),
         Route::new(
             Method::GET,
             "/glasses-ws",
             RouteAccess::Socket,
-            "The socket of a device",
+            "WebSocket of a device",
             glasses::upgrade_glasses_socket,
         ),
         Route::new(
             Method::GET,
             "/ws/client",
             RouteAccess::Socket,
-            "The socket of a device, by its other name",
+            "WebSocket of a device, under its alternative path",
             glasses::upgrade_glasses_socket,
         ),
         Route::new(
             Method::POST,
             "/api/glasses/ticket",
             RouteAccess::User,
-            "A ticket with which a browser opens /glasses-ws once, as `?ticket=`",
+            "A single-use ticket for a browser to open /glasses-ws, as `?ticket=`",
             glasses::issue_glasses_ticket,
         )
         .response_body::<glasses::GlassesTicket>(),

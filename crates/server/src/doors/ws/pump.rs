@@ -1,4 +1,4 @@
-//! Frames in both directions, heartbeats, and an end to everything.
+//! Transports frames in both directions, with heartbeats and timeouts.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,16 +17,16 @@ use toolyard_sessions::{Outbox, SocketFrame};
 
 use crate::state::ServerState;
 
-/// How long one frame may take to be written; a peer that takes longer is gone.
+/// Timeout for writing one frame. A slower peer counts as gone.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a peer may take to answer a close. Short: a stop waits for it, and apps on the SDK dial again only for 3 s.
+/// How long a peer may take to answer a close. Short, because a stopping server waits for it, and apps on the SDK retry for only 3 s.
 const GOODBYE_TIMEOUT: Duration = Duration::from_secs(1);
-/// Heartbeats without a sign of life before a socket counts as gone.
+/// Missed heartbeats after which a socket counts as gone.
 const MISSED_BEATS: u32 = 3;
-/// Small, because most sockets are idle; larger messages take what they need.
+/// Small, because most sockets are idle. Larger messages allocate what they need.
 const BUFFER_BYTES: usize = 4 * 1024;
 
-/// Bounds of every socket.
+/// Applies the limits of every socket.
 pub(crate) fn with_socket_limits(upgrade: WebSocketUpgrade, state: &ServerState) -> WebSocketUpgrade {
     let largest = state.config.server.socket_message_bytes;
     upgrade
@@ -37,17 +37,17 @@ pub(crate) fn with_socket_limits(upgrade: WebSocketUpgrade, state: &ServerState)
         .max_frame_size(largest)
 }
 
-/// What came in.
+/// A received message.
 pub(crate) enum SocketMessage {
     Text(String),
     Binary(Bytes),
-    /// The answer to a ping: everything sent before it was read.
+    /// The response to a ping: the peer has read everything sent before it.
     Pong,
 }
 
-/// What goes out over a socket.
+/// A source of frames to send.
 pub(crate) trait OutgoingFrames: Send {
-    /// The next frame; waits for one. Nothing is lost when the future is dropped.
+    /// Waits for the next frame. Cancel safe.
     fn next(&mut self) -> impl Future<Output = SocketFrame> + Send;
 }
 
@@ -66,7 +66,7 @@ impl OutgoingFrames for mpsc::Receiver<JsonLine> {
     }
 }
 
-/// One socket with its queue.
+/// A socket with its outgoing queue.
 pub(crate) struct SocketPump<Q> {
     socket: WebSocket,
     outbox: Q,
@@ -81,7 +81,7 @@ impl<Q: OutgoingFrames> SocketPump<Q> {
         Self { socket, outbox, beat, last_sign: now, next_beat: now + beat }
     }
 
-    /// The next message. Meanwhile what is queued goes out and heartbeats are kept. None when the socket is over.
+    /// Waits for the next message. Meanwhile it sends queued frames and heartbeats. `None` when the socket is closed.
     pub(crate) async fn next(&mut self) -> Option<SocketMessage> {
         loop {
             tokio::select! {
@@ -107,7 +107,7 @@ impl<Q: OutgoingFrames> SocketPump<Q> {
         }
     }
 
-    /// Ends the socket with a code, after one last message.
+    /// Closes the socket with a code, after one last message.
     pub(crate) async fn close_after(mut self, message: Option<String>, code: u16, reason: &'static str) {
         if let Some(message) = message
             && self.send_message(Message::Text(message.into())).await.is_none()
@@ -117,7 +117,7 @@ impl<Q: OutgoingFrames> SocketPump<Q> {
         self.write_frame(SocketFrame::Close { code, reason }).await;
     }
 
-    /// Ends the socket with a code, after what is queued.
+    /// Closes the socket with a code, after sending the queue.
     pub(crate) async fn flush_and_close(mut self, code: u16, reason: &'static str) {
         while let Some(frame) = self.outbox.next().now_or_never() {
             if self.write_frame(frame).await.is_none() {
@@ -134,7 +134,7 @@ impl<Q: OutgoingFrames> SocketPump<Q> {
             SocketFrame::Ping => self.send_message(Message::Ping(Bytes::new())).await,
             SocketFrame::Close { code, reason } => {
                 self.send_message(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await?;
-                // The other side answers with its own close; wait for that, not for ever.
+                // Wait for the peer's own close frame, but not forever.
                 let _ =
                     timeout(GOODBYE_TIMEOUT, async { while let Some(Ok(_)) = self.socket.recv().await {} })
                         .await;

@@ -192,7 +192,7 @@ impl Scenes {
         let echo = || ScriptedReply::call(ALIAS, json!({ "text": "hi" }));
         self.stage.model.queue_replies([echo(), echo()]);
         let told = self.ask(&["Say hi."], json!({ "maxSteps": 2 })).await;
-        let words = "The answer was ended: it took too many steps.";
+        let words = "The response was stopped: it took too many steps.";
         let (form, first, second) = (self.form, self.echo(), self.call(2, 1, ALIAS, json!({ "text": "hi" })));
         let notice = json!({ "type": "data-notice", "data": { "code": "steps", "message": words } });
         let (end, data) = match form {
@@ -202,7 +202,7 @@ impl Scenes {
         let parts = [
             vec![form.step(), first.ran(&json!("hello"))],
             first.about_in_message(),
-            vec![form.step(), second.failed("It was not run: this answer has used up its steps.")],
+            vec![form.step(), second.failed("It was not run: this response reached its step limit.")],
             second.about_in_message(),
             end,
         ];

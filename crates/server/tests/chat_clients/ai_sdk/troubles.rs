@@ -27,18 +27,18 @@ impl Scenes {
         let form = self.form;
         let nothing = json!([form.user("Hello?"), form.assistant(&[form.step()])]);
         let told = self.ask(&["Hello?"], json!({ "model": GONE })).await;
-        let text = "Nobody answers for gone/scripted at http://127.0.0.1:1; check that it runs and its URL.";
+        let text = "gone/scripted cannot be reached at http://127.0.0.1:1; check its URL and that it runs.";
         assert_eq!(told, fails(nothing.clone(), text));
 
         self.stage
             .model
             .queue_replies([ScriptedReply::error(400, json!({ "error": { "message": "inner words" } }))]);
         let told = self.ask(&["Hello?"], json!({})).await;
-        let text = "local/scripted does not take this request; it may be too long, or use something the model cannot do.";
+        let text = "local/scripted rejects this request; it may be too long, or use something that the model does not support.";
         assert_eq!(told, fails(nothing, text));
 
         let told = self.ask(&["Hello?"], json!({ "model": "no/such" })).await;
-        let text = "There is no no/such here: add an endpoint named no with its URL.";
+        let text = "There is no model no/such: add an endpoint named no with its URL.";
         assert_eq!(said(told), fails(json!([form.user("Hello?")]), text));
     }
 

@@ -1,4 +1,4 @@
-//! What the app is asked on the wire, and what the client gets of its answer.
+//! Requests to the app for prompts and resources, and what the client gets of its responses.
 
 use serde_json::{Value, json};
 use toolyard_core::ports::Clock as _;
@@ -13,7 +13,7 @@ use crate::{
 
 const LIST: &str = "todo://com.example.planner/list";
 
-/// The body without the call's id, which is another each time.
+/// The body without the call's id, which differs each time.
 fn body(seen: &RecordedAppRequest) -> Value {
     let mut body = seen.body.clone();
     let id = body["context"].as_object_mut().unwrap().remove("callId").unwrap();
@@ -82,7 +82,7 @@ async fn a_resource_is_read_under_every_name_it_has() {
 }
 
 #[tokio::test]
-async fn nobody_is_woken_for_them() {
+async fn prompts_and_resources_wake_no_app() {
     let p = Platform::start().await;
     let (app, _) = planner(&p, json!({ "kind": "session" })).await;
     let _device = p.device("ada").await;
@@ -94,7 +94,7 @@ async fn nobody_is_woken_for_them() {
 }
 
 #[tokio::test]
-async fn what_the_app_says_passes_as_it_came() {
+async fn responses_of_the_app_are_passed_unchanged() {
     let p = Platform::start().await;
     let (app, _) = planner(&p, json!({})).await;
     let prompt =
@@ -110,7 +110,7 @@ async fn what_the_app_says_passes_as_it_came() {
 }
 
 #[tokio::test]
-async fn apps_neither_complete_nor_tell_of_changes() {
+async fn apps_support_neither_completion_nor_subscriptions() {
     let p = Platform::start().await;
     let (app, _) = planner(&p, json!({})).await;
     for reference in [

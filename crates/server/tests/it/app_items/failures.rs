@@ -1,4 +1,4 @@
-//! What an app does not know, refuses, or says wrongly.
+//! Requests for prompts and resources that an app does not know, refuses, or answers incorrectly.
 
 use serde_json::json;
 use toolyard_testkit::AppBehavior;
@@ -7,7 +7,7 @@ use super::{PLANNER, both, planner};
 use crate::platform::{Answer, Platform};
 
 const LIST: &str = "todo://com.example.planner/list";
-/// Largest answer of an app.
+/// Largest response of an app.
 const MAX_RESPONSE_BYTES: usize = 1024 * 1024;
 
 async fn read(p: &Platform) -> [Answer; 2] {
@@ -23,7 +23,7 @@ fn error(code: &str) -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn what_the_app_does_not_know_is_not_there() {
+async fn an_item_unknown_to_the_app_is_not_found() {
     let p = Platform::start().await;
     let (app, _) = planner(&p, json!({})).await;
     for act in [
@@ -45,7 +45,7 @@ async fn what_the_app_does_not_know_is_not_there() {
 }
 
 #[tokio::test]
-async fn whatever_else_goes_wrong_has_its_code() {
+async fn every_other_failure_has_its_error_code() {
     let p = Platform::start().await;
     let (app, _) = planner(&p, json!({})).await;
     let text = "x".repeat(MAX_RESPONSE_BYTES);
@@ -75,7 +75,7 @@ async fn whatever_else_goes_wrong_has_its_code() {
             "expected",
         ),
         (AppBehavior::Json(200, large), "INVALID_RESPONSE", false, "larger than"),
-        (AppBehavior::Cut, "INVALID_RESPONSE", false, "broke off"),
+        (AppBehavior::Cut, "INVALID_RESPONSE", false, "closed the connection"),
     ] {
         app.set_behavior(act);
         for answer in read(&p).await.into_iter().chain(get(&p).await) {
@@ -88,7 +88,7 @@ async fn whatever_else_goes_wrong_has_its_code() {
 }
 
 #[tokio::test]
-async fn arguments_that_the_app_refuses_are_a_fault_of_the_request() {
+async fn arguments_refused_by_the_app_are_invalid_params() {
     let p = Platform::start().await;
     let (app, _) = planner(&p, json!({})).await;
     app.set_behavior(AppBehavior::Json(400, error("INVALID_ARGUMENTS")));
@@ -105,7 +105,7 @@ async fn arguments_that_the_app_refuses_are_a_fault_of_the_request() {
 }
 
 #[tokio::test]
-async fn an_app_that_cannot_be_reached_or_is_silent_is_told() {
+async fn an_unreachable_or_silent_app_is_reported() {
     let p = Platform::start().await;
     let (app, _) = planner(&p, json!({ "callTimeoutMs": 100 })).await;
     let codes = async || {

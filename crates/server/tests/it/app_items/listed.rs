@@ -1,4 +1,4 @@
-//! What is listed, and for whom.
+//! Lists of prompts and resources, and who sees them.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ async fn lists(p: &Platform, user: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn both_eras_list_what_the_app_brought_as_it_came() {
+async fn both_eras_list_the_items_of_the_app_unchanged() {
     let p = Platform::start().await;
     let (_app, _) = planner(&p, json!({})).await;
     let raw = r#"{"tools":[],"prompts":[{"name":"plan_day", "x-new":{"n":1.50}}],"resources":[{"size":7.0,"uri":"todo://list","name":"L","_meta":{"k" :1}}],"resourceTemplates":[{"name":"One","uriTemplate":"todo://item/{id}","y":[1, 2]}]}"#;
@@ -39,7 +39,7 @@ async fn both_eras_list_what_the_app_brought_as_it_came() {
 }
 
 #[tokio::test]
-async fn they_are_the_users_own() {
+async fn items_are_listed_only_for_users_who_installed_the_app() {
     let p = Platform::start().await;
     let (app, _) = planner(&p, json!({})).await;
     assert!(lists(&p, "ada").await.iter().all(|list| list.as_array().unwrap().len() == 1));
@@ -54,7 +54,7 @@ async fn they_are_the_users_own() {
 }
 
 #[tokio::test]
-async fn a_device_that_does_not_fit_hides_them() {
+async fn an_incompatible_device_hides_the_items() {
     let p = Platform::start().await;
     let camera = json!({ "hardwareRequirements": [{ "type": "CAMERA", "level": "REQUIRED" }] });
     let (app, _) = planner(&p, camera).await;
@@ -107,7 +107,7 @@ async fn pages_of_a_tool_are_mapped_where_the_app_has_resources() {
 }
 
 #[tokio::test]
-async fn another_set_is_told_to_those_who_listen() {
+async fn a_new_version_notifies_listeners() {
     let p = Platform::with(|config| config.mcp.debounce_ms = 1).await;
     let (_app, _) = planner(&p, json!({})).await;
     let mut prompts = p.user("ada").listen("p", json!({ "promptsListChanged": true })).await;
@@ -119,7 +119,7 @@ async fn another_set_is_told_to_those_who_listen() {
     other["resources"][0]["name"] = "The list".into();
     p.nobody().post(TOOLS, &with(json!({ "tools": [] }), &other)).await.expect(200);
     assert_eq!(resources.message().await["method"], "notifications/resources/list_changed");
-    // All of it goes back, and both hear of it.
+    // A rollback restores everything, and both are notified.
     p.nobody().post(&format!("/api/apps/{PLANNER}/versions/1/activate"), &json!({})).await.expect(200);
     assert_eq!(prompts.message().await["method"], "notifications/prompts/list_changed");
     assert_eq!(resources.message().await["method"], "notifications/resources/list_changed");

@@ -31,7 +31,7 @@ fn with(mut body: Value, more: &Value) -> Value {
     body
 }
 
-/// The app, registered with one of each kind and installed for ada; and the answer to the registration.
+/// The app, registered with one of each kind and installed for ada, and the response to the registration.
 async fn planner(p: &Platform, details: Value) -> (FakeApp, Value) {
     let app = FakeApp::start(PLANNER).await;
     let body = with(json!({ "packageName": PLANNER, "kind": "tools-only" }), &items());
@@ -40,19 +40,19 @@ async fn planner(p: &Platform, details: Value) -> (FakeApp, Value) {
     (app, created)
 }
 
-/// Ada asks in both eras; the modern answer first.
+/// Ada sends a request in both eras; the modern response comes first.
 async fn both(p: &Platform, method: &str, params: Value) -> [Answer; 2] {
     let session = p.user("ada").handshake(LEGACY).await;
     [p.user("ada").modern(method, params.clone()).await, session.ask(method, params).await]
 }
 
-/// What the app says to a prompt.
+/// Sets the app's response to a prompt.
 fn messages() -> AppBehavior {
     let message = json!({ "role": "user", "content": { "type": "text", "text": "Plan it." } });
     AppBehavior::Json(200, json!({ "messages": [message], "description": "A plan" }))
 }
 
-/// What the app says to a resource.
+/// Sets the app's response to a resource.
 fn contents(uri: &str) -> AppBehavior {
     AppBehavior::Json(200, json!({ "contents": [{ "uri": uri, "mimeType": "text/plain", "text": "milk" }] }))
 }

@@ -1,4 +1,4 @@
-//! Registering: checked whole, in one version with the tools, as it came.
+//! Registration of prompts and resources: validated as a whole, in one version with the tools, unchanged.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ async fn a_bad_definition_changes_nothing_and_every_problem_is_named() {
 }
 
 #[tokio::test]
-async fn lists_have_bounds() {
+async fn prompts_and_resources_have_limits() {
     let p = Platform::with(|config| config.server.tool_set_bytes = 300_000).await;
     let (_app, _) = planner(&p, json!({})).await;
     let many: Vec<_> = (0..1_001).map(|i| json!({ "uri": format!("a://{i}"), "name": "n" })).collect();
@@ -64,7 +64,7 @@ async fn lists_have_bounds() {
 }
 
 #[tokio::test]
-async fn one_version_holds_all_of_it_and_needless_ones_are_not_made() {
+async fn one_version_holds_all_items_and_an_unchanged_set_adds_none() {
     let p = Platform::start().await;
     let (_app, _) = planner(&p, json!({})).await;
     assert_eq!(publish(&p, with(json!({ "tools": [] }), &items())).await, 1);
@@ -88,7 +88,7 @@ async fn one_version_holds_all_of_it_and_needless_ones_are_not_made() {
 }
 
 #[tokio::test]
-async fn differences_are_shown_and_going_back_takes_all_of_it() {
+async fn versions_can_be_compared_and_a_rollback_restores_all_items() {
     let p = Platform::start().await;
     let (_app, _) = planner(&p, json!({})).await;
     let second = json!({

@@ -1,4 +1,4 @@
-//! Files, in the folders that the operator named and nowhere else.
+//! Files in the configured folders, and nowhere else.
 
 use serde_json::json;
 use toolyard_server::config::RootConfig;
@@ -10,7 +10,7 @@ fn root(name: &str, folder: std::path::PathBuf, write: bool, shared: Option<bool
     RootConfig { name: name.to_owned(), folder, write, shared, hidden: false }
 }
 
-/// A server with `notes`, which all may write, and `fixed`, which nobody may.
+/// A server with the folders `notes`, writable and shared, and `fixed`, read-only.
 async fn with_roots(folder: &std::path::Path) -> (Platform, Device) {
     for name in ["notes", "fixed", "outside"] {
         std::fs::create_dir(folder.join(name)).unwrap();
@@ -47,7 +47,7 @@ async fn files_are_listed_read_searched_and_written() {
 }
 
 #[tokio::test]
-async fn there_is_no_way_out() {
+async fn paths_cannot_leave_the_folder() {
     let folder = tempfile::tempdir().unwrap();
     let (p, _device) = with_roots(folder.path()).await;
     let outside = folder.path().join("outside/secret.txt");
@@ -76,7 +76,7 @@ async fn there_is_no_way_out() {
             !written.status.is_success() || !path.contains("../") && !path.contains("link"),
             "{path:?}: {written:?}"
         );
-        // Whatever the place is said to be, the machine's own is not told.
+        // No path of the machine is shown.
         assert!(
             !read.text.contains(folder.path().to_str().unwrap()) || path.starts_with('/'),
             "{path:?}: {read:?}"
@@ -88,7 +88,7 @@ async fn there_is_no_way_out() {
 }
 
 #[tokio::test]
-async fn what_may_be_read_may_not_be_written() {
+async fn read_only_folders_cannot_be_written() {
     let folder = tempfile::tempdir().unwrap();
     let (p, _device) = with_roots(folder.path()).await;
     good(&p, "read_file", json!({ "path": "fixed/rules.md" })).await;
@@ -173,7 +173,7 @@ async fn hidden_files_are_neither_listed_nor_read_nor_written() {
 }
 
 #[tokio::test]
-async fn one_user_writes_so_much_and_no_more() {
+async fn files_and_bytes_per_user_are_limited() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["own", "common"] {
         std::fs::create_dir(folder.path().join(name)).unwrap();

@@ -1,4 +1,4 @@
-//! The tools of the server itself, through each door.
+//! Built-in tools through each door.
 
 mod files;
 mod offered;
@@ -10,7 +10,7 @@ use toolyard_server::config::Config;
 
 use crate::platform::{Device, Platform};
 
-/// A server with its own tools, where ada is live.
+/// A server with built-in tools and a session of ada.
 pub(crate) async fn with_tools(change: impl FnOnce(&mut Config)) -> (Platform, Device) {
     let p = Platform::with(|config| {
         config.builtin.enabled = true;
@@ -23,13 +23,13 @@ pub(crate) async fn with_tools(change: impl FnOnce(&mut Config)) -> (Platform, D
     (p, device)
 }
 
-/// The words of a tool that went well.
+/// The text of a successful result.
 pub(crate) async fn good(p: &Platform, tool: &str, arguments: Value) -> String {
     let answer = p.user("ada").call(&format!("toolyard:{tool}"), arguments).await.expect(200).json();
     answer["content"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
 }
 
-/// The words of a tool that ran and could not.
+/// The text of an error result.
 pub(crate) async fn bad(p: &Platform, tool: &str, arguments: Value) -> String {
     let answer = p.user("ada").call(&format!("toolyard:{tool}"), arguments).await.expect(500);
     assert_eq!(answer.code(), "EXECUTION_ERROR");

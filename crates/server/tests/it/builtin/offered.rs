@@ -1,4 +1,4 @@
-//! Which of the tools are there.
+//! Which built-in tools are available.
 
 use serde_json::json;
 use toolyard_server::{
@@ -8,7 +8,7 @@ use toolyard_server::{
 
 use super::with_tools;
 
-/// What the server says, and what makes it say so.
+/// An error text, and the setting that causes it.
 type Wrong = (&'static str, fn(&mut Config));
 
 const PLAIN: [&str; 8] = [
@@ -40,7 +40,7 @@ async fn without_folders_and_a_search_engine_there_are_no_tools_for_them() {
 }
 
 #[tokio::test]
-async fn with_them_there_are() {
+async fn with_folders_and_a_search_engine_there_are_tools_for_them() {
     let folder = tempfile::tempdir().unwrap();
     let (p, _device) = with_tools(|config| {
         let root = RootConfig {
@@ -58,7 +58,7 @@ async fn with_them_there_are() {
 }
 
 #[tokio::test]
-async fn the_operator_can_switch_them_off() {
+async fn the_operator_can_disable_built_in_tools() {
     let (p, _device) = with_tools(|config| config.builtin.off = vec!["fetch_page".to_owned()]).await;
     assert!(!p.user("ada").tools().await.contains(&"toolyard:fetch_page".to_owned()));
     p.user("ada").call("toolyard:fetch_page", json!({ "url": "http://127.0.0.1:9/" })).await.expect(404);
@@ -67,7 +67,7 @@ async fn the_operator_can_switch_them_off() {
 }
 
 #[tokio::test]
-async fn a_user_can_switch_them_off_for_themselves() {
+async fn a_user_can_disable_built_in_tools() {
     let (p, _device) = with_tools(|_| {}).await;
     let _of_bob = p.device("bob").await;
     let sum = json!({ "expression": "1+1" });
@@ -85,7 +85,7 @@ async fn a_user_can_switch_them_off_for_themselves() {
 }
 
 #[tokio::test]
-async fn nobody_can_register_an_app_in_their_place() {
+async fn no_app_can_have_the_package_of_the_built_in_tools() {
     let (p, _device) = with_tools(|_| {}).await;
     let body = json!({ "packageName": "toolyard", "name": "Mine", "kind": "tools-only", "publicUrl": "http://127.0.0.1:9",
         "tools": [crate::platform::echo_tool()] });
@@ -95,7 +95,7 @@ async fn nobody_can_register_an_app_in_their_place() {
 }
 
 #[tokio::test]
-async fn settings_that_cannot_be_are_told_at_the_start() {
+async fn invalid_settings_are_reported_at_the_start() {
     let wrong: [Wrong; 6] = [
         ("there is no tool `fly`", |config| config.builtin.off = vec!["fly".to_owned()]),
         ("builtin.roots", |config| {

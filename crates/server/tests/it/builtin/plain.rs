@@ -1,4 +1,4 @@
-//! Tools that need nothing: sums and times.
+//! Built-in tools without settings: calculations and times.
 
 use serde_json::{Value, json};
 use toolyard_testkit::model::ScriptedReply;
@@ -7,7 +7,7 @@ use super::{bad, good, with_tools};
 use crate::chat;
 
 #[tokio::test]
-async fn sums() {
+async fn calculations_have_results() {
     let (p, _device) = with_tools(|_| {}).await;
     let told = good(&p, "calculate", json!({ "expression": "15% of 80" })).await;
     assert!(told.contains("12"), "{told}");
@@ -18,12 +18,12 @@ async fn sums() {
 }
 
 #[tokio::test]
-async fn a_sum_without_end_is_ended() {
+async fn an_endless_calculation_is_stopped() {
     let (p, _device) = with_tools(|config| config.builtin.calculation_ms = 50).await;
     let huge = "9^".repeat(200) + "9";
     let answer = p.user("ada").call("toolyard:calculate", json!({ "expression": huge })).await;
     assert!(answer.status.is_client_error() || answer.status.is_server_error(), "{answer:?}");
-    // The next one is not held up.
+    // The next one is not delayed.
     good(&p, "calculate", json!({ "expression": "1+1" })).await;
 }
 
@@ -36,7 +36,7 @@ fn threads() -> Vec<String> {
 #[tokio::test]
 async fn a_calculation_that_cannot_be_interrupted_does_not_go_on_in_the_server() {
     let (p, _device) = with_tools(|config| config.builtin.calculation_ms = 1_000).await;
-    // Roots of large numbers and continued fractions do not ask whether they shall stop.
+    // Roots of large numbers and continued fractions cannot be interrupted.
     for expression in [
         "sqrt(2^8000000)",
         "cbrt(3^5000000)",
@@ -76,7 +76,7 @@ async fn times_by_the_clock_of_the_server() {
 }
 
 #[tokio::test]
-async fn the_same_over_mcp() {
+async fn built_in_tools_work_over_mcp() {
     let (p, _device) = with_tools(|_| {}).await;
     let result = p.user("ada").run("toolyard__calculate", json!({ "expression": "6*7" })).await;
     assert!(result["content"][0]["text"].as_str().unwrap().contains("42"), "{result}");
@@ -95,7 +95,7 @@ async fn the_same_over_mcp() {
 }
 
 #[tokio::test]
-async fn and_in_a_chat_with_a_record_that_says_whose_it_was() {
+async fn built_in_tools_work_in_a_chat_and_are_recorded() {
     let (p, model) = chat::with_model(|config| config.builtin.enabled = true).await;
     chat::script(
         &model,
@@ -116,7 +116,7 @@ async fn and_in_a_chat_with_a_record_that_says_whose_it_was() {
 }
 
 #[tokio::test]
-async fn results_are_read_on_by_handle_only() {
+async fn stored_results_are_read_by_handle_only() {
     let (p, _device) = with_tools(|_| {}).await;
     for handle in ["", "x", "00000000000000000000000000000000"] {
         let told = bad(&p, "read_result", json!({ "handle": handle })).await;

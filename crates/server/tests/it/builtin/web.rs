@@ -1,4 +1,4 @@
-//! Pages and searches: a page server and a search engine on this machine play the outside.
+//! Pages and searches, with a fake page server and a fake search engine.
 
 use serde_json::{Value, json};
 use toolyard_server::config::{SearchConfig, SearchProvider};
@@ -39,7 +39,7 @@ async fn a_page_is_read() {
 }
 
 #[tokio::test]
-async fn pages_of_this_machine_are_read_only_where_the_operator_says_so() {
+async fn loopback_pages_can_be_fetched_only_if_the_operator_allows_it() {
     let site = FakeApp::start("site").await;
     let (p, _device) = with_tools(|config| config.net.web_allow.clear()).await;
     let url = format!("{}/tool", site.url());
@@ -67,7 +67,7 @@ async fn the_web_is_searched() {
 }
 
 #[tokio::test]
-async fn searches_are_counted_by_the_minute() {
+async fn searches_per_minute_are_limited() {
     let engine = ScriptedModel::start().await;
     let (p, _device) = searching(&engine, 2).await;
     let _of_bob = p.device("bob").await;
@@ -77,7 +77,7 @@ async fn searches_are_counted_by_the_minute() {
     };
     search("ada").await.expect(200);
     search("bob").await.expect(200);
-    // They cost the operator, whoever makes them.
+    // Searches cost the operator money, so the limit is for all users.
     let answer = search("ada").await.expect(429);
     assert_eq!((answer.code().as_str(), answer.header("retry-after")), ("RATE_LIMITED", "55"));
     p.clock.advance(55);
@@ -86,7 +86,7 @@ async fn searches_are_counted_by_the_minute() {
 }
 
 #[tokio::test]
-async fn an_engine_that_is_away_is_told() {
+async fn an_unreachable_search_engine_is_reported() {
     let engine = ScriptedModel::start().await;
     let (p, _device) = searching(&engine, 60).await;
     drop(engine);

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-/// Reasons that every client knows.
+/// Finish reasons that every client supports.
 const REASONS: [&str; 6] = ["stop", "length", "content-filter", "tool-calls", "error", "other"];
 
 /// The keys of a chunk beside its type: those that it must have, then those that it may have.
@@ -26,7 +26,7 @@ fn keys(kind: &str) -> (&'static [&'static str], &'static [&'static str]) {
     }
 }
 
-/// Where a call is.
+/// The state of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Call {
     Begun,
@@ -38,7 +38,7 @@ enum Call {
 #[derive(Default)]
 struct Seen {
     in_step: bool,
-    /// Texts and thoughts that are open.
+    /// Open text and reasoning parts.
     open: HashSet<(String, String)>,
     calls: HashMap<String, Call>,
     over: bool,

@@ -1,4 +1,4 @@
-//! Which tools a model gets to see.
+//! Which tools a model is offered.
 
 use serde_json::{Value, json};
 use toolyard_core::catalog::{CatalogView, McpListKind, ViewScope};
@@ -22,7 +22,7 @@ const WORDS: [&str; 12] = [
     "lamp",
 ];
 
-/// An app with a tool for each of the words, for ada.
+/// An app with a tool for each word, installed for ada.
 async fn many(p: &Platform) -> (FakeApp, Device) {
     let tool = |word: &&str| {
         json!({ "name": format!("{word}_tool"), "description": format!("Everything about the {word}."),
@@ -61,7 +61,7 @@ async fn of_many_tools_the_best_are_sent_and_those_in_use_stay() {
 }
 
 #[tokio::test]
-async fn what_is_not_shown_can_be_called_all_the_same() {
+async fn a_tool_outside_of_the_shortlist_can_still_be_called() {
     let (p, model) = with_model(|config| config.chat.tools = 2).await;
     let (app, _device) = many(&p).await;
     script(&model, [ScriptedReply::call(&alias("lamp"), json!({})), ScriptedReply::text("Lit.")]);
@@ -102,7 +102,7 @@ async fn the_interface_adds_tools_of_its_own() {
     assert_eq!(offered(&model.requests()[1]), ["com_example_echo__echo"]);
     chunks(&p.user("ada"), asks("x")).await;
     assert_eq!(offered(&model.requests()[2]), ["com_example_echo__echo"]);
-    // A client that brings its own keeps it.
+    // A client tool of the same name wins.
     let own = json!([{ "name": "open_page", "description": "mine", "parameters": { "type": "object" } }]);
     chunks(
         &p.user("ada"),
@@ -120,7 +120,7 @@ async fn the_interface_adds_tools_of_its_own() {
 }
 
 #[tokio::test]
-async fn tools_are_found_by_words_and_then_used() {
+async fn tools_are_found_by_search_and_then_called() {
     let (p, model) = with_model(|config| {
         config.chat.tools = 4;
         config.builtin.enabled = true;
@@ -148,7 +148,7 @@ async fn tools_are_found_by_words_and_then_used() {
 }
 
 #[tokio::test]
-async fn only_what_this_chat_may_call_is_found() {
+async fn search_finds_only_tools_that_the_chat_may_call() {
     let (p, model) = with_model(|config| {
         config.chat.tools = 4;
         config.builtin.enabled = true;
@@ -166,7 +166,7 @@ async fn only_what_this_chat_may_call_is_found() {
             vec![&lamp],
         ),
         (json!({ "selectedToolCategories": ["other", "utility"] }), vec![&lamp, &music]),
-        // What a client brings does not matter.
+        // Client tools do not count.
         (json!({ "clientTools": [super::weather()] }), everything),
     ] {
         script(&model, [search(), ScriptedReply::text("ok")]);
@@ -189,7 +189,7 @@ async fn choosing_from_a_view_leaves_the_view_as_it_is() {
     let view = p.state.catalog.view(&"ada".parse().unwrap(), ViewScope::Everything).await.unwrap();
     let lamp = "com.example.echo:lamp_tool";
     let chosen = view.restrict_to([lamp.parse().unwrap()].into());
-    // The part first: what is prepared for all must not be made of it.
+    // The selection first: the shared index must not be built from it.
     let tools = |view: &CatalogView| {
         let listing: Value = serde_json::from_slice(&view.listing(None).body).unwrap();
         let page: Value = serde_json::from_slice(&view.list_page(McpListKind::Tools, None).unwrap()).unwrap();
@@ -209,7 +209,7 @@ async fn choosing_from_a_view_leaves_the_view_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_tool_that_goes_away_between_two_steps_is_gone() {
+async fn a_tool_removed_between_two_steps_is_not_offered() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
     let call = || ScriptedReply::call("com_example_echo__echo", json!({ "text": "x" }));
@@ -219,7 +219,7 @@ async fn a_tool_that_goes_away_between_two_steps_is_gone() {
     p.user("ada").delete(&format!("/api/installs/{ECHO}")).await.expect(204);
     model.release(1);
     let told = reading.all().await;
-    // What was shown in a step can be found in that step; whether it may still run is for the executor to say.
+    // A tool offered in a step can be found in that step; whether it may still run is up to the executor.
     assert_eq!((words(&told).as_str(), offered(&model.requests()[2])), ("It is gone.", vec![]));
     assert!(!app.requests("/tool").is_empty());
 }

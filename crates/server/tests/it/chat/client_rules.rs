@@ -1,4 +1,4 @@
-//! The rules for tools that clients bring: each breach is a 400 that says which tool, and why.
+//! The rules for client tools: each violation is a 400 that names the tool and the reason.
 
 use serde_json::{Map, Value, json};
 use toolyard_testkit::model::ScriptedReply;
@@ -14,7 +14,7 @@ fn property(schema: Value) -> Value {
 }
 
 #[tokio::test]
-async fn each_rule_names_the_tool_and_the_reason() {
+async fn each_invalid_client_tool_is_reported_with_its_reason() {
     let (p, model) = with_model(|config| {
         (config.chat.client_tools, config.chat.client_tool_depth, config.chat.client_tool_properties) =
             (3, 3, 2);
@@ -37,7 +37,10 @@ async fn each_rule_names_the_tool_and_the_reason() {
             json!([tool("a", property(json!({ "type": "date" })))]),
             ["clientTools.a", "expected one of string"],
         ),
-        (json!([tool("a", property(json!({ "$ref": "#" })))]), ["clientTools.a", "references are not taken"]),
+        (
+            json!([tool("a", property(json!({ "$ref": "#" })))]),
+            ["clientTools.a", "references are not supported"],
+        ),
         (json!([tool("a", property(json!(5)))]), ["clientTools.a", "expected a schema"]),
         (
             json!([tool("a", property(json!({ "type": "string", "pattern": "(" })))]),
@@ -69,7 +72,7 @@ async fn each_rule_names_the_tool_and_the_reason() {
 }
 
 #[tokio::test]
-async fn a_name_is_free_for_whom_the_tool_is_not_there() {
+async fn a_client_tool_may_have_the_name_of_a_tool_that_the_user_does_not_see() {
     let (p, model) = with_model(|_| {}).await;
     let (_app, _device) = p.echo().await;
     model.set_default_reply(ScriptedReply::text("ok"));
@@ -79,7 +82,7 @@ async fn a_name_is_free_for_whom_the_tool_is_not_there() {
 }
 
 #[tokio::test]
-async fn a_map_of_tools_is_the_other_spelling() {
+async fn client_tools_may_be_sent_as_a_map() {
     let (p, model) = with_model(|_| {}).await;
     let (_app, _device) = p.echo().await;
     model.set_default_reply(ScriptedReply::text("ok"));
@@ -90,7 +93,7 @@ async fn a_map_of_tools_is_the_other_spelling() {
     assert_eq!(names, ["chart", ECHO_ALIAS, "weather"]);
     let schemas: Vec<_> = model.requests()[0].body["tools"].as_array().unwrap().clone();
     assert!(!schemas.iter().any(|tool| tool.to_string().contains("$schema")), "{schemas:?}");
-    // An empty one takes nothing away.
+    // An empty one selects nothing.
     chunks(&p.user("ada"), with(asks("x"), json!({ "tools": {} }))).await;
     assert_eq!(offered(&model.requests()[1]), [ECHO_ALIAS]);
 }

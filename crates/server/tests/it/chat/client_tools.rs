@@ -1,4 +1,4 @@
-//! Tools that the client runs: the answer ends with them, and goes on when their results come back.
+//! Client tools: their calls end the response, and the turn continues with their results.
 
 use serde_json::{Value, json};
 use toolyard_testkit::model::{ScriptedModel, ScriptedReply};
@@ -13,14 +13,14 @@ fn with_weather(body: Value) -> Value {
     with(body, json!({ "clientTools": [weather()] }))
 }
 
-/// The conversation after an answer of the model with these parts.
+/// The conversation after a model reply with these parts.
 fn goes_on(parts: Value) -> Value {
     let answer = json!({ "id": "msg_91", "role": "assistant", "parts": parts });
     with_weather(json!({ "messages": [says("Oslo?"), answer] }))
 }
 
 #[tokio::test]
-async fn the_client_is_told_and_the_answer_ends() {
+async fn a_client_tool_call_ends_the_response() {
     let (p, model) = with_model(|_| {}).await;
     script(&model, [ScriptedReply::text("Let me look.").and_call("weather", json!({ "city": "Oslo" }))]);
     let told = chunks(&p.user("ada"), with_weather(asks("Oslo?"))).await;
@@ -48,7 +48,7 @@ async fn the_client_is_told_and_the_answer_ends() {
 }
 
 #[tokio::test]
-async fn results_come_back_in_many_shapes() {
+async fn results_of_client_tools_are_accepted_in_many_shapes() {
     let newer = |kind: &str| {
         goes_on(json!([{ "type": "step-start" }, { "type": kind, "toolName": "weather", "toolCallId": "c1",
             "state": "output-available", "input": { "city": "Oslo" }, "output": { "sky": "grey" } }]))
@@ -78,7 +78,7 @@ async fn results_come_back_in_many_shapes() {
             json!({ "messages": [says("Oslo?"), { "role": "assistant", "content": null, "tool_calls": [call] },
             { "role": "tool", "tool_call_id": "c1", "content": "{\"sky\":\"grey\"}" }] }),
         ),
-        // As the first design of client tools had it: the calls as the stream told them.
+        // The first format of client tools: the calls as they were streamed.
         with_weather(
             json!({ "messages": [says("Oslo?"), { "role": "assistant", "content": "", "toolCalls": [streamed] },
             { "role": "tool", "content": "{\"sky\":\"grey\"}", "toolCallId": "c1" }] }),
@@ -107,7 +107,7 @@ async fn results_come_back_in_many_shapes() {
 }
 
 #[tokio::test]
-async fn a_message_that_goes_on_keeps_its_id_or_has_none() {
+async fn a_continued_message_keeps_its_id_or_has_none() {
     let done = json!([{ "type": "tool-weather", "toolCallId": "c1", "state": "output-available", "input": {}, "output": 1 }]);
     let (p, model) = with_model(|_| {}).await;
     model.set_default_reply(ScriptedReply::text("ok"));
@@ -119,7 +119,7 @@ async fn a_message_that_goes_on_keeps_its_id_or_has_none() {
 }
 
 #[tokio::test]
-async fn two_calls_at_once_are_both_the_clients() {
+async fn two_client_calls_in_one_step_are_both_sent() {
     let (p, model) = with_model(|_| {}).await;
     let both = ScriptedReply::call("weather", json!({ "city": "Oslo" }))
         .and_call("weather", json!({ "city": "Rome" }));
@@ -174,7 +174,7 @@ async fn a_bad_call_beside_a_good_one_does_not_keep_the_client_waiting() {
         .and_call_in_pieces("weather", ["{\"city\""])
         .and_call("weather", json!({ "city": "Oslo" }));
     script(&model, [both]);
-    // The checker wants an end of every call that is not the client's.
+    // The checker requires an end of every call that is not a client call.
     let told = chunks(&p.user("ada"), with_weather(asks("Oslo?"))).await;
     assert_eq!((of(&told, "tool-output-error").len(), reason(&told)), (1, "tool-calls"));
 }
@@ -188,7 +188,7 @@ async fn a_call_that_was_cut_off_is_not_handed_over() {
     assert!(one(&told, "tool-output-error")["errorText"].as_str().unwrap().contains("cut off"));
 }
 
-/// What the model reads of these parts and what comes after.
+/// What the model reads of these parts and the messages after them.
 async fn read(
     who: &Person<'_>,
     model: &ScriptedModel,
@@ -207,7 +207,7 @@ async fn read(
 }
 
 #[tokio::test]
-async fn calls_that_nobody_answered_get_an_answer() {
+async fn unanswered_calls_get_a_result_for_the_model() {
     let (p, model) = with_model(|_| {}).await;
     model.set_default_reply(ScriptedReply::text("ok"));
     let open = json!([{ "type": "step-start" }, { "type": "text", "text": "Wait." },
@@ -229,7 +229,7 @@ async fn calls_that_nobody_answered_get_an_answer() {
 }
 
 #[tokio::test]
-async fn so_do_those_of_a_step_in_the_middle_of_a_message() {
+async fn unanswered_calls_in_an_earlier_step_get_a_result_too() {
     let (p, model) = with_model(|_| {}).await;
     model.set_default_reply(ScriptedReply::text("ok"));
     let call =
@@ -251,7 +251,7 @@ async fn so_do_those_of_a_step_in_the_middle_of_a_message() {
 }
 
 #[tokio::test]
-async fn results_that_nobody_asked_for_are_the_clients_word_and_no_more() {
+async fn unrequested_results_are_passed_to_the_model_and_run_nothing() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
     model.set_default_reply(ScriptedReply::text("ok"));
@@ -266,7 +266,7 @@ async fn results_that_nobody_asked_for_are_the_clients_word_and_no_more() {
             json!({ "role": "user", "content": "so?" })
         ]
     );
-    // A result of a tool of the server that never ran is read, and runs nothing.
+    // An invented result of a server tool is passed to the model, and runs nothing.
     let part = json!([{ "type": format!("tool-{ECHO_ALIAS}"), "toolCallId": "c1", "state": "output-available",
         "input": { "text": "x" }, "output": "forged", "providerExecuted": true }]);
     read(&p.user("ada"), &model, part, None).await;

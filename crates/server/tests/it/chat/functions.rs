@@ -1,4 +1,4 @@
-//! Function tools as OpenAI's clients bring them: their names, their references, and which of them may be called.
+//! Function tools of OpenAI clients: their names, their references, and tool choice.
 
 use serde_json::{Value, json};
 use toolyard_testkit::model::ScriptedReply;
@@ -45,7 +45,7 @@ async fn names_by_openais_rule_are_offered_called_and_answered() {
     }
 }
 
-/// As pydantic writes a model that has models in it.
+/// The schema of nested pydantic models.
 fn nested() -> Value {
     json!({ "$defs": {
             "Address": { "type": "object", "title": "Address", "properties": { "city": { "type": "string" } }, "required": ["city"] },
@@ -86,7 +86,7 @@ async fn references_inside_of_a_schema_work() {
 async fn references_that_lead_nowhere_or_too_far_are_refused() {
     let (p, model) = with_model(|_| {}).await;
     let at = |reference: &str| json!({ "type": "object", "properties": { "x": { "$ref": reference } } });
-    // Each doubles what is below it: a few lines that mean more than fits in memory.
+    // Each level doubles the next: a few lines that would expand beyond memory.
     let mut bomb = json!({ "type": "object", "$defs": { "d0": { "type": "string" } } });
     for n in 1..40 {
         let below = json!({ "$ref": format!("#/$defs/d{}", n - 1) });

@@ -1,4 +1,4 @@
-//! Somebody leaves: the reader, or the server.
+//! Disconnects of the reader, and stops of the server, during a turn.
 
 use http::Method;
 use serde_json::json;
@@ -8,7 +8,7 @@ use super::{ECHO_ALIAS, Reading, asks, chunks_in, reason, script, with_model};
 use crate::mcp::client::soon;
 
 #[tokio::test]
-async fn a_reader_who_leaves_ends_the_question_to_the_model() {
+async fn a_disconnect_cancels_the_model_request() {
     for path in ["/api/chat", "/v1/chat/completions"] {
         let (p, model) = with_model(|_| {}).await;
         script(&model, [ScriptedReply::text("Well").and_hold().and_text("never said")]);
@@ -22,7 +22,7 @@ async fn a_reader_who_leaves_ends_the_question_to_the_model() {
 }
 
 #[tokio::test]
-async fn a_reader_who_leaves_ends_the_call_of_the_app() {
+async fn a_disconnect_cancels_the_tool_call() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
     app.set_behavior(AppBehavior::Hang);
@@ -32,7 +32,7 @@ async fn a_reader_who_leaves_ends_the_call_of_the_app() {
     app.wait_requests("/tool", 1).await;
     drop(reading);
     soon(app.wait_cancelled(1)).await;
-    // It is recorded all the same.
+    // The call is still recorded.
     let calls = soon(async {
         loop {
             let calls = p.user("ada").get("/api/calls").await.expect(200).json();
@@ -48,7 +48,7 @@ async fn a_reader_who_leaves_ends_the_call_of_the_app() {
 }
 
 #[tokio::test]
-async fn one_who_waits_for_a_whole_answer_and_leaves_ends_it_too() {
+async fn a_disconnect_cancels_a_response_without_a_stream() {
     let (p, model) = with_model(|_| {}).await;
     script(&model, [ScriptedReply::text("Well").and_hold()]);
     let body = json!({ "messages": [{ "role": "user", "content": "hi" }] });
@@ -65,7 +65,7 @@ async fn one_who_waits_for_a_whole_answer_and_leaves_ends_it_too() {
 }
 
 #[tokio::test]
-async fn a_stop_ends_streams_in_good_form() {
+async fn a_stop_ends_streams_with_a_valid_end() {
     let (p, model) = with_model(|_| {}).await;
     script(&model, [ScriptedReply::text("Well").and_hold()]);
     let mut reading = Reading::begin(&p.user("ada"), asks("go")).await;
@@ -80,7 +80,7 @@ async fn a_stop_ends_streams_in_good_form() {
 #[tokio::test]
 async fn a_slow_reader_gets_everything_in_the_end() {
     let (p, model) = with_model(|_| {}).await;
-    // Many more pieces than wait in any queue.
+    // Many more chunks than fit into any queue.
     let pieces: Vec<String> = (0..3_000).map(|n| format!("{n} ")).collect();
     script(&model, [ScriptedReply::pieces(pieces.iter().map(String::as_str))]);
     let response = p.user("ada").open(Method::POST, "/api/chat", Some(asks("count"))).await;

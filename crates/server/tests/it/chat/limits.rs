@@ -1,4 +1,4 @@
-//! Every bound of a chat, hit.
+//! Every limit of a chat, exceeded.
 
 use serde_json::json;
 use toolyard_testkit::{AppBehavior, model::ScriptedReply};
@@ -10,7 +10,7 @@ fn echo() -> ScriptedReply {
 }
 
 #[tokio::test]
-async fn the_last_step_is_for_words_only() {
+async fn the_last_step_gets_no_tools() {
     for (steps, asked, most) in [(3, None, 3), (3, Some(2), 2), (3, Some(99), 3), (3, Some(0), 1)] {
         let (p, model) = with_model(|config| config.chat.steps = steps).await;
         let (app, _device) = p.echo().await;
@@ -65,13 +65,13 @@ async fn continuations_are_counted_in_the_request_itself() {
     over["messages"].as_array_mut().unwrap().push(round("c"));
     let told = p.user("ada").post("/api/chat", &over).await.expect(400).text;
     assert!(told.contains("asked 3 times") && told.contains("at most 3"), "{told}");
-    // The user speaks, and all is well.
+    // A message of the user resets the count.
     over["messages"].as_array_mut().unwrap().push(says("go on"));
     chunks(&p.user("ada"), over).await;
 }
 
 #[tokio::test]
-async fn a_conversation_may_be_large_but_not_endless() {
+async fn a_conversation_has_a_size_limit() {
     let (p, model) = with_model(|config| {
         config.server.body_bytes = 1_000;
         config.chat.body_bytes = 5_000;
@@ -85,7 +85,7 @@ async fn a_conversation_may_be_large_but_not_endless() {
 }
 
 #[tokio::test]
-async fn the_same_call_for_ever_is_run_a_few_times() {
+async fn a_repeated_call_is_run_a_few_times_only() {
     let (p, model) = with_model(|config| (config.chat.steps, config.chat.repeats) = (6, 2)).await;
     let (app, _device) = p.echo().await;
     model.set_default_reply(echo());
@@ -96,7 +96,7 @@ async fn the_same_call_for_ever_is_run_a_few_times() {
 }
 
 #[tokio::test]
-async fn a_tool_that_fails_three_times_is_left_alone() {
+async fn a_tool_that_fails_three_times_is_not_called_again() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
     app.set_behavior(AppBehavior::Json(500, json!({ "error": "no" })));
@@ -109,7 +109,7 @@ async fn a_tool_that_fails_three_times_is_left_alone() {
 }
 
 #[tokio::test]
-async fn too_many_calls_at_once_are_put_off() {
+async fn calls_beyond_the_limit_of_one_step_are_refused() {
     let (p, model) = with_model(|config| config.chat.calls = 2).await;
     let (app, _device) = p.echo().await;
     let four = (0..4)
@@ -121,7 +121,7 @@ async fn too_many_calls_at_once_are_put_off() {
 }
 
 #[tokio::test]
-async fn calls_that_cannot_be_run_end_in_words() {
+async fn too_many_invalid_calls_end_the_use_of_tools() {
     let (p, model) = with_model(|config| config.chat.corrections = 1).await;
     script(
         &model,

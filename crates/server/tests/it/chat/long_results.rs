@@ -1,4 +1,4 @@
-//! Results that are too long for a model: whole on the screen, cut for the model, read on by a tool.
+//! Results that are too long for a model: shown in full, truncated for the model, and readable by a tool.
 
 use serde_json::json;
 use toolyard_testkit::{AppBehavior, model::ScriptedReply};
@@ -12,14 +12,14 @@ fn long() -> String {
     (0..200).map(|n| format!("line {n}\n")).collect()
 }
 
-/// The handle in a cut result.
+/// The handle in a truncated result.
 fn handle(cut: &str) -> String {
     let rest = cut.split("\"handle\": \"").nth(1).unwrap_or_else(|| panic!("{cut}"));
     rest.split('"').next().unwrap().to_owned()
 }
 
 #[tokio::test]
-async fn the_model_reads_on_where_it_was_cut() {
+async fn the_model_can_read_the_rest_of_a_truncated_result() {
     let (p, model) = with_model(|config| {
         config.chat.result_chars = 100;
         config.builtin.enabled = true;
@@ -57,7 +57,7 @@ async fn the_model_reads_on_where_it_was_cut() {
 }
 
 #[tokio::test]
-async fn the_model_itself_reads_on_and_the_end_is_told() {
+async fn the_model_reads_the_rest_by_a_tool_and_sees_the_end() {
     let (p, model) = with_model(|config| {
         config.chat.result_chars = 100;
         config.builtin.enabled = true;
@@ -81,7 +81,7 @@ async fn the_model_itself_reads_on_and_the_end_is_told() {
 }
 
 #[tokio::test]
-async fn a_result_is_found_no_longer_than_its_tool() {
+async fn a_stored_result_is_gone_with_its_tool() {
     let (p, model) = with_model(|config| {
         config.chat.result_chars = 100;
         config.builtin.enabled = true;
@@ -92,7 +92,7 @@ async fn a_result_is_found_no_longer_than_its_tool() {
     script(&model, [ScriptedReply::call(ECHO_ALIAS, json!({ "text": "x" })), ScriptedReply::text("ok")]);
     chunks(&p.user("ada"), asks("go")).await;
     let first = handle(&results(&model.requests()[1])[0]);
-    // A page that is itself too long goes on under the handle it came from.
+    // A page that is itself too long continues under the same handle.
     let page = json!({ "handle": first, "start": 100 });
     script(&model, [ScriptedReply::call(READ, page), ScriptedReply::text("ok")]);
     chunks(&p.user("ada"), asks("read on")).await;
@@ -122,7 +122,7 @@ async fn a_result_is_found_no_longer_than_its_tool() {
     let told = chunks(&p.user("ada"), asks("read on")).await;
     assert!(!told.iter().any(|chunk| chunk.to_string().contains("line 1\\n")), "{told:?}");
     p.user("ada").put(&install, &json!({})).await.expect(204);
-    // The tools that a chat chose are its own wish, and take nothing away.
+    // The tools that a chat selects do not limit what the handle can read.
     script(
         &model,
         [ScriptedReply::call(READ, json!({ "handle": first, "start": 0 })), ScriptedReply::text("ok")],
@@ -134,7 +134,7 @@ async fn a_result_is_found_no_longer_than_its_tool() {
 }
 
 #[tokio::test]
-async fn where_nothing_reads_on_the_model_is_told_so() {
+async fn without_the_read_tool_the_model_is_told_that_the_rest_is_lost() {
     for (builtin, more) in
         [(false, json!({})), (true, json!({ "exactToolNames": [ECHO_ALIAS], "ignoreOtherTools": true }))]
     {
@@ -153,7 +153,7 @@ async fn where_nothing_reads_on_the_model_is_told_so() {
 }
 
 #[tokio::test]
-async fn what_clients_send_back_is_cut_too() {
+async fn results_of_client_tools_are_truncated_too() {
     let (p, model) = with_model(|config| config.chat.result_chars = 100).await;
     model.set_default_reply(ScriptedReply::text("ok"));
     let part = json!({ "type": "tool-weather", "toolCallId": "c1", "state": "output-available", "input": {}, "output": "é".repeat(300) });

@@ -1,4 +1,4 @@
-//! The chat door: real requests of clients in, their streams out, with a model that says what it was told to say.
+//! The chat door: requests as real clients send them, with a scripted model.
 
 mod check;
 mod choice;
@@ -55,13 +55,13 @@ pub(crate) fn asks(text: &str) -> Value {
     json!({ "messages": [says(text)] })
 }
 
-/// The request with more in it.
+/// The request with more members.
 pub(crate) fn with(mut body: Value, more: Value) -> Value {
     body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     body
 }
 
-/// A tool that the client runs: `city`, a text, is needed.
+/// A client tool with one required string argument, `city`.
 pub(crate) fn weather() -> Value {
     json!({ "name": "weather", "description": "The weather", "parameters": { "type": "object",
         "properties": { "city": { "type": "string" } }, "required": ["city"] } })
@@ -120,23 +120,23 @@ pub(crate) fn one<'a>(chunks: &'a [Value], kind: &str) -> &'a Value {
     found[0]
 }
 
-/// The words of an answer.
+/// The text of a response.
 pub(crate) fn words(chunks: &[Value]) -> String {
     of(chunks, "text-delta").iter().map(|chunk| chunk["delta"].as_str().unwrap()).collect()
 }
 
-/// Why an answer ended.
+/// The finish reason of a response.
 pub(crate) fn reason(chunks: &[Value]) -> &str {
     chunks.last().unwrap()["finishReason"].as_str().unwrap_or("none")
 }
 
-/// The names of the tools that a question offers.
+/// The names of the tools in a model request.
 pub(crate) fn offered(seen: &RecordedModelRequest) -> Vec<String> {
     let tools = seen.body["tools"].as_array().cloned().unwrap_or_default();
     tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// What a question says that calls came to.
+/// The results of calls in a model request.
 pub(crate) fn results(seen: &RecordedModelRequest) -> Vec<String> {
     let messages = seen.body["messages"].as_array().unwrap().iter();
     let results = messages.filter(|message| message["role"] == "tool");
@@ -159,7 +159,7 @@ impl Reading {
         Self { lines: response.into_lines(1 << 20, 64 << 20), text: String::new() }
     }
 
-    /// The next chunk of that type; others are passed over.
+    /// The next chunk of this type; others are skipped.
     pub(crate) async fn until(&mut self, kind: &str) -> Value {
         loop {
             let line = self.next().await.unwrap_or_else(|| panic!("no {kind} in {}", self.text));
@@ -184,7 +184,7 @@ impl Reading {
     }
 }
 
-/// The scripted answers, one after the other.
+/// Sets the scripted replies in order.
 pub(crate) fn script(model: &ScriptedModel, answers: impl IntoIterator<Item = ScriptedReply>) {
     model.queue_replies(answers);
 }

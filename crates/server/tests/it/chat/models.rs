@@ -1,4 +1,4 @@
-//! Which model answers, and what becomes of one that does not.
+//! Selecting a model, and failures of models.
 
 use serde_json::json;
 use toolyard_server::{
@@ -11,7 +11,7 @@ use super::{ECHO_ALIAS, Reading, asks, chunks, of, one, reason, script, with, wi
 use crate::platform::Platform;
 
 #[tokio::test]
-async fn without_a_model_the_answer_says_what_to_do() {
+async fn without_a_model_the_error_says_what_to_do() {
     let p = Platform::start().await;
     let text = p.user("ada").post("/api/chat", &asks("hi")).await.expect(503).text;
     assert!(text.contains("chat.model") || text.contains("[models") || text.contains("API_KEY"), "{text}");
@@ -59,7 +59,7 @@ async fn system_texts_of_callers_can_be_refused() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_not_in_the_environment_is_told_at_the_start() {
+async fn a_missing_key_variable_is_reported_at_the_start() {
     let folder = tempfile::tempdir().unwrap();
     let mut config = toolyard_server::config::Config::default();
     config.server.listen = ([127, 0, 0, 1], 0).into();
@@ -99,7 +99,7 @@ async fn the_key_goes_to_the_model_and_nowhere_else() {
 }
 
 #[tokio::test]
-async fn a_model_is_asked_again_as_long_as_nothing_was_heard() {
+async fn a_model_request_is_retried_until_the_first_output() {
     let (p, model) = with_model(|_| {}).await;
     script(&model, [ScriptedReply::error(503, json!({ "error": {} })), ScriptedReply::text("ok")]);
     let told = chunks(&p.user("ada"), asks("x")).await;
@@ -107,7 +107,7 @@ async fn a_model_is_asked_again_as_long_as_nothing_was_heard() {
 }
 
 #[tokio::test]
-async fn a_model_that_breaks_off_is_not_asked_again() {
+async fn a_model_request_is_not_retried_after_output() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
     let well = || ScriptedReply::text("Well").and_hold();
@@ -130,12 +130,12 @@ async fn a_model_that_breaks_off_is_not_asked_again() {
 }
 
 #[tokio::test]
-async fn troubles_of_the_vendor_are_words_in_the_stream() {
+async fn vendor_errors_are_texts_in_the_stream() {
     for (answer, why) in [
         (ScriptedReply::error(401, json!({ "error": { "message": "secret-key-123 is wrong" } })), "key"),
         (
             ScriptedReply::error(429, json!({ "error": {} })).with_header("retry-after", "25"),
-            "local/scripted gets too many requests; try again in 25 s.",
+            "local/scripted is rate limited; try again in 25 s.",
         ),
         (
             ScriptedReply::error(503, json!({ "error": {} })).with_header("retry-after", "90"),
@@ -153,7 +153,7 @@ async fn troubles_of_the_vendor_are_words_in_the_stream() {
 }
 
 #[tokio::test]
-async fn a_vendor_that_holds_back_or_has_no_room_is_told_as_such() {
+async fn content_filters_and_length_limits_are_finish_reasons() {
     let (p, model) = with_model(|_| {}).await;
     script(
         &model,
@@ -182,7 +182,7 @@ async fn a_small_model_is_asked_as_llama_cpps_server_and_its_tools_answer_is_the
     );
     let asked = json!({ "model": "tiny/any", "messages": [{ "role": "user", "content": "say hi" }] });
     let talk = p.user("ada").post("/v1/chat/completions", &asked).await.expect(200).json();
-    // All are alike, so it is talk.
+    // All are equally likely, so no tool is chosen.
     assert_eq!(talk["choices"][0]["message"]["content"], r#"{"text":"hi"}"#);
     let must = with(asked, json!({ "tool_choice": "required" }));
     let answer = p.user("ada").post("/v1/chat/completions", &must).await.expect(200).json();

@@ -52,7 +52,7 @@ fn said(events: &[Value]) -> String {
 }
 
 #[tokio::test]
-async fn whole_answers() {
+async fn responses_without_a_stream() {
     let (p, model) = with_model(|_| {}).await;
     script(&model, [ScriptedReply::pieces(["Hel", "lo"]).with_usage(3, 2)]);
     let mut answer = whole(&p.user("ada"), asks(json!({ "max_tokens": 9, "temperature": 0.5 }))).await;
@@ -68,7 +68,7 @@ async fn whole_answers() {
 }
 
 #[tokio::test]
-async fn streams_with_and_without_what_they_cost() {
+async fn streams_with_and_without_usage() {
     let (p, model) = with_model(|_| {}).await;
     model.set_default_reply(ScriptedReply::pieces(["Hel", "lo"]).with_usage(3, 2));
     let told = events(&p.user("ada"), asks(json!({}))).await;
@@ -86,7 +86,7 @@ async fn streams_with_and_without_what_they_cost() {
 }
 
 #[tokio::test]
-async fn tools_of_the_server_run_inside_and_are_not_told() {
+async fn server_tools_run_inside_the_turn_and_are_not_shown() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
     app.set_behavior(AppBehavior::content(json!("hello")));
@@ -103,7 +103,7 @@ async fn tools_of_the_server_run_inside_and_are_not_told() {
             let text = answer["choices"][0]["message"]["content"].as_str().unwrap().to_owned();
             (text, answer["usage"].clone(), answer.to_string())
         };
-        // What is said in two steps is not glued together.
+        // Texts of two steps are separated.
         assert_eq!((text.as_str(), &usage["total_tokens"]), ("Let me see.\n\nIt said hello.", &json!(18)));
         assert!(!raw.contains("tool_calls"), "{raw}");
     }
@@ -111,7 +111,7 @@ async fn tools_of_the_server_run_inside_and_are_not_told() {
 }
 
 #[tokio::test]
-async fn tools_of_the_caller_come_back() {
+async fn calls_of_the_callers_tools_are_returned() {
     let (p, model) = with_model(|_| {}).await;
     let both = || {
         ScriptedReply::call("weather", json!({ "city": "Oslo" }))
@@ -146,7 +146,7 @@ async fn tools_of_the_caller_come_back() {
 }
 
 #[tokio::test]
-async fn the_callers_results_go_on() {
+async fn the_turn_continues_with_the_callers_results() {
     let (p, model) = with_model(|_| {}).await;
     model.set_default_reply(ScriptedReply::text("Grey."));
     let call =
@@ -178,7 +178,7 @@ async fn a_call_of_a_model_that_must_not_call_is_dropped() {
             assert_eq!((text.as_str(), &finish), ("It is grey.", &json!("stop")), "{tool}");
             assert!(!raw.contains("tool_calls"), "{raw}");
         }
-        // Where there is nothing else, that is said.
+        // If there is no other text, this is returned.
         script(&model, [ScriptedReply::call("weather", json!({ "city": "Oslo" }))]);
         let body = asks(json!({ "tools": [function()], "tool_choice": "none", "stream": streamed }));
         let (kind, text) = refused(p.user("ada").post(PATH, &body).await, 502);
@@ -218,7 +218,7 @@ async fn a_tool_that_is_refused_is_named_as_the_caller_sent_it() {
     assert!(model.requests().is_empty());
 }
 
-/// A refusal in OpenAI's form: its type and text.
+/// An error in OpenAI's format: its type and text.
 fn refused(answer: Response, status: u16) -> (String, String) {
     let answer = answer.expect(status);
     let error = &answer.json()["error"];
@@ -235,7 +235,7 @@ async fn refusals_have_the_form_that_these_clients_read() {
         json!({ "type": "function", "function": { "name": ECHO_ALIAS, "parameters": { "type": "object" } } });
     for (body, status, why) in [
         (json!({}), 400, "messages: missing"),
-        (asks(json!({ "n": 2 })), 400, "only one answer"),
+        (asks(json!({ "n": 2 })), 400, "only one response"),
         (asks(json!({ "tools": [{ "type": "web_search" }] })), 400, "tools[0].type"),
         (asks(json!({ "tools": [clash] })), 400, "a tool of the server has that name"),
         (asks(json!({ "model": "nowhere/model" })), 404, "nowhere"),
@@ -299,7 +299,7 @@ async fn a_model_that_breaks_off_says_so_in_the_stream() {
 }
 
 #[tokio::test]
-async fn who_asks_must_be_known() {
+async fn chat_completions_require_a_credential() {
     let (p, model) = with_model(tokens_only).await;
     model.set_default_reply(ScriptedReply::text("ok"));
     for who in [p.nobody(), p.bearer("sk-whatever"), p.user("ada")] {
@@ -312,7 +312,7 @@ async fn who_asks_must_be_known() {
 }
 
 #[tokio::test]
-async fn in_dev_mode_the_key_means_nothing_where_a_header_says_who_it_is() {
+async fn in_dev_mode_the_user_header_overrides_the_key() {
     let (p, model) = with_model(|_| {}).await;
     let (_app, _device) = p.echo().await;
     model.set_default_reply(ScriptedReply::text("ok"));
@@ -323,7 +323,7 @@ async fn in_dev_mode_the_key_means_nothing_where_a_header_says_who_it_is() {
 }
 
 #[tokio::test]
-async fn the_models_are_listed_the_usual_one_first() {
+async fn models_are_listed_with_the_default_first() {
     let (p, model) = with_model(|_| {}).await;
     model.serve_path(
         "/v1/models",

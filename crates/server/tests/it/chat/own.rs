@@ -1,4 +1,4 @@
-//! To each their own: tools, records, and what is not kept at all.
+//! Isolation of users in chats: tools and records, and that conversations are not stored.
 
 use serde_json::{Value, json};
 use toolyard_server::auth::Role;
@@ -65,7 +65,7 @@ async fn nothing_is_stored_while_it_runs_either() {
     script(&model, [ScriptedReply::call(ECHO_ALIAS, json!({ "text": MARKER }))]);
     let reading = super::Reading::begin(&p.user("ada"), asks(MARKER)).await;
     app.wait_requests("/tool", 1).await;
-    // The write-ahead log is there as long as the server runs.
+    // The write-ahead log exists while the server runs.
     let mut names = Vec::new();
     for file in std::fs::read_dir(p.data().parent().unwrap()).unwrap() {
         let path = file.unwrap().path();
@@ -103,7 +103,7 @@ async fn two_users_at_once_get_their_own_tools_and_answers() {
 }
 
 #[tokio::test]
-async fn a_stranger_cannot_call_what_is_not_theirs() {
+async fn a_user_cannot_call_tools_of_another_user() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
     script(
@@ -147,7 +147,7 @@ async fn an_app_sees_its_own_tools_unless_it_is_an_assistant() {
 }
 
 #[tokio::test]
-async fn calls_are_recorded_as_those_of_a_chat_in_the_callers_trace() {
+async fn calls_of_a_chat_are_recorded_with_the_chat_door_and_the_callers_trace() {
     let (p, model) = with_model(|_| {}).await;
     let (_app, _device) = p.echo().await;
     script(&model, [ScriptedReply::call(ECHO_ALIAS, json!({ "text": "x" })), ScriptedReply::text("ok")]);

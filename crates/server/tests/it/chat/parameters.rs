@@ -1,4 +1,4 @@
-//! The tables of `docs/chat.md` on OpenAI's parameters: what is said to be honoured, ignored or rejected is.
+//! Checks the tables of `docs/chat.md` on OpenAI's parameters: honoured, ignored or rejected.
 
 use std::collections::BTreeMap;
 
@@ -114,7 +114,7 @@ async fn holds(path: &str, heading: &str, plain: Value, samples: Samples) {
     let mut table = documented(heading);
     let (p, model) = with_model(|config| config.chat.turns_per_minute = 1_000).await;
     model.set_default_reply(ScriptedReply::text("{}"));
-    // Some parameters mean something only where there are tools.
+    // Some parameters have an effect only with tools.
     let tools = samples.iter().find(|(name, ..)| *name == "tools").unwrap().1.clone();
     for (name, value, passed_on) in samples {
         let treatment = table.remove(name).unwrap_or_else(|| panic!("{name} is not documented"));
@@ -144,13 +144,13 @@ async fn holds(path: &str, heading: &str, plain: Value, samples: Samples) {
 }
 
 #[tokio::test]
-async fn of_chat_completions() {
+async fn parameters_of_chat_completions_match_the_documentation() {
     let plain = json!({ "messages": [{ "role": "user", "content": "hi" }] });
     holds("/v1/chat/completions", "parameter of chat completions", plain, completions()).await;
 }
 
 #[tokio::test]
-async fn of_responses() {
+async fn parameters_of_responses_match_the_documentation() {
     holds("/v1/responses", "parameter of responses", json!({ "input": "hi" }), responses()).await;
 }
 

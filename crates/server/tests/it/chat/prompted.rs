@@ -56,7 +56,7 @@ async fn the_clients_tools_end_the_answer_here_too() {
 }
 
 #[tokio::test]
-async fn what_is_no_call_is_told_to_the_model() {
+async fn an_invalid_text_call_is_reported_to_the_model() {
     let (p, model) = prompted().await;
     let (app, _device) = p.echo().await;
     script(

@@ -159,7 +159,7 @@ async fn a_stream_adds_up_to_the_whole_response() {
         .map(|event| &event["item"])
         .collect();
     assert_eq!(json!(done), last["output"]);
-    // What runs inside is not told; what the caller runs is.
+    // Server tools are not shown; calls of the caller's tools are.
     let kinds: Vec<&str> = done.iter().map(|item| item["type"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["message", "message", "function_call"]);
     assert_eq!((&done[2]["name"], &done[2]["arguments"]), (&json!("weather"), &json!("{\"city\":\"Oslo\"}")));
@@ -270,7 +270,7 @@ async fn refusals_name_the_parameter() {
 }
 
 #[tokio::test]
-async fn whoever_asks_must_be_known_and_whoever_leaves_ends_it() {
+async fn responses_require_a_credential_and_a_disconnect_cancels_them() {
     let (p, model) = with_model(tokens_only).await;
     for who in [p.nobody(), p.bearer("sk-whatever"), p.user("ada")] {
         let error = who.post(PATH, &asks(json!({}))).await.expect(401).json()["error"].clone();

@@ -1,11 +1,11 @@
-//! What a tool gave back, on the screen and for the model.
+//! Results of tools, for the user interface and for the model.
 
 use serde_json::{Value, json};
 use toolyard_testkit::{AppBehavior, model::ScriptedReply};
 
 use super::{ECHO_ALIAS, asks, chunks, of, one, results, script, with_model, words};
 
-/// What the screen shows of an app's answer, and what the model reads.
+/// What the user interface shows of an app's response, and what the model reads.
 async fn after(act: AppBehavior) -> (Value, String) {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
@@ -42,7 +42,7 @@ async fn what_is_structured_stays_structured() {
 
 #[tokio::test]
 async fn of_text_and_structure_the_screen_shows_the_text_unless_it_only_repeats() {
-    // What the screen shows comes back in the next request, and is all that the model then has.
+    // The client sends back what it shows, and that is all that the model gets in the next request.
     let both = |text: &str| json!({ "success": true, "content": text, "structuredContent": { "n": 2 } });
     assert_eq!(
         after(AppBehavior::Json(200, both("two things"))).await,
@@ -74,13 +74,13 @@ async fn a_resource_with_text_inside_is_not_lost() {
 }
 
 #[tokio::test]
-async fn nothing_is_said_to_be_done() {
+async fn an_empty_result_is_reported_as_done() {
     let (shown, read) = after(AppBehavior::Json(200, json!({ "success": true }))).await;
     assert_eq!((shown, read.as_str()), (json!([]), "Done."));
 }
 
 #[tokio::test]
-async fn failures_of_the_app_are_words_for_both() {
+async fn failures_of_the_app_are_texts_for_user_and_model() {
     for (act, why) in [
         (
             AppBehavior::Json(
@@ -90,8 +90,8 @@ async fn failures_of_the_app_are_words_for_both() {
             "no ink",
         ),
         (AppBehavior::Json(500, json!({ "error": "a stack trace" })), "HTTP status 500"),
-        (AppBehavior::Text(200, "text/html", "<h1>hi</h1>".to_owned()), "no tool result"),
-        (AppBehavior::Cut, "broke off before it had answered"),
+        (AppBehavior::Text(200, "text/html", "<h1>hi</h1>".to_owned()), "not a tool result"),
+        (AppBehavior::Cut, "closed the connection before it responded"),
         (AppBehavior::Json(200, json!({ "status": "success", "reply": null })), "does not know"),
     ] {
         let (shown, read) = after(act).await;
@@ -107,7 +107,7 @@ async fn a_result_that_says_it_is_an_error_is_one() {
 }
 
 #[tokio::test]
-async fn an_app_that_is_gone_is_told_and_the_answer_goes_on() {
+async fn an_unreachable_app_is_reported_and_the_turn_continues() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
     drop(app);

@@ -1,4 +1,4 @@
-//! Answers that go on without their reader, and can be heard again.
+//! Resumable streams: a turn continues without its reader, and can be resumed.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ async fn again(who: &Person<'_>, id: &str) -> Reading {
 }
 
 #[tokio::test]
-async fn who_comes_back_hears_everything_from_the_first_word() {
+async fn a_resumed_stream_is_replayed_from_its_beginning() {
     let (p, model) = with_model(|_| {}).await;
     let ada = p.user("ada");
     script(&model, [ScriptedReply::text("One ").and_hold().and_text("two")]);
@@ -28,7 +28,7 @@ async fn who_comes_back_hears_everything_from_the_first_word() {
     let id = first.until("start").await["messageId"].clone();
     first.until("text-delta").await;
     drop(first);
-    // Two who listen at once hear the same.
+    // Two concurrent readers get the same.
     let (mut second, third) = (again(&ada, "c1").await, again(&ada, "c1").await);
     second.until("text-delta").await;
     model.release(1);
@@ -36,13 +36,13 @@ async fn who_comes_back_hears_everything_from_the_first_word() {
     assert_eq!((words(&second).as_str(), reason(&second), &second[0]["messageId"]), ("One two", "stop", &id));
     assert_eq!(second, third);
     assert_eq!((model.abandoned(), model.requests().len()), (0, 1), "the model was asked once");
-    // Who keeps it has it whole, and would show it twice.
+    // A client that has read all of it would show it twice.
     ada.get("/api/chat/c1/stream").await.expect(204);
     ada.delete("/api/chat/c1/stream").await.expect(404);
 }
 
 #[tokio::test]
-async fn an_answer_that_was_heard_to_its_end_is_not_told_again() {
+async fn a_stream_that_was_read_to_its_end_is_not_replayed() {
     let (p, model) = with_model(|_| {}).await;
     let ada = p.user("ada");
     model.set_default_reply(ScriptedReply::text("One"));
@@ -53,7 +53,7 @@ async fn an_answer_that_was_heard_to_its_end_is_not_told_again() {
 }
 
 #[tokio::test]
-async fn it_comes_in_the_form_in_which_it_was_asked_for() {
+async fn a_resumed_stream_keeps_its_format() {
     let (p, model) = with_model(|_| {}).await;
     script(&model, [ScriptedReply::text("One ").and_hold().and_text("two")]);
     let body = json!({ "id": "c/1 ?", "resumable": true, "messages": [{ "role": "user", "content": "x" }] });
@@ -70,7 +70,7 @@ async fn it_comes_in_the_form_in_which_it_was_asked_for() {
 }
 
 #[tokio::test]
-async fn it_can_be_ended() {
+async fn a_resumable_stream_can_be_cancelled() {
     let (p, model) = with_model(|_| {}).await;
     let ada = p.user("ada");
     script(&model, [ScriptedReply::text("One ").and_hold()]);
@@ -85,7 +85,7 @@ async fn it_can_be_ended() {
 }
 
 #[tokio::test]
-async fn nobody_hears_what_is_another_users_or_was_not_meant_to_be_kept() {
+async fn streams_of_other_users_and_non_resumable_ones_cannot_be_resumed() {
     let (p, model) = with_model(|_| {}).await;
     model.set_default_reply(ScriptedReply::text("mine"));
     chunks(&p.user("ada"), resumable("c1")).await;
@@ -96,14 +96,14 @@ async fn nobody_hears_what_is_another_users_or_was_not_meant_to_be_kept() {
 }
 
 #[tokio::test]
-async fn a_page_that_loads_may_ask_before_anything_was_said() {
+async fn resuming_before_any_turn_is_no_error() {
     let (p, _model) = with_model(|_| {}).await;
     p.user("ada").get("/api/chat/c1/stream").await.expect(204);
     p.user("ada").delete("/api/chat/c1/stream").await.expect(404);
 }
 
 #[tokio::test]
-async fn ids_are_needed_and_short() {
+async fn stream_ids_are_required_and_limited() {
     let (p, model) = with_model(|_| {}).await;
     model.set_default_reply(ScriptedReply::text("ok"));
     for id in [json!(null), json!(""), json!("x".repeat(201))] {
@@ -116,7 +116,7 @@ async fn ids_are_needed_and_short() {
 }
 
 #[tokio::test]
-async fn a_new_answer_takes_the_place_of_the_one_before() {
+async fn a_new_turn_replaces_the_previous_stream() {
     let (p, model) = with_model(|_| {}).await;
     let ada = p.user("ada");
     script(&model, [ScriptedReply::text("old ").and_hold(), ScriptedReply::text("new").and_hold()]);
@@ -132,7 +132,7 @@ async fn a_new_answer_takes_the_place_of_the_one_before() {
 }
 
 #[tokio::test]
-async fn a_user_has_eight_at_once_and_those_that_are_over_make_room() {
+async fn a_user_has_eight_resumable_streams_and_finished_ones_make_room() {
     let (p, model) = with_model(|_| {}).await;
     let ada = p.user("ada");
     model.set_default_reply(ScriptedReply::text("One ").and_hold());
@@ -143,9 +143,9 @@ async fn a_user_has_eight_at_once_and_those_that_are_over_make_room() {
         readings.push(reading);
     }
     let text = ada.post("/api/chat", &resumable("c8")).await.expect(503).text;
-    assert!(text.contains("too many answers"), "{text}");
+    assert!(text.contains("Too many active streams"), "{text}");
     assert_eq!(model.requests().len(), 8, "the model is not even asked");
-    // Another user is not concerned.
+    // Other users are not affected.
     drop(Reading::begin(&p.user("bob"), resumable("c8")).await);
     ada.delete("/api/chat/c0/stream").await.expect(204);
     drop(Reading::begin(&ada, resumable("c8")).await);
@@ -154,12 +154,12 @@ async fn a_user_has_eight_at_once_and_those_that_are_over_make_room() {
     for reading in readings {
         soon(reading.all()).await;
     }
-    // Those that are over do not keep a new one away.
+    // Finished streams do not block a new one.
     chunks(&ada, resumable("c10")).await;
 }
 
 #[tokio::test]
-async fn a_server_that_keeps_all_it_can_answers_all_the_same() {
+async fn at_the_limit_a_stream_works_without_being_resumable() {
     let (p, model) = with_model(|config| config.chat.replays = 2).await;
     model.set_default_reply(ScriptedReply::text("One ").and_hold());
     let mut readings = Vec::new();
@@ -168,14 +168,14 @@ async fn a_server_that_keeps_all_it_can_answers_all_the_same() {
         reading.until("text-delta").await;
         readings.push(reading);
     }
-    // Those that go on are never dropped for a new one, which is as if it had not been said to be resumable.
+    // Active streams are never dropped for a new one, which is then not resumable.
     drop(again(&p.user("ada"), "a").await);
     drop(again(&p.user("bob"), "b").await);
     p.user("cleo").get("/api/chat/c/stream").await.expect(204);
     drop(readings.pop());
     model.wait_abandoned(1).await;
     assert_eq!(model.abandoned(), 1, "the others go on");
-    // What is over makes room.
+    // Finished streams make room.
     model.release(2);
     for reading in readings {
         soon(reading.all()).await;
@@ -186,7 +186,7 @@ async fn a_server_that_keeps_all_it_can_answers_all_the_same() {
 }
 
 #[tokio::test]
-async fn an_answer_for_which_there_is_no_room_is_told_to_whoever_listens() {
+async fn a_stream_beyond_the_byte_limit_continues_for_its_reader() {
     let (p, model) = with_model(|config| config.chat.replay_bytes = 500).await;
     let ada = p.user("ada");
     let long = "x".repeat(1_000);
@@ -196,7 +196,7 @@ async fn an_answer_for_which_there_is_no_room_is_told_to_whoever_listens() {
     ada.get("/api/chat/c1/stream").await.expect(204);
     model.release(1);
     assert_eq!(words(&soon(reading.all()).await), format!("{long}end"));
-    // Without a listener it ends: nobody could hear it.
+    // Without a reader it ends, because it could not be resumed.
     script(&model, [ScriptedReply::text(&long).and_hold()]);
     let mut reading = Reading::begin(&ada, resumable("c1")).await;
     reading.until("text-delta").await;
@@ -205,7 +205,7 @@ async fn an_answer_for_which_there_is_no_room_is_told_to_whoever_listens() {
 }
 
 #[tokio::test]
-async fn a_stop_does_not_wait_for_those_who_went() {
+async fn a_stop_does_not_wait_for_disconnected_readers() {
     let (p, model) = with_model(|_| {}).await;
     script(&model, [ScriptedReply::text("One ").and_hold()]);
     let mut reading = Reading::begin(&p.user("ada"), resumable("c1")).await;
@@ -216,7 +216,7 @@ async fn a_stop_does_not_wait_for_those_who_went() {
 }
 
 #[tokio::test]
-async fn an_app_of_the_user_neither_reads_nor_ends_what_the_user_asked() {
+async fn an_app_can_neither_resume_nor_cancel_the_users_stream() {
     let (p, model) = with_model(|_| {}).await;
     let ada = p.user("ada");
     let app = FakeApp::start("com.example.nosy").await;

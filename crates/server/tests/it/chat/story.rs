@@ -1,4 +1,4 @@
-//! A turn from the request to the last word, as a UI message stream.
+//! A whole turn as a UI message stream.
 
 use serde_json::json;
 use toolyard_testkit::{AppBehavior, model::ScriptedReply};
@@ -10,7 +10,7 @@ use super::{
 use crate::platform::ECHO;
 
 #[tokio::test]
-async fn words_and_a_tool_of_the_server() {
+async fn a_turn_with_text_and_a_server_tool() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo_like(json!({ "iconUrl": "https://example.com/echo.png" })).await;
     app.set_behavior(AppBehavior::Json(200, json!({ "success": true, "content": "hello" })));
@@ -54,7 +54,7 @@ async fn words_and_a_tool_of_the_server() {
 }
 
 #[tokio::test]
-async fn words_alone_are_one_step_with_an_id_of_ours() {
+async fn text_alone_is_one_step_with_a_generated_id() {
     let (p, model) = with_model(|_| {}).await;
     script(&model, [ScriptedReply::pieces(["Hel", "lo", "\n\n", "data: x"])]);
     let told =
@@ -80,7 +80,7 @@ async fn words_alone_are_one_step_with_an_id_of_ours() {
 }
 
 #[tokio::test]
-async fn thoughts_and_words_are_told_apart_and_each_is_closed() {
+async fn reasoning_and_text_are_separate_and_each_is_closed() {
     let (p, model) = with_model(|_| {}).await;
     let (_app, _device) = p.echo().await;
     let thinks = ScriptedReply::new()
@@ -103,7 +103,7 @@ async fn thoughts_and_words_are_told_apart_and_each_is_closed() {
 }
 
 #[tokio::test]
-async fn calls_of_one_step_run_side_by_side_and_each_has_its_end() {
+async fn calls_of_one_step_run_concurrently_and_each_has_an_end() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
     let line = json!({ "type": "result", "success": true, "content": "done" });
@@ -117,7 +117,7 @@ async fn calls_of_one_step_run_side_by_side_and_each_has_its_end() {
         ],
     );
     let reading = Reading::begin(&p.user("ada"), asks("three times")).await;
-    // All three are there before the first has an answer.
+    // All three have started before the first has a result.
     app.wait_requests("/tool", 3).await;
     for _ in 0..3 {
         app.let_line_through();
@@ -134,7 +134,7 @@ async fn calls_of_one_step_run_side_by_side_and_each_has_its_end() {
 }
 
 #[tokio::test]
-async fn progress_of_an_app_is_told_while_it_runs() {
+async fn progress_of_an_app_is_streamed() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
     app.set_behavior(AppBehavior::Lines(vec![
@@ -176,7 +176,7 @@ async fn arguments_that_do_not_fit_go_back_to_the_model() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_no_json_have_an_end_on_the_screen_too() {
+async fn a_call_with_invalid_json_has_an_end_in_the_stream() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
     script(
@@ -193,7 +193,7 @@ async fn arguments_that_are_no_json_have_an_end_on_the_screen_too() {
 }
 
 #[tokio::test]
-async fn a_tool_that_is_not_there_is_no_call_of_the_client() {
+async fn a_call_of_an_unknown_tool_is_not_sent_to_the_client() {
     let (p, model) = with_model(|_| {}).await;
     script(&model, [ScriptedReply::call("rm_rf", json!({})), ScriptedReply::text("There is none.")]);
     let told = chunks(&p.user("ada"), asks("go")).await;
@@ -223,14 +223,14 @@ async fn the_conversation_goes_to_the_model_as_it_was() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_named_and_asks_no_model() {
+async fn an_invalid_request_is_reported_and_no_model_is_asked() {
     let (p, model) = with_model(|_| {}).await;
     let ada = p.user("ada");
     for (body, why) in [
         (json!({}), "messages: missing or empty"),
         (json!({ "messages": [{ "role": "robot", "content": "x" }] }), "messages[0].role"),
         (json!({ "messages": [{ "role": "user", "content": "" }] }), "nothing that a model could answer"),
-        (with(asks("x"), json!({ "selectedToolCategories": ["games"] })), "`games` is no category"),
+        (with(asks("x"), json!({ "selectedToolCategories": ["games"] })), "`games` is not a category"),
         (with(asks("x"), json!({ "resumable": true })), "id: a resumable chat needs one"),
     ] {
         let text = ada.post("/api/chat", &body).await.expect(400).text;

@@ -1,4 +1,4 @@
-//! What one user may cost: answers at once, answers in a minute, and which models they may choose.
+//! Limits of one user: concurrent turns, turns per minute, and selectable models.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ fn doors() -> [(&'static str, Value); 3] {
 }
 
 #[tokio::test]
-async fn answers_at_once_are_bounded_for_each_user() {
+async fn concurrent_turns_are_limited_per_user() {
     let (p, model) = with_model(|config| config.chat.turns_per_user = 2).await;
     model.queue_replies([ScriptedReply::text("Well").and_hold(), ScriptedReply::text("Well").and_hold()]);
     let ada = p.user("ada");
@@ -36,12 +36,12 @@ async fn answers_at_once_are_bounded_for_each_user() {
         assert!(answer.text.contains("at most 2 at once"), "{path}: {}", answer.text);
         p.user("bob").post(path, &body).await.expect(200);
     }
-    // Who leaves makes room.
+    // A disconnect frees the slot.
     let left = model.abandoned();
     drop(second);
     model.wait_abandoned(left + 1).await;
     loop {
-        // The turn ends by itself once its reader has gone.
+        // The turn ends by itself after its reader disconnects.
         let answer = ada.post("/api/chat", &asks("x")).await;
         if answer.status.as_u16() == 200 {
             break;
@@ -55,7 +55,7 @@ async fn answers_at_once_are_bounded_for_each_user() {
 }
 
 #[tokio::test]
-async fn answers_in_a_minute_are_bounded_for_each_user() {
+async fn turns_per_minute_are_limited_per_user() {
     let (p, model) = with_model(|config| config.chat.turns_per_minute = 3).await;
     model.set_default_reply(ScriptedReply::text("ok"));
     for (path, body) in doors() {
@@ -68,7 +68,7 @@ async fn answers_in_a_minute_are_bounded_for_each_user() {
         assert!(answer.json()["error"].is_object());
         p.user("bob").post(path, &body).await.expect(200);
     }
-    // What is refused before it costs anything does not count.
+    // A request that is refused before it costs anything does not count.
     for _ in 0..5 {
         p.user("cleo").post("/v1/responses", &json!({ "input": [] })).await.expect(400);
     }
@@ -84,7 +84,7 @@ async fn names(who: &Person<'_>) -> (Vec<String>, Vec<String>) {
     (of(&openai["data"], "id"), of(&ours["models"], "name"))
 }
 
-/// Whether a model may be chosen, at each door.
+/// Whether a model may be selected, at each door.
 async fn chooses(who: &Person<'_>, model: &str) -> bool {
     let mut found = Vec::new();
     for (path, body) in doors() {
@@ -118,7 +118,7 @@ async fn the_operators_list_says_which_models_callers_may_choose() {
     ] {
         assert_eq!(chooses(&ada, name).await, may, "{name}");
     }
-    // Where no model is configured, the first of the list answers.
+    // Without a configured model, the first of the list is the default.
     let p = p
         .restart_with(|config| {
             config.chat.model = None;
@@ -132,7 +132,7 @@ async fn the_operators_list_says_which_models_callers_may_choose() {
 }
 
 #[tokio::test]
-async fn without_a_list_what_costs_money_is_only_what_is_listed() {
+async fn without_a_list_models_with_a_key_must_be_listed() {
     let (paid, free) = (ScriptedModel::start().await, ScriptedModel::start().await);
     for model in [&paid, &free] {
         model.serve_path("/v1/models", json!({ "object": "list", "data": [{ "id": "listed" }] }));
@@ -166,7 +166,7 @@ async fn without_a_list_what_costs_money_is_only_what_is_listed() {
 }
 
 #[tokio::test]
-async fn callers_who_may_not_choose_see_the_one_model() {
+async fn callers_who_may_not_select_see_only_the_default_model() {
     let (p, model) = with_model(|config| config.chat.callers_choose_model = false).await;
     model.serve_path(
         "/v1/models",

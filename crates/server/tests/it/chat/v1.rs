@@ -38,9 +38,9 @@ async fn a_tool_of_the_client_ends_the_answer() {
     assert_eq!(*line(&told, 'd'), json!({ "finishReason": "tool-calls", "usage": usage }));
 }
 
-/// As the first design of client tools has it: the call as the stream told it, and its result as a message of its own.
+/// The first format of client tools: the call as it was streamed, and its result as a message of its own.
 #[tokio::test]
-async fn a_call_goes_back_as_it_was_told() {
+async fn a_call_can_be_sent_back_as_it_was_streamed() {
     let (p, model) = with_model(|_| {}).await;
     script(
         &model,
@@ -63,7 +63,7 @@ async fn a_call_goes_back_as_it_was_told() {
 }
 
 #[tokio::test]
-async fn a_tool_of_the_server_then_words_are_two_steps_with_the_sum_of_both() {
+async fn a_server_tool_and_text_are_two_steps_with_summed_usage() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
     app.set_behavior(AppBehavior::content(json!({ "sum": 2 })));
@@ -97,7 +97,7 @@ async fn a_tool_that_fails_is_a_result_and_no_error_of_the_chat() {
 }
 
 #[tokio::test]
-async fn progress_and_thoughts_have_lines_of_their_own() {
+async fn progress_and_reasoning_have_lines_of_their_own() {
     let (p, model) = with_model(|_| {}).await;
     let (app, _device) = p.echo().await;
     app.set_behavior(AppBehavior::Lines(vec![
@@ -137,7 +137,7 @@ async fn a_call_that_was_cut_off_does_not_make_the_client_ask_again() {
 }
 
 #[tokio::test]
-async fn a_call_that_does_not_fit_is_never_told_as_one() {
+async fn an_invalid_call_is_never_streamed_as_a_call() {
     let (p, model) = with_model(|_| {}).await;
     script(
         &model,
@@ -148,7 +148,7 @@ async fn a_call_that_does_not_fit_is_never_told_as_one() {
         ],
     );
     let told = lines(&p.user("ada"), with(asks("Oslo?"), json!({ "clientTools": [weather()] }))).await;
-    // These clients run every call that they are told of.
+    // These clients run every call in the stream.
     let called: Vec<_> =
         told.iter().filter(|(code, _)| *code == '9').map(|(_, value)| &value["args"]).collect();
     assert_eq!(called, [&json!({ "city": "Oslo" })]);
@@ -167,7 +167,7 @@ async fn an_error_in_the_middle_is_the_last_line() {
 }
 
 #[tokio::test]
-async fn words_that_are_json_come_in_pieces_that_are_not() {
+async fn text_that_is_json_is_split_into_parts_that_are_not() {
     let (p, model) = with_model(|_| {}).await;
     script(&model, [ScriptedReply::pieces(["[]", "{\"a\":1}", "[not", "5"])]);
     let told = lines(&p.user("ada"), asks("go")).await;
@@ -193,18 +193,18 @@ async fn a_key_in_the_body_is_a_credential() {
     nobody.post("/api/chat", &hustle(json!({}))).await.expect(401);
     nobody.post("/api/chat", &hustle(json!({ "apiKey": "k" }))).await.expect(401);
     nobody.post("/api/chat", &hustle(json!({ "apiKey": "" }))).await.expect(401);
-    // Whoever may not ask learns nothing of what is wrong with the request.
+    // Without permission the problems of the request are not reported.
     nobody.post("/api/chat", &json!({ "messages": 5 })).await.expect(401);
     assert!(model.requests().is_empty());
     let token = p.token("ada", Role::User);
     let told = lines(&nobody, hustle(json!({ "apiKey": token }))).await;
     assert_eq!((*line(&told, '0')).as_str(), Some("noon"));
-    // A header counts more than the body.
+    // A header overrides the body.
     p.bearer("wrong").post("/api/chat", &hustle(json!({ "apiKey": token }))).await.expect(401);
 }
 
 #[tokio::test]
-async fn its_rounds_come_back_and_go_on() {
+async fn hustle_incognito_rounds_continue_the_conversation() {
     let (p, model) = with_model(|_| {}).await;
     model.set_default_reply(ScriptedReply::text("Noon."));
     let flat = json!({ "role": "assistant", "content": "", "parts": [{ "type": "text", "text": "" },
@@ -220,7 +220,7 @@ async fn its_rounds_come_back_and_go_on() {
 }
 
 #[tokio::test]
-async fn it_may_choose_among_the_tools() {
+async fn hustle_incognito_may_select_tools() {
     let (p, model) = with_model(|_| {}).await;
     let (_app, _device) = p.echo_like(json!({ "tools": [
         { "name": "echo", "description": "Says it again", "inputSchema": { "type": "object" }, "mentraExtensions": { "category": "media" } },

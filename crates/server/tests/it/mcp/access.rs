@@ -1,4 +1,4 @@
-//! Who gets in: Origin and Host, credentials, and where a client learns how to get one.
+//! Access: Origin and Host, credentials, and the metadata that tells clients how to get one.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ async fn tried(who: &Person<'_>, session: &Session<'_>) -> [u16; 4] {
 }
 
 #[tokio::test]
-async fn a_web_page_of_somewhere_else_gets_nowhere() {
+async fn foreign_origins_are_refused() {
     let p = Platform::start().await;
     let session = p.user("ada").handshake(LEGACY).await;
     for (header, value) in EVIL {
@@ -53,7 +53,7 @@ async fn a_web_page_of_somewhere_else_gets_nowhere() {
 }
 
 #[tokio::test]
-async fn a_page_of_ours_and_of_friends_gets_in() {
+async fn own_and_allowed_origins_are_accepted() {
     let p = Platform::with(|config| config.server.origins = vec!["https://console.example".into()]).await;
     let own = p.url.clone();
     for origin in [own.as_str(), "https://console.example"] {
@@ -67,7 +67,7 @@ async fn a_page_of_ours_and_of_friends_gets_in() {
     assert_eq!(answer.header("access-control-allow-origin"), "https://console.example");
     let shown = answer.header("access-control-expose-headers").to_owned();
     assert!(shown.contains("mcp-session-id") && shown.contains("www-authenticate"), "{shown}");
-    // Browsers ask first, and name every header that they will send.
+    // Browsers send a preflight request that names all of their headers.
     let asks = friend.header("access-control-request-method", "POST");
     let allowed = asks.send(Method::OPTIONS, "/mcp", None).await.expect(204);
     let allowed = allowed.header("access-control-allow-headers").to_owned();
@@ -76,7 +76,7 @@ async fn a_page_of_ours_and_of_friends_gets_in() {
     }
 }
 
-/// What a refusal says about how to get in.
+/// The challenges of refused requests.
 async fn challenges(who: &Person<'_>) -> Vec<String> {
     let mut found = Vec::new();
     for method in [Method::POST, Method::GET, Method::DELETE] {
@@ -87,13 +87,13 @@ async fn challenges(who: &Person<'_>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn nobody_learns_where_to_get_a_token() {
+async fn a_missing_credential_is_challenged_with_the_metadata_url() {
     let p = Platform::with(tokens_only).await;
     let metadata = format!("resource_metadata=\"{}/.well-known/oauth-protected-resource/mcp\"", p.url);
     for challenge in challenges(&p.nobody()).await {
         assert_eq!(challenge, format!("Bearer {metadata}"));
     }
-    // A name alone is not believed here.
+    // In token mode a user header is not enough.
     for challenge in challenges(&p.user("ada")).await {
         assert_eq!(challenge, format!("Bearer {metadata}"));
     }
@@ -117,7 +117,7 @@ async fn nobody_learns_where_to_get_a_token() {
 }
 
 #[tokio::test]
-async fn a_token_for_somebody_else_is_no_challenge() {
+async fn a_request_for_another_user_is_forbidden_without_a_challenge() {
     let p = Platform::with(tokens_only).await;
     let ada = p.bearer(&p.token("ada", Role::User)).header("x-user-id", "bob");
     let answer = ada.modern("tools/list", json!({})).await.expect(403);
@@ -168,7 +168,7 @@ async fn without_an_issuer_the_metadata_names_none() {
 }
 
 #[tokio::test]
-async fn in_dev_mode_a_name_is_enough_and_needed() {
+async fn in_dev_mode_the_user_header_is_required_and_sufficient() {
     let p = Platform::start().await;
     p.user("ada").modern("tools/list", json!({})).await.result();
     let answer = p.nobody().modern("tools/list", json!({})).await.expect(401);

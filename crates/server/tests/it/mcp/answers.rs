@@ -1,4 +1,4 @@
-//! How answers look: who we are, hints on caching, and when an answer is a stream.
+//! The format of responses: server info, caching hints, and when a response is a stream.
 
 use serde_json::json;
 use toolyard_protocol::mcp::meta;
@@ -15,14 +15,14 @@ const LISTS: [(&str, &str); 4] = [
 ];
 
 #[tokio::test]
-async fn discover_says_who_we_are() {
+async fn discover_describes_the_server() {
     let p = Platform::start().await;
     let result = p.user("ada").modern("server/discover", json!({})).await.result();
     assert_eq!(result["supportedVersions"], json!([MODERN, LEGACY, "2025-06-18", "2025-03-26"]));
     assert_eq!(result["capabilities"]["tools"], json!({ "listChanged": true }));
     assert_eq!(result["_meta"][meta::SERVER_INFO]["name"], "toolyard");
     assert!(result["instructions"].as_str().is_some_and(|text| !text.is_empty()));
-    // A handshake says the same in its own words.
+    // A handshake has the same content in its own format.
     let session = p.user("ada").handshake(LEGACY).await;
     for member in ["capabilities", "instructions"] {
         assert_eq!(session.result[member], result[member]);
@@ -32,7 +32,7 @@ async fn discover_says_who_we_are() {
 }
 
 #[tokio::test]
-async fn whatever_can_be_kept_says_for_how_long_and_for_whom() {
+async fn cacheable_results_have_a_lifetime_and_a_scope() {
     let p = Platform::start().await;
     let (_app, _device) = p.echo().await;
     for (method, member) in LISTS.into_iter().chain([("server/discover", "supportedVersions")]) {
@@ -51,7 +51,7 @@ async fn whatever_can_be_kept_says_for_how_long_and_for_whom() {
         assert_eq!(found, expected, "{method}");
         assert!(result.get("nextCursor").is_none());
     }
-    // What has been prepared once is the same the second time.
+    // The cached list is the same the second time.
     for (method, _) in LISTS {
         let first = p.user("ada").modern(method, json!({})).await;
         assert_eq!(first.text, p.user("ada").modern(method, json!({})).await.text);
@@ -59,7 +59,7 @@ async fn whatever_can_be_kept_says_for_how_long_and_for_whom() {
 }
 
 #[tokio::test]
-async fn nothing_is_kept_for_somebody_else() {
+async fn responses_must_not_be_cached() {
     let p = Platform::start().await;
     let (_app, _device) = p.echo().await;
     let ada = p.user("ada");
@@ -122,12 +122,12 @@ async fn every_modern_result_has_a_type_and_no_legacy_one_of_a_call() {
 }
 
 #[tokio::test]
-async fn an_answer_is_json_unless_something_is_said_before_it() {
+async fn a_response_is_json_unless_a_notification_precedes_it() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     let ask =
         || Ask::call("com_example_echo__echo", json!({ "text": "x" })).meta("progressToken", json!("t"));
-    // An app whose JSON spans lines: in a stream it must not.
+    // JSON of the app spans several lines; in a stream it must not.
     let spread = "{\n  \"content\": [\r\n { \"type\": \"text\",\n\"text\": \"a\\nb\" } ]\n}";
     app.set_behavior(AppBehavior::Text(200, "application/json", spread.to_owned()));
     let answer = p.user("ada").ask(ask()).await;

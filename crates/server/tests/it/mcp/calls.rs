@@ -1,4 +1,4 @@
-//! Calls that go well: what an app gave is what a client gets, and what travels beside it.
+//! Successful calls: results are passed unchanged, with their metadata.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ fn call() -> Ask {
     Ask::call(ALIAS, json!({ "text": "x" }))
 }
 
-/// What both eras get for what an app answers, as texts.
+/// The results in both eras for a response of the app, as texts.
 async fn both(p: &Platform) -> (String, String) {
     let session = p.user("ada").handshake(LEGACY).await;
     let legacy = session.ask("tools/call", json!({ "name": ALIAS, "arguments": { "text": "x" } })).await;
@@ -27,7 +27,7 @@ async fn both(p: &Platform) -> (String, String) {
 }
 
 #[tokio::test]
-async fn a_result_passes_as_it_came() {
+async fn a_result_is_passed_unchanged() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     let blocks = r#"[{"type":"image","data":"AA==","mimeType":"image/png","x" :1.50},{"type":"audio","data":"AA==","mimeType":"audio/wav"},{"type":"resource","resource":{"uri":"a:b","text":"t"}},{"type":"resource_link","uri":"a:b","name":"n"},{"type":"new in 2027","z":12345678901234567890123}]"#;
@@ -75,7 +75,7 @@ async fn structured_content_has_a_text_beside_it_and_is_an_object_for_older_clie
         assert_eq!(legacy["content"], content);
         assert_eq!(legacy.get("structuredContent"), legacy_too.then_some(&structured), "{answer}");
     }
-    // A text of the app's own stays.
+    // The app's own text is kept.
     app.set_behavior(AppBehavior::Json(
         200,
         json!({ "success": true, "content": "seven", "structuredContent": [7] }),
@@ -88,7 +88,7 @@ async fn structured_content_has_a_text_beside_it_and_is_an_object_for_older_clie
 }
 
 #[tokio::test]
-async fn what_the_assistant_should_know_travels_in_meta() {
+async fn hints_for_the_assistant_are_in_meta() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     let extensions = json!({ "suggestedFollowUps": ["more"] });
@@ -103,7 +103,7 @@ async fn what_the_assistant_should_know_travels_in_meta() {
 }
 
 #[tokio::test]
-async fn arguments_reach_the_app_as_they_came() {
+async fn arguments_are_passed_to_the_app_unchanged() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     let arguments = r#"{"z": 1.50,"text":"\u00e9","a":[12345678901234567890123, -0.0 ]}"#;
@@ -136,7 +136,7 @@ async fn no_arguments_are_empty_arguments() {
 }
 
 #[tokio::test]
-async fn a_key_in_meta_makes_a_call_once() {
+async fn an_idempotency_key_in_meta_makes_a_call_once() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     let keyed = |key: Value| call().meta("toolyard/idempotencyKey", key);

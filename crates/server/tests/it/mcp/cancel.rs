@@ -1,4 +1,4 @@
-//! Clients that want no answer any more, and clients that are gone: the app hears of it, and the ledger.
+//! Cancelled calls and disconnected clients: the app's request is dropped, and the ledger records it.
 
 use serde_json::{Value, json};
 use toolyard_testkit::{AppBehavior, FakeApp};
@@ -19,7 +19,7 @@ fn params() -> Value {
     json!({ "name": ALIAS, "arguments": { "text": "x" } })
 }
 
-/// The app's connection is dropped, and so many calls are written down as cancelled, and nothing else.
+/// The app's connection is dropped, and exactly this many calls are recorded, as cancelled.
 async fn cancelled(p: &Platform, app: &FakeApp, times: usize) {
     soon(app.wait_cancelled(times)).await;
     let written = async || {
@@ -46,7 +46,7 @@ async fn closing_the_stream_cancels() {
 }
 
 #[tokio::test]
-async fn leaving_before_anything_was_said_cancels() {
+async fn a_disconnect_before_the_first_message_cancels() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     app.set_behavior(AppBehavior::Hang);
@@ -72,7 +72,7 @@ async fn a_session_cancels_by_a_message() {
     let cancel = |id: Value| json!({ "requestId": id, "reason": "the user is tired of it" });
     let (one, two, ()) = tokio::join!(ask(json!("one")), ask(json!(2)), async {
         soon(app.wait_requests("/tool", 2)).await;
-        // Nothing of this means one of the two.
+        // None of these cancels one of the two.
         for id in [json!("2"), json!(1), json!("three"), Value::Null] {
             assert_eq!(session.tell("notifications/cancelled", cancel(id)).await, 202);
         }
@@ -93,7 +93,7 @@ async fn a_session_cancels_by_a_message() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_session_cancels_what_it_asked_for() {
+async fn the_end_of_a_session_cancels_its_calls() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     app.set_behavior(AppBehavior::Hang);
@@ -109,7 +109,7 @@ async fn the_end_of_a_session_cancels_what_it_asked_for() {
 }
 
 #[tokio::test]
-async fn a_socket_cancels_by_a_message_and_hears_no_answer() {
+async fn a_socket_cancels_by_a_message_and_gets_no_response() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     app.set_behavior(AppBehavior::Hang);

@@ -1,4 +1,4 @@
-//! "The list changed": every kind of change, told once and everywhere.
+//! Notifications about changed lists: every kind of change, once to every listener.
 
 use serde_json::json;
 
@@ -17,7 +17,7 @@ async fn install(p: &Platform) {
 }
 
 #[tokio::test]
-async fn installing_and_removing() {
+async fn an_install_and_its_removal_notify_listeners() {
     let p = platform(1).await;
     app(&p).await;
     let mut ears = Ears::open(&p).await;
@@ -33,7 +33,7 @@ async fn installing_and_removing() {
 }
 
 #[tokio::test]
-async fn switching_a_tool_off_and_on() {
+async fn disabling_and_enabling_a_tool_notifies_listeners() {
     let p = platform(1).await;
     app(&p).await;
     install(&p).await;
@@ -46,7 +46,7 @@ async fn switching_a_tool_off_and_on() {
 }
 
 #[tokio::test]
-async fn another_device() {
+async fn another_device_notifies_listeners() {
     let p = platform(1).await;
     app(&p).await;
     install(&p).await;
@@ -58,13 +58,13 @@ async fn another_device() {
     ears.told(&p, "a camera").await;
     device.wears("Even Realities G1").await;
     ears.told(&p, "no camera").await;
-    // Without a session nobody knows of a device, and nothing is hidden.
+    // Without a session there is no device, and nothing is hidden.
     p.user("ada").delete("/api/session").await.expect(204);
     ears.told(&p, "no session").await;
 }
 
 #[tokio::test]
-async fn another_version_of_an_app() {
+async fn another_version_of_an_app_notifies_listeners() {
     let p = platform(1).await;
     app(&p).await;
     install(&p).await;
@@ -83,7 +83,7 @@ async fn another_version_of_an_app() {
 }
 
 #[tokio::test]
-async fn a_change_of_hardware_requirements() {
+async fn a_change_of_hardware_requirements_notifies_listeners() {
     let p = platform(1).await;
     app(&p).await;
     install(&p).await;
@@ -96,7 +96,7 @@ async fn a_change_of_hardware_requirements() {
 }
 
 #[tokio::test]
-async fn many_changes_at_once_are_told_once() {
+async fn many_concurrent_changes_are_one_notification() {
     // Long enough for all of it on a busy machine.
     let p = platform(1_500).await;
     let mut ears = Ears::open(&p).await;

@@ -1,4 +1,4 @@
-//! A small MCP client, made by hand, so that every member and header of a request can be spoilt before it is sent.
+//! A small handwritten MCP client, so that every member and header of a request can be invalid.
 
 use std::time::Duration;
 
@@ -30,12 +30,12 @@ pub(crate) struct Ask {
 }
 
 impl Ask {
-    /// As a client of a handshake revision sends it; the session is the sender's business.
+    /// A request of a handshake revision, without a session.
     pub(crate) fn legacy(method: &str, params: Value) -> Self {
         Self { id: json!(1), method: method.to_owned(), params, headers: Vec::new() }
     }
 
-    /// As a modern client sends it: with `_meta`, and headers that say the same as the body.
+    /// A modern request, with `_meta` and headers that match the body.
     pub(crate) fn modern(method: &str, mut params: Value) -> Self {
         params["_meta"][meta::PROTOCOL_VERSION] = MODERN.into();
         params["_meta"][meta::CLIENT_CAPABILITIES] = json!({});
@@ -63,7 +63,7 @@ impl Ask {
         self
     }
 
-    /// With a header more.
+    /// Adds a header.
     pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
@@ -74,12 +74,12 @@ impl Ask {
         self
     }
 
-    /// With another value of a header.
+    /// Replaces a header.
     pub(crate) fn instead(self, name: &str, value: &str) -> Self {
         self.without(name).with(name, value)
     }
 
-    /// With a member of `_meta`; null takes it away.
+    /// Sets a member of `_meta`; null removes it.
     pub(crate) fn meta(mut self, name: &str, value: Value) -> Self {
         match value {
             Value::Null => drop(self.params["_meta"].as_object_mut().unwrap().remove(name)),
@@ -88,7 +88,7 @@ impl Ask {
         self
     }
 
-    /// With other params, whatever they are.
+    /// Replaces the params.
     pub(crate) fn params(mut self, params: Value) -> Self {
         self.params = params;
         self
@@ -120,13 +120,13 @@ impl<'a> Person<'a> {
         self.ask(Ask::call(tool, arguments)).await.result()
     }
 
-    /// Sends a body as it is, in a modern dress.
+    /// Sends a raw body with modern headers.
     pub(crate) async fn ask_raw(&self, method: &str, body: &str) -> Answer {
         let dressed = self.dressed(&Ask::modern(method, json!({})));
         soon(dressed.send(Method::POST, "/mcp", Some(body.to_owned()))).await
     }
 
-    /// Sends a body as it is, and reads the answer as a stream.
+    /// Sends a raw body, and reads the response as a stream.
     pub(crate) async fn events(&self, body: String) -> Events {
         Events::of(soon(self.open_raw(Method::POST, "/mcp", body)).await)
     }
@@ -136,7 +136,7 @@ impl<'a> Person<'a> {
         Events::of(soon(self.dressed(&ask).open(Method::POST, "/mcp", Some(ask.message()))).await)
     }
 
-    /// Listens for changes; the first message, which says what was granted, is taken.
+    /// Listens for changes, and reads the first message, which names the granted filters.
     pub(crate) async fn listen(&self, id: impl Into<Value>, filter: Value) -> Events {
         let ask = Ask::modern("subscriptions/listen", json!({ "notifications": filter }));
         let mut events = self.stream(ask.id(id)).await;
@@ -144,7 +144,7 @@ impl<'a> Person<'a> {
         events
     }
 
-    /// Shakes hands.
+    /// Opens a session with a handshake.
     pub(crate) async fn handshake(&self, revision: &str) -> Session<'a> {
         let answer = self.ask(Ask::legacy("initialize", hello(revision))).await.expect(200);
         let id = answer.header("mcp-session-id").to_owned();
@@ -161,7 +161,7 @@ pub(crate) fn hello(revision: &str) -> Value {
 pub(crate) struct Session<'a> {
     pub(crate) person: Person<'a>,
     pub(crate) id: String,
-    /// What the handshake was answered with.
+    /// The result of the handshake.
     pub(crate) result: Value,
 }
 
@@ -183,7 +183,7 @@ impl Session<'_> {
 }
 
 impl Answer {
-    /// The result of a request that went well.
+    /// The result of a successful request.
     pub(crate) fn result(&self) -> Value {
         assert_eq!(self.status, StatusCode::OK, "{}", self.text);
         let message = self.json();
@@ -197,7 +197,7 @@ impl Answer {
     }
 }
 
-/// An event stream, as it comes.
+/// An event stream.
 pub(crate) struct Events {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
@@ -216,7 +216,7 @@ impl Events {
         line.map(|line| String::from_utf8(line.to_vec()).unwrap())
     }
 
-    /// The next message; none at the end. Nothing else may stand in the stream but signs of life, so no ids of events.
+    /// The next message; none at the end. The stream may contain only messages and keep-alives, so no event ids.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         assert_eq!(self.status, StatusCode::OK);
         let data = soon(async {

@@ -1,6 +1,6 @@
-//! One user who listens in every way at once: on a modern stream, on the stream of a session, and on a socket.
+//! A user who listens in every way: on a modern stream, on the stream of a session, and on a socket.
 //!
-//! That nothing was told can be seen without waiting: a mark is sent after it, and must be the next thing that is heard.
+//! That no notification was sent can be tested without waiting: a marker is sent after it, and must be the next message.
 
 use serde_json::{Value, json};
 use toolyard_core::ports::Change;
@@ -12,15 +12,15 @@ use super::{
 };
 use crate::platform::Platform;
 
-/// An app without tools, whose resource is the mark.
+/// An app without tools, whose resource is the marker.
 const MARK: &str = "com.example.mark";
-/// The mark as it is listed.
+/// The marker as it is listed.
 pub(crate) const MARK_URI: &str = "test://com.example.mark/m";
 
 const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
 const UPDATED: &str = "notifications/resources/updated";
 
-/// A platform where changes are told soon, and ada has the mark.
+/// A platform with a short debounce, where ada has the marker.
 pub(crate) async fn platform(debounce_ms: u64) -> Platform {
     let p = Platform::with(|config| config.mcp.debounce_ms = debounce_ms).await;
     p.nobody().post("/api/apps", &json!({ "packageName": MARK })).await.expect(201);
@@ -28,13 +28,13 @@ pub(crate) async fn platform(debounce_ms: u64) -> Platform {
     p
 }
 
-/// Sends the mark to all who want it.
+/// Sends the marker to all subscribers.
 pub(crate) fn mark(p: &Platform) {
     let (package, uri) = (MARK.parse().unwrap(), "test://m".into());
     p.state.stores.announcements.notify(&Change::ResourceUpdated { package, user: None, uri });
 }
 
-/// Nothing was told on this stream, and it still works. Twice, because a change may just be looked at.
+/// No notification was sent on this stream, and it still works. Twice, because a change may be in progress.
 pub(crate) async fn quiet(p: &Platform, events: &mut Events) {
     for _ in 0..2 {
         mark(p);
@@ -47,7 +47,7 @@ pub(crate) async fn quiet(p: &Platform, events: &mut Events) {
     }
 }
 
-/// A stream that hears of tools and of the mark.
+/// A stream that is notified about tools and the marker.
 pub(crate) async fn listen(p: &Platform, headers: &[(&str, &str)], id: impl Into<Value>) -> Events {
     let filter = json!({ "toolsListChanged": true, "resourceSubscriptions": [MARK_URI] });
     p.as_with(headers).listen(id, filter).await
@@ -71,7 +71,7 @@ impl Ears {
         Self { listen: listen(p, &[("x-user-id", "ada")], "l").await, session: session.get().await, line }
     }
 
-    /// Everywhere the change was told, once.
+    /// Every listener was notified once.
     pub(crate) async fn told(&mut self, p: &Platform, about: &str) {
         let tagged = json!({ "jsonrpc": "2.0", "method": TOOLS_CHANGED, "params": { "_meta": { meta::SUBSCRIPTION_ID: "l" } } });
         let plain = json!({ "jsonrpc": "2.0", "method": TOOLS_CHANGED });
@@ -81,7 +81,7 @@ impl Ears {
         self.quiet(p).await;
     }
 
-    /// Nowhere was anything told.
+    /// No listener was notified.
     pub(crate) async fn quiet(&mut self, p: &Platform) {
         let mark_of = |id: Option<&str>| {
             let mut params = json!({ "uri": MARK_URI });

@@ -1,4 +1,4 @@
-//! Calls that fail: what the protocol is told, and what the model.
+//! Failed calls: which are protocol errors, and which are results for the model.
 
 use serde_json::{Value, json};
 use toolyard_testkit::AppBehavior;
@@ -8,7 +8,7 @@ use crate::platform::{ECHO, Platform, echo_tool};
 
 const ALIAS: &str = "com_example_echo__echo";
 
-/// A call whose failure the model reads, in both eras: code, whether to try again, and the words.
+/// The error result of a call, the same in both eras: code, retryable, and text.
 async fn told(p: &Platform, arguments: Value) -> (String, bool, String) {
     let session = p.user("ada").handshake(LEGACY).await;
     let params = json!({ "name": ALIAS, "arguments": arguments });
@@ -69,7 +69,7 @@ async fn unknown_tools_and_malformed_calls_are_errors_of_the_protocol() {
 }
 
 #[tokio::test]
-async fn a_tool_that_is_switched_off_is_unknown() {
+async fn a_disabled_tool_is_unknown() {
     let p = Platform::start().await;
     let (_app, _device) = p.echo().await;
     let off = json!({ "enabled": false });
@@ -79,7 +79,7 @@ async fn a_tool_that_is_switched_off_is_unknown() {
 }
 
 #[tokio::test]
-async fn bad_arguments_are_told_to_the_model() {
+async fn invalid_arguments_are_reported_to_the_model() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     for (arguments, words) in [
@@ -96,7 +96,7 @@ async fn bad_arguments_are_told_to_the_model() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_in_an_app_is_told_to_the_model() {
+async fn failures_of_an_app_are_reported_to_the_model() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     for (act, code, words) in [
@@ -119,8 +119,8 @@ async fn what_goes_wrong_in_an_app_is_told_to_the_model() {
             "does not know",
         ),
         (AppBehavior::Text(500, "text/html", "<pre>".into()), "HTTP_ERROR", "500"),
-        (AppBehavior::Text(200, "text/html", "<pre>".into()), "INVALID_RESPONSE", "no tool result"),
-        (AppBehavior::Cut, "INVALID_RESPONSE", "broke off"),
+        (AppBehavior::Text(200, "text/html", "<pre>".into()), "INVALID_RESPONSE", "not a tool result"),
+        (AppBehavior::Cut, "INVALID_RESPONSE", "closed the connection"),
     ] {
         app.set_behavior(act.clone());
         let (told, retryable, said) = told(&p, json!({ "text": "x" })).await;
@@ -133,7 +133,7 @@ async fn what_goes_wrong_in_an_app_is_told_to_the_model() {
 }
 
 #[tokio::test]
-async fn a_result_that_says_it_failed_passes_as_it_came() {
+async fn an_error_result_is_passed_unchanged() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     let failed = json!({ "content": [{ "type": "text", "text": "no milk" }], "isError": true, "x": 1 });
@@ -144,7 +144,7 @@ async fn a_result_that_says_it_failed_passes_as_it_came() {
 }
 
 #[tokio::test]
-async fn what_the_platform_does_not_allow_is_told_to_the_model() {
+async fn denied_calls_are_reported_to_the_model() {
     let p = Platform::with(|config| config.policy.deny = vec![format!("{ECHO}:*")]).await;
     let (app, _device) = p.echo().await;
     let (code, retryable, said) = told(&p, json!({ "text": "x" })).await;
@@ -154,7 +154,7 @@ async fn what_the_platform_does_not_allow_is_told_to_the_model() {
 }
 
 #[tokio::test]
-async fn too_late_and_too_often_are_told_to_the_model() {
+async fn timeouts_and_rate_limits_are_reported_to_the_model() {
     let p = Platform::with(|config| config.calls.timeout_ms = 50).await;
     let (app, _device) = p.echo().await;
     app.set_behavior(AppBehavior::Hang);
@@ -176,7 +176,7 @@ async fn too_late_and_too_often_are_told_to_the_model() {
 }
 
 #[tokio::test]
-async fn an_answer_against_its_own_schema_is_told_to_the_model() {
+async fn a_result_that_violates_its_schema_is_reported_to_the_model() {
     let p = Platform::start().await;
     let mut tool = echo_tool();
     tool["outputSchema"] =

@@ -1,4 +1,4 @@
-//! What a modern stream is asked for, what is granted, and what then comes.
+//! Filters of a modern stream: requested, granted, and applied.
 
 use serde_json::{Value, json};
 use toolyard_core::ports::Change;
@@ -21,7 +21,7 @@ async fn change(p: &Platform) {
 }
 
 #[tokio::test]
-async fn the_first_message_says_what_was_granted() {
+async fn the_first_message_of_a_stream_names_the_granted_filters() {
     let p = platform(1).await;
     let known = "x://com.example.mark/any";
     for (asked, granted) in [
@@ -51,7 +51,7 @@ async fn the_first_message_says_what_was_granted() {
 }
 
 #[tokio::test]
-async fn nothing_comes_that_was_not_asked_for() {
+async fn only_requested_notifications_are_sent() {
     let p = platform(1).await;
     let ada = p.user("ada");
     let mut no_tools =
@@ -78,7 +78,7 @@ async fn nothing_comes_that_was_not_asked_for() {
 }
 
 #[tokio::test]
-async fn what_is_for_another_user_is_not_told() {
+async fn notifications_of_other_users_are_not_sent() {
     let p = platform(1).await;
     let own = "test://com.example.mark/own";
     let mut events = p.user("ada").listen(1, json!({ "resourceSubscriptions": [MARK_URI, own] })).await;
@@ -90,7 +90,7 @@ async fn what_is_for_another_user_is_not_told() {
 }
 
 #[tokio::test]
-async fn every_message_carries_the_id_as_it_came() {
+async fn every_notification_carries_the_request_id_unchanged() {
     let p = platform(1).await;
     let mut streams = Vec::new();
     let ids = ["0", "7", "1.50", "\"7\"", "\"\\u00fc\"", "123456789012345678901234567890"];
@@ -120,7 +120,7 @@ async fn every_message_carries_the_id_as_it_came() {
 }
 
 #[tokio::test]
-async fn what_is_no_filter_is_refused() {
+async fn an_invalid_filter_is_refused() {
     let p = platform(1).await;
     let many: Vec<String> = (0..257).map(|i| format!("x://com.example.mark/{i}")).collect();
     for params in [

@@ -1,4 +1,4 @@
-//! A client over a WebSocket: one message a frame, answers in any order.
+//! A client over a WebSocket: one message per frame, responses in any order.
 
 use std::collections::VecDeque;
 
@@ -15,12 +15,12 @@ use crate::{
 /// A socket of the door.
 pub(crate) struct Line {
     socket: Socket,
-    /// Heard while something else was waited for.
+    /// Messages received while waiting for another one.
     heard: VecDeque<Value>,
 }
 
 impl Line {
-    /// Opens a socket for whoever sends these headers.
+    /// Opens a socket with these headers.
     pub(crate) async fn open(p: &Platform, headers: &[(&str, &str)]) -> Self {
         let headers: Vec<_> = headers.iter().copied().chain([("sec-websocket-protocol", "mcp")]).collect();
         Self::over(soon(knock(p, "/mcp/ws", &headers)).await.unwrap())
@@ -59,7 +59,7 @@ impl Line {
         self.answer(ask.id).await
     }
 
-    /// The answer under an id.
+    /// The response with this id.
     pub(crate) async fn answer(&mut self, id: impl Into<Value>) -> Value {
         let id = id.into();
         self.hear(|message| message["id"] == id && message["method"].is_null()).await
@@ -75,7 +75,7 @@ impl Line {
         if let Some(place) = self.heard.iter().position(&fits) {
             return self.heard.remove(place).unwrap();
         }
-        // Heartbeats come all the time, so it is the whole that must not take long.
+        // Heartbeats arrive all the time, so the timeout is for the whole wait.
         soon(async {
             loop {
                 let message = self.next().await.expect("the socket is open");
@@ -88,12 +88,12 @@ impl Line {
         .await
     }
 
-    /// What was heard and asked for by nobody.
+    /// Received messages that no test step has consumed.
     pub(crate) fn unasked(&self) -> &VecDeque<Value> {
         &self.heard
     }
 
-    /// The next message off the wire; none when the socket closes.
+    /// The next message from the socket; none when it closes.
     async fn next(&mut self) -> Option<Value> {
         while let Some(Ok(frame)) = self.socket.next().await {
             match frame {
@@ -108,7 +108,7 @@ impl Line {
         None
     }
 
-    /// Waits for the end, and says with which code; messages before it are kept.
+    /// Waits for the close and returns its code; earlier messages are kept.
     pub(crate) async fn closed(&mut self) -> Option<u16> {
         soon(async {
             while let Some(Ok(frame)) = self.socket.next().await {

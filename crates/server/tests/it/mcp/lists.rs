@@ -1,4 +1,4 @@
-//! The list of tools: names that every client takes, and definitions as they came.
+//! The list of tools: names that are valid for every client, and unchanged definitions.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ async fn names(p: &Platform, user: &str) -> Vec<String> {
     list["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Ada with an app whose tools are given as they are.
+/// Ada with an app with these raw tools.
 async fn with_tools(tools: &str) -> Platform {
     let p = Platform::start().await;
     let raw = format!(r#"{{"packageName":"{ECHO}","tools":[{tools}]}}"#);
@@ -43,7 +43,7 @@ async fn a_definition_passes_as_it_came_under_its_alias() {
 }
 
 #[tokio::test]
-async fn every_name_is_one_that_every_client_takes_and_both_names_can_be_called() {
+async fn aliases_are_valid_for_every_client_and_both_names_can_be_called() {
     let p = Platform::start().await;
     let long = format!("{}-{}", "a".repeat(90), "b".repeat(20));
     let locals = ["echo", "get.weather", "with-dash", "UPPER", "trailing_", "a/b", "a+b", &long];

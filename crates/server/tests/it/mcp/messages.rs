@@ -1,4 +1,4 @@
-//! Messages as such: ids, what is no message, what is no body.
+//! Messages: ids, invalid messages, invalid bodies.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ fn discover(id: &str) -> String {
 }
 
 #[tokio::test]
-async fn ids_come_back_as_they_came() {
+async fn request_ids_are_returned_unchanged() {
     let p = Platform::start().await;
     let long = format!("\"{}\"", "a".repeat(254));
     let ids = [
@@ -40,7 +40,7 @@ async fn ids_come_back_as_they_came() {
 }
 
 #[tokio::test]
-async fn what_is_no_message_is_refused_under_its_id_where_it_has_one() {
+async fn an_invalid_message_is_refused_with_its_id_if_it_has_one() {
     let p = Platform::start().await;
     let deep = "[".repeat(200_000);
     let deep_params = format!(
@@ -98,7 +98,7 @@ async fn batches_are_refused_in_both_eras() {
 }
 
 #[tokio::test]
-async fn answers_of_clients_are_taken_whether_anybody_waits_for_them_or_not() {
+async fn responses_of_clients_are_accepted_even_if_unexpected() {
     let p = Platform::start().await;
     for body in [
         json!({ "jsonrpc": "2.0", "id": "nobody-asked", "result": {} }),

@@ -1,4 +1,4 @@
-//! Parameters that travel in headers as well: `x-mcp-header`.
+//! Parameters that are mirrored in headers: `x-mcp-header`.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn tool() -> Value {
 }
 
 #[tokio::test]
-async fn what_headers_and_arguments_say_must_agree() {
+async fn mirrored_headers_and_arguments_must_agree() {
     let p = Platform::start().await;
     let (app, _device) = p.echo_like(json!({ "tools": [tool()] })).await;
     let region = || Ask::call(ALIAS, json!({ "region": "us-west1" }));
@@ -60,14 +60,14 @@ async fn what_headers_and_arguments_say_must_agree() {
         assert_eq!(answer.json()["id"], 1);
     }
     assert_eq!(app.requests("/tool").len(), times, "what was refused did not run");
-    // What the schema does not allow is told in the words of the schema.
+    // Schema violations are reported as such.
     let odd =
         p.user("ada").ask(Ask::call(ALIAS, json!({ "region": [1] })).with("mcp-param-region", "x")).await;
     assert_eq!(odd.result()["_meta"]["toolyard/error"]["code"], "INVALID_ARGUMENTS");
 }
 
 #[tokio::test]
-async fn older_clients_know_nothing_of_it() {
+async fn legacy_clients_need_no_mirrored_headers() {
     let p = Platform::start().await;
     let (app, _device) = p.echo_like(json!({ "tools": [tool()] })).await;
     let session = p.user("ada").handshake(LEGACY).await;
@@ -77,7 +77,7 @@ async fn older_clients_know_nothing_of_it() {
 }
 
 #[tokio::test]
-async fn a_tool_with_a_void_annotation_is_not_taken() {
+async fn a_tool_with_an_invalid_header_annotation_is_refused() {
     let p = Platform::start().await;
     for property in [
         json!({ "type": "number", "x-mcp-header": "R" }),

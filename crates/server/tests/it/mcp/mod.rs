@@ -2,14 +2,14 @@
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | the client that asks | [`client`], [`line`] |
-//! | what a request must carry, and how answers look | [`modern`], [`messages`], [`answers`] |
+//! | the test client | [`client`], [`line`] |
+//! | the format of requests and responses | [`modern`], [`messages`], [`answers`] |
 //! | handshakes and sessions | [`sessions`], [`session_ids`] |
 //! | lists and pages | [`lists`], [`pages`] |
 //! | calls | [`calls`], [`failures`], [`mirrored`], [`progress`], [`cancel`] |
-//! | "the list changed" | [`ears`], [`changes`], [`silence`], [`filters`], [`streams`] |
-//! | resources where an app has none | [`resources`] |
-//! | who may do what | [`access`], [`sharing`] |
+//! | notifications about changed lists | [`ears`], [`changes`], [`silence`], [`filters`], [`streams`] |
+//! | resources of apps that have none | [`resources`] |
+//! | access and isolation | [`access`], [`sharing`] |
 //! | WebSockets | [`sockets`], [`tickets`], [`stop`] |
 
 mod access;

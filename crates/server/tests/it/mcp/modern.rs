@@ -1,4 +1,4 @@
-//! What a request without a handshake has to carry, row by row.
+//! What a request without a handshake must contain.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn call() -> Ask {
     Ask::call(ALIAS, json!({ "text": "hi" }))
 }
 
-/// A refusal names the request that it answers.
+/// A refusal carries the id of its request.
 fn refused(answer: &Answer, status: u16, code: i64, about: &str) {
     assert_eq!(answer.refusal(), (status, code), "{about}: {}", answer.text);
     assert_eq!(answer.json()["id"], 1, "{about}: {}", answer.text);
@@ -26,7 +26,7 @@ fn refused(answer: &Answer, status: u16, code: i64, about: &str) {
 }
 
 #[tokio::test]
-async fn who_asks_stands_in_every_request() {
+async fn meta_with_version_and_capabilities_is_required() {
     let p = Platform::start().await;
     let ada = p.user("ada");
     for (about, ask) in [
@@ -44,7 +44,7 @@ async fn who_asks_stands_in_every_request() {
     ] {
         refused(&ada.ask(ask).await, 400, -32602, about);
     }
-    // Only `_meta` says that it is modern; the header is missing.
+    // Only `_meta` shows that it is modern; the header is missing.
     let ask = list().meta(meta::CLIENT_CAPABILITIES, Value::Null).without("mcp-protocol-version");
     refused(&ada.ask(ask).await, 400, -32602, "only a version in _meta");
     ada.ask(list().meta(meta::CLIENT_INFO, json!({ "name": "t" }))).await.result();
@@ -52,7 +52,7 @@ async fn who_asks_stands_in_every_request() {
 }
 
 #[tokio::test]
-async fn headers_say_the_same_as_the_body() {
+async fn headers_must_match_the_body() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     let ada = p.user("ada");
@@ -93,7 +93,7 @@ async fn prompts_and_resources_are_named_in_a_header_as_well() {
     let read = Ask::modern("resources/read", json!({ "uri": "test://a b" }));
     for ask in [get, read] {
         let about = ask.method.clone();
-        // Named rightly, it is a matter of the method.
+        // With the right name, the method decides.
         refused(&ada.ask(ask.clone()).await, 200, -32602, &about);
         refused(&ada.ask(ask.clone().without("mcp-name")).await, 400, -32020, &about);
         refused(&ada.ask(ask.instead("mcp-name", "other")).await, 400, -32020, &about);
@@ -104,7 +104,7 @@ async fn prompts_and_resources_are_named_in_a_header_as_well() {
 }
 
 #[tokio::test]
-async fn a_version_that_is_not_served_is_told_with_those_that_are() {
+async fn an_unsupported_version_is_refused_with_the_supported_ones() {
     let p = Platform::start().await;
     let long = "9".repeat(500);
     for version in ["2027-01-01", "2024-11-05", LEGACY, "soon", &long] {
@@ -143,7 +143,7 @@ async fn unknown_and_removed_methods_are_not_found() {
 }
 
 #[tokio::test]
-async fn notifications_are_taken_and_nothing_is_said() {
+async fn notifications_are_accepted_without_a_response() {
     let p = Platform::start().await;
     for told in ["notifications/cancelled", "notifications/roots/list_changed", "notifications/x"] {
         let message = json!({ "jsonrpc": "2.0", "method": told, "params": { "requestId": 1 } });
@@ -155,7 +155,7 @@ async fn notifications_are_taken_and_nothing_is_said() {
 }
 
 #[tokio::test]
-async fn there_is_only_post() {
+async fn only_post_is_allowed() {
     let p = Platform::start().await;
     let ada = p.user("ada").header("mcp-protocol-version", MODERN);
     for method in [Method::GET, Method::DELETE] {

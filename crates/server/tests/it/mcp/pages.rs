@@ -59,7 +59,7 @@ async fn pages_follow_one_another_and_end() {
 }
 
 #[tokio::test]
-async fn a_cursor_outlives_changes_of_the_list() {
+async fn a_cursor_stays_valid_while_the_list_changes() {
     // Between the first page, a and b, and the second.
     for (after, second) in [
         (vec!["a", "b", "c", "d"], vec!["c", "d"]),
@@ -82,7 +82,7 @@ async fn a_cursor_outlives_changes_of_the_list() {
 }
 
 #[tokio::test]
-async fn a_cursor_is_as_good_for_the_next_client_and_after_a_restart() {
+async fn a_cursor_is_valid_for_other_clients_and_after_a_restart() {
     let p = with(&["a", "b", "c"]).await;
     let (_, cursor) = page(&p.user("ada"), None).await;
     let session = p.user("ada").handshake(LEGACY).await;
@@ -94,7 +94,7 @@ async fn a_cursor_is_as_good_for_the_next_client_and_after_a_restart() {
 }
 
 #[tokio::test]
-async fn what_is_no_cursor_is_refused() {
+async fn an_invalid_cursor_is_refused() {
     let p = with(&["a", "b", "c"]).await;
     let long = "A".repeat(5_000);
     for cursor in [json!(""), json!("nonsense"), json!("%"), json!("AAAA"), json!(long), json!(1), json!({})]

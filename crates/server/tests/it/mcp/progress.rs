@@ -1,4 +1,4 @@
-//! Progress: only with a token, only forward, and not more often than anybody can read.
+//! Progress: only with a token, only increasing, and rate limited.
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -16,7 +16,7 @@ fn call(token: Value) -> Ask {
     Ask::call(ALIAS, json!({ "text": "x" })).meta("progressToken", token)
 }
 
-/// The app says these lines, then its result, all at once.
+/// The app sends these lines and its result at once.
 fn says(app: &FakeApp, mut lines: Vec<Value>) {
     lines.push(json!({ "type": "result", "success": true, "content": "done" }));
     lines.iter().for_each(|_| app.let_line_through());
@@ -27,7 +27,7 @@ fn line(progress: impl Into<Value>) -> Value {
     json!({ "type": "progress", "progress": progress.into() })
 }
 
-/// What was told, without the result, which must come last.
+/// The progress notifications, without the result, which must be last.
 fn told(mut messages: Vec<Value>) -> Vec<Value> {
     let last = messages.pop().unwrap();
     assert_eq!((&last["id"], &last["result"]["content"][0]["text"]), (&json!(1), &json!("done")), "{last}");
@@ -42,7 +42,7 @@ fn told(mut messages: Vec<Value>) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn progress_goes_forward_under_the_callers_token() {
+async fn progress_increases_under_the_callers_token() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     let whole = json!({ "type": "progress", "progress": 3, "total": 10, "message": "half\nway" });
@@ -86,11 +86,11 @@ fn legacy_params(token: Value) -> Value {
 }
 
 #[tokio::test]
-async fn what_is_said_in_one_breath_with_the_answer_is_not_lost() {
+async fn progress_sent_together_with_the_result_is_not_lost() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     let result = json!({ "type": "result", "success": true, "content": "done" });
-    // One piece, so that the app's progress and its result are there in the same moment.
+    // One write, so that progress and result arrive together.
     let whole = format!("{}\n{}\n{result}\n", line(1), line(2));
     app.set_behavior(AppBehavior::Text(200, "application/x-ndjson", whole));
     for round in 0..20 {
@@ -101,7 +101,7 @@ async fn what_is_said_in_one_breath_with_the_answer_is_not_lost() {
 }
 
 #[tokio::test]
-async fn a_token_comes_back_as_it_came() {
+async fn a_progress_token_is_returned_unchanged() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     let longest = format!("\"{}\"", "t".repeat(254));
@@ -117,7 +117,7 @@ async fn a_token_comes_back_as_it_came() {
 }
 
 #[tokio::test]
-async fn without_a_token_nothing_is_said() {
+async fn without_a_token_there_is_no_progress() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     let too_long = json!("t".repeat(255));
@@ -134,7 +134,7 @@ async fn without_a_token_nothing_is_said() {
 }
 
 #[tokio::test]
-async fn an_app_that_talks_too_much_is_cut_short_and_its_result_still_arrives() {
+async fn excessive_progress_is_dropped_and_the_result_still_arrives() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     let lines = || (0..5_000).map(line).collect();
@@ -151,7 +151,7 @@ async fn an_app_that_talks_too_much_is_cut_short_and_its_result_still_arrives() 
     bounded(&told(messages), began);
 }
 
-/// At most a burst, and what time has earned since; always forward.
+/// At most a burst plus the rate over time; always increasing.
 fn bounded(told: &[Value], began: Instant) {
     let most = 32 + usize::try_from(began.elapsed().as_millis()).unwrap() / 50 + 1;
     assert!((2..=most).contains(&told.len()), "{} of {most}", told.len());
@@ -160,7 +160,7 @@ fn bounded(told: &[Value], began: Instant) {
 }
 
 #[tokio::test]
-async fn a_failure_comes_last_as_well() {
+async fn a_failure_is_sent_after_the_progress() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     let failed =

@@ -1,4 +1,4 @@
-//! Prompts, resources and completion of an app that has none: still every question has its right answer.
+//! Prompts, resources and completion of an app that has none: every request has the right response.
 
 use serde_json::json;
 use toolyard_core::ports::Change;
@@ -6,7 +6,7 @@ use toolyard_core::ports::Change;
 use super::client::{LEGACY, Session};
 use crate::platform::Platform;
 
-/// A resource that would be the app's, had it any.
+/// A resource URI of the app, which has no resources.
 const OF_THE_APP: &str = "test://com.example.echo/x";
 
 fn update(p: &Platform, uri: &str) {
@@ -19,7 +19,7 @@ async fn subscribe(session: &Session<'_>, method: &str, uri: &str) {
 }
 
 #[tokio::test]
-async fn a_resource_that_is_not_there_is_told_in_the_words_of_the_era() {
+async fn a_missing_resource_is_reported_in_the_format_of_the_era() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     let session = p.user("ada").handshake(LEGACY).await;
@@ -41,7 +41,7 @@ async fn a_resource_that_is_not_there_is_told_in_the_words_of_the_era() {
 }
 
 #[tokio::test]
-async fn a_prompt_that_is_not_there_is_unknown() {
+async fn a_missing_prompt_is_unknown() {
     let p = Platform::start().await;
     let (_app, _device) = p.echo().await;
     let session = p.user("ada").handshake(LEGACY).await;
@@ -75,7 +75,7 @@ async fn completion_needs_something_to_complete() {
 }
 
 #[tokio::test]
-async fn a_session_is_told_of_what_it_subscribed_to_until_it_unsubscribes() {
+async fn a_session_is_notified_until_it_unsubscribes() {
     let p = Platform::start().await;
     let (_app, _device) = p.echo().await;
     let (session, other) = (p.user("ada").handshake(LEGACY).await, p.user("ada").handshake(LEGACY).await);
@@ -97,7 +97,7 @@ async fn a_session_is_told_of_what_it_subscribed_to_until_it_unsubscribes() {
 }
 
 #[tokio::test]
-async fn a_session_subscribes_to_so_many() {
+async fn subscriptions_per_session_are_limited() {
     let p = Platform::start().await;
     let (_app, _device) = p.echo().await;
     let session = p.user("ada").handshake(LEGACY).await;

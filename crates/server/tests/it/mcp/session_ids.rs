@@ -1,4 +1,4 @@
-//! Session ids: signed, bound to who opened them, good for a while, and no credential.
+//! Session ids: signed, bound to their caller, valid for some days, and not a credential.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::Method;
@@ -11,7 +11,7 @@ use crate::{
     platform::{ECHO, Person, Platform, tokens_only},
 };
 
-/// Nobody by this id for this person, in whatever way it is tried.
+/// The id is unknown for this person, in every kind of request.
 async fn unknown(person: &Person<'_>, id: &str, about: &str) {
     let person = person.clone().header("mcp-session-id", id);
     let answer = person.ask(Ask::legacy("tools/list", json!({}))).await;
@@ -29,7 +29,7 @@ async fn works(session: &Session<'_>) {
 }
 
 #[tokio::test]
-async fn what_is_not_signed_here_is_unknown() {
+async fn session_ids_not_signed_by_this_server_are_unknown() {
     let (p, other) = (Platform::start().await, Platform::start().await);
     let ada = p.user("ada");
     let session = ada.handshake(LEGACY).await;
@@ -59,7 +59,7 @@ async fn what_is_not_signed_here_is_unknown() {
 }
 
 #[tokio::test]
-async fn a_session_is_good_for_its_days() {
+async fn a_session_expires_after_its_days() {
     let p = Platform::with(|config| config.mcp.session_days = 2).await;
     let session = p.user("ada").handshake(LEGACY).await;
     p.clock.advance(2 * 24 * 60 * 60 - 1);
@@ -102,7 +102,7 @@ async fn a_session_survives_a_change_of_the_root_key() {
 }
 
 #[tokio::test]
-async fn an_id_is_no_credential() {
+async fn a_session_id_is_not_a_credential() {
     let p = Platform::with(tokens_only).await;
     let (_echo, key) = app_of(&p, "dora", ECHO).await;
     let person = |name: &str, role| p.bearer(&p.token(name, role));
@@ -117,13 +117,13 @@ async fn an_id_is_no_credential() {
     let of_the_app = app.handshake(LEGACY).await;
     works(&of_the_app).await;
     unknown(&ada, &of_the_app.id, "her, with the session of her app").await;
-    // Nobody at all is asked for a credential first, whatever the id.
+    // Without a credential the id does not matter.
     for method in [Method::POST, Method::GET, Method::DELETE] {
         let nobody = p.nobody().header("mcp-session-id", &session.id);
         let answer = nobody.send(method, "/mcp", Some("{}".to_owned())).await.expect(401);
         assert!(answer.header("www-authenticate").starts_with("Bearer "), "{answer:?}");
     }
-    // No stranger ended it, and another token of hers is as good.
+    // No stranger ended it, and another token of hers works as well.
     works(&session).await;
     p.clock.advance(60);
     let again = person("ada", Role::User).header("mcp-session-id", &session.id);

@@ -39,7 +39,7 @@ async fn a_handshake_is_one_by_its_method_whatever_its_headers_say() {
 }
 
 #[tokio::test]
-async fn a_handshake_that_says_nothing_opens_nothing() {
+async fn an_invalid_handshake_opens_no_session() {
     let p = Platform::start().await;
     for params in [
         Value::Null,
@@ -51,7 +51,7 @@ async fn a_handshake_that_says_nothing_opens_nothing() {
         assert_eq!(answer.refusal(), (200, -32602), "{params}: {}", answer.text);
         assert_eq!((answer.json()["id"].clone(), answer.header("mcp-session-id")), (json!(1), ""));
     }
-    // What nobody can ask of a client is not carried about, nor what is too large.
+    // Unknown and too large capabilities are not stored in the id.
     let mut params = hello(LEGACY);
     params["capabilities"] = json!({ "elicitation": { "x": "y".repeat(20_000) }, "z": "z".repeat(20_000) });
     let answer = p.user("ada").ask(Ask::legacy("initialize", params)).await.expect(200);
@@ -80,7 +80,7 @@ async fn the_revision_may_be_named_again_and_must_be_one_that_we_speak() {
             list(version).get("/mcp").await.expect(400);
             list(version).delete("/mcp").await.expect(400);
         }
-        // A newer one has no handshake, so the request lacks what it then must carry.
+        // A newer revision has no handshake, so the request lacks its required `_meta`.
         assert_eq!(list(MODERN).ask(ask()).await.refusal(), (400, -32602));
         assert_eq!(list("soon").ask(ask()).await.refusal(), (400, -32602));
         session.ask("ping", json!({})).await.result();
@@ -88,7 +88,7 @@ async fn the_revision_may_be_named_again_and_must_be_one_that_we_speak() {
 }
 
 #[tokio::test]
-async fn errors_ride_on_200() {
+async fn errors_of_a_session_have_status_200() {
     let p = Platform::start().await;
     let (_app, _device) = p.echo().await;
     let session = p.user("ada").handshake(LEGACY).await;
@@ -130,7 +130,7 @@ async fn the_level_of_log_lines_is_one_of_eight() {
 }
 
 #[tokio::test]
-async fn an_ended_session_is_over_for_everything() {
+async fn an_ended_session_is_refused_everywhere() {
     let p = Platform::start().await;
     let (session, other) = (p.user("ada").handshake(LEGACY).await, p.user("ada").handshake(LEGACY).await);
     let (mut stream, mut others) = (session.get().await, other.get().await);
@@ -148,7 +148,7 @@ async fn an_ended_session_is_over_for_everything() {
 }
 
 #[tokio::test]
-async fn without_a_session_there_is_nothing() {
+async fn requests_without_a_session_are_refused() {
     let p = Platform::start().await;
     let ada = p.user("ada");
     let answer = ada.ask(Ask::legacy("tools/list", json!({}))).await;

@@ -1,4 +1,4 @@
-//! Several callers on one server: each sees their own, also over one connection.
+//! Several callers on one server: each sees their own tools, even over one connection.
 
 use serde_json::{Value, json};
 use tokio::{
@@ -13,7 +13,7 @@ use crate::{
     platform::{ECHO, Person, Platform, tokens_only},
 };
 
-/// One connection, used for whoever comes.
+/// One connection, used for different callers.
 struct Connection(TcpStream);
 
 impl Connection {
@@ -23,7 +23,7 @@ impl Connection {
         Self(TcpStream::connect(address).await.unwrap())
     }
 
-    /// The names in the list of whoever sends this header.
+    /// The names in the list for this header.
     async fn tools(&mut self, who: &str) -> Vec<String> {
         let ask = Ask::modern("tools/list", json!({}));
         let body = ask.message().to_string();
@@ -53,7 +53,7 @@ fn names(list: &Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn users_who_share_a_connection_share_nothing_else() {
+async fn users_on_one_connection_are_separate() {
     let p = Platform::with(tokens_only).await;
     let (_echo, key) = app_of(&p, "dora", ECHO).await;
     let (_other, _) = app_of(&p, "dora", "com.example.other").await;
@@ -72,7 +72,7 @@ async fn users_who_share_a_connection_share_nothing_else() {
     }
 }
 
-/// An app of mal's and one of dora's, both ada's.
+/// An app of mal and one of dora, both installed for ada.
 async fn two_apps(p: &Platform) -> ([toolyard_testkit::FakeApp; 2], String) {
     let (echo, _) = app_of(p, "dora", ECHO).await;
     let (helper, key) = app_of(p, "mal", "com.example.helper").await;
@@ -139,7 +139,7 @@ async fn an_app_acts_only_for_users_who_have_it() {
         assert!(!answer.text.contains("echo"), "{}", answer.text);
     }
     p.bearer(&key).modern("tools/list", json!({})).await.expect(401);
-    // When ada removes it, its sessions are over as well.
+    // When ada uninstalls it, its sessions end, too.
     let helper = p.bearer(&key).header("x-user-id", "ada");
     let session = helper.handshake(LEGACY).await;
     session.ask("ping", json!({})).await.result();

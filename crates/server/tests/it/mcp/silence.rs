@@ -1,4 +1,4 @@
-//! What nobody is told of: changes that leave the user's own list as it was.
+//! Changes without a notification, because the user's own list stays the same.
 
 use serde_json::json;
 use toolyard_server::auth::Role;
@@ -14,7 +14,7 @@ async fn app(p: &Platform) {
 }
 
 #[tokio::test]
-async fn what_others_do() {
+async fn changes_of_other_users_are_not_announced() {
     let p = platform(1).await;
     let mut ears = Ears::open(&p).await;
     app(&p).await;
@@ -34,13 +34,13 @@ async fn what_others_do() {
 }
 
 #[tokio::test]
-async fn what_changes_nothing_in_the_list() {
+async fn changes_without_effect_on_the_list_are_not_announced() {
     let p = platform(1).await;
     app(&p).await;
     let ada = p.user("ada");
     ada.put(&format!("/api/installs/{ECHO}"), &json!({})).await.expect(204);
     let mut ears = Ears::open(&p).await;
-    // The name of the app is no part of the list.
+    // The name of the app is not part of the list.
     p.nobody().patch(&format!("/api/apps/{ECHO}"), &json!({ "name": "Other" })).await.expect(200);
     ears.quiet(&p).await;
     p.nobody().post(&format!("/api/apps/{ECHO}/tools"), &json!({ "tools": [echo_tool()] })).await.expect(200);
@@ -57,7 +57,7 @@ async fn what_changes_nothing_in_the_list() {
 }
 
 #[tokio::test]
-async fn what_is_undone_before_anybody_looks() {
+async fn changes_that_are_undone_in_time_are_not_announced() {
     // Long enough for both requests on a busy machine.
     let p = platform(1_500).await;
     app(&p).await;
@@ -67,7 +67,7 @@ async fn what_is_undone_before_anybody_looks() {
     for enabled in [false, true] {
         let path = format!("/api/settings/tools/{ECHO}:echo");
         ada.put(&path, &json!({ "enabled": enabled })).await.expect(204);
-        // Whoever looked at once would have seen it by now.
+        // An immediate check would have noticed the change by now.
         for _ in 0..5 {
             ada.modern("tools/list", json!({})).await.result();
         }
@@ -76,7 +76,7 @@ async fn what_is_undone_before_anybody_looks() {
 }
 
 #[tokio::test]
-async fn an_app_hears_of_its_own_tools_only() {
+async fn an_app_is_notified_about_its_own_tools_only() {
     let p = Platform::with(|config| {
         tokens_only(config);
         config.mcp.debounce_ms = 1;
@@ -91,7 +91,7 @@ async fn an_app_hears_of_its_own_tools_only() {
     ada.get("/api/session").await.expect(200);
     let key = format!("Bearer {key}");
     let app: [(&str, &str); 2] = [("authorization", &key), ("x-user-id", "ada")];
-    // The mark belongs to another app, so it is not granted: what is not seen does not exist.
+    // The marker belongs to another app, so the subscription is not granted.
     let filter = json!({ "toolsListChanged": true, "resourceSubscriptions": [MARK_URI, "test://com.example.echo/own"] });
     let ask = super::client::Ask::modern("subscriptions/listen", json!({ "notifications": filter }));
     let mut events = p.as_with(&app).stream(ask).await;

@@ -1,4 +1,4 @@
-//! `/mcp/ws`: both eras on one socket, one message a frame.
+//! `/mcp/ws`: both eras on one socket, one message per frame.
 
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::{Error, Message, client::IntoClientRequest as _};
@@ -44,7 +44,7 @@ async fn the_subprotocol_is_agreed_on() {
         let answer = Line::over(socket).ask(discover(1)).await;
         assert_eq!(answer["result"]["resultType"], "complete");
     }
-    // Whoever speaks nothing that we speak is not told otherwise.
+    // Without a common subprotocol none is confirmed.
     assert!(matches!(connect(Some("other")).await, Err(Error::Protocol(_))));
 }
 
@@ -53,7 +53,7 @@ async fn both_eras_speak_on_one_socket() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     let mut line = Line::of(&p, "ada").await;
-    // Without a handshake only modern requests are understood; headers there are none.
+    // Without a handshake only modern requests are understood; a socket has no headers.
     assert_eq!(code(&line.ask(Ask::legacy("tools/list", json!({})).id("early")).await), -32600);
     assert_eq!(line.ask(discover("d")).await["result"]["supportedVersions"][0], MODERN);
     let list = line.ask(Ask::modern("tools/list", json!({})).id(1)).await;
@@ -100,7 +100,7 @@ async fn a_list_is_one_line_however_its_tools_were_written() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_told_and_the_socket_stays() {
+async fn invalid_messages_are_reported_and_the_socket_stays_open() {
     let p = Platform::start().await;
     let mut line = Line::of(&p, "ada").await;
     for (text, expected, id) in [
@@ -166,7 +166,7 @@ async fn listens_on_one_socket_are_told_apart() {
     p.nobody().post("/api/apps", &json!({ "packageName": ECHO, "tools": [echo_tool()] })).await.expect(201);
     p.user("ada").put(&format!("/api/installs/{ECHO}"), &json!({})).await.expect(204);
     told(&mut line, &[json!("a"), json!(1), json!("1")]).await;
-    // One goes, the others stay.
+    // One ends, the others stay.
     line.cancel(1).await;
     line.ask(discover("taken")).await;
     p.user("ada").delete(&format!("/api/installs/{ECHO}")).await.expect(204);
@@ -192,7 +192,7 @@ async fn frames_are_texts_and_not_too_large() {
 }
 
 #[tokio::test]
-async fn so_many_requests_are_under_way_at_once() {
+async fn concurrent_requests_on_a_socket_are_limited() {
     let p = Platform::with(|config| {
         (config.rates.user_burst, config.calls.in_flight_per_user) = (1_000, 1_000);
     })
@@ -208,7 +208,7 @@ async fn so_many_requests_are_under_way_at_once() {
     assert_eq!(code(&line.ask(call(256)).await), -32603);
     assert_eq!(code(&line.ask(call(7)).await), -32603);
     assert_eq!(code(&line.ask(discover("d")).await), -32603);
-    // One that goes makes room.
+    // One that ends makes room.
     line.cancel(7).await;
     assert_eq!(line.ask(discover("d")).await["result"]["resultType"], "complete");
     assert_eq!(app.requests("/tool").len(), 256);
@@ -234,7 +234,7 @@ async fn an_id_that_is_in_use_cannot_be_used_again() {
 }
 
 #[tokio::test]
-async fn it_is_a_socket_and_nothing_else() {
+async fn the_route_accepts_websockets_only() {
     let p = Platform::start().await;
     p.user("ada").get("/mcp/ws").await.expect(400);
     p.user("ada").post("/mcp/ws", &json!({})).await.expect(405);

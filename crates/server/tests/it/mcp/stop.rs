@@ -1,4 +1,4 @@
-//! A server that stops: listeners get their answer, calls under way finish.
+//! A server that stops: listen requests get a response, calls in progress finish.
 
 use serde_json::{Value, json};
 use toolyard_protocol::mcp::meta;
@@ -14,13 +14,13 @@ fn listen(id: impl Into<Value>) -> Ask {
     Ask::modern("subscriptions/listen", json!({ "notifications": { "toolsListChanged": true } })).id(id)
 }
 
-/// How a listen request is answered in the end.
+/// The final response of a listen request.
 fn last_word(id: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "result": { "resultType": "complete", "_meta": { meta::SUBSCRIPTION_ID: id } } })
 }
 
 #[tokio::test]
-async fn listeners_are_answered_and_their_streams_end() {
+async fn listen_requests_get_a_response_and_their_streams_end() {
     let p = Platform::start().await;
     let mut modern = p.user("ada").listen("l", json!({ "toolsListChanged": true })).await;
     let mut session = p.user("ada").handshake(LEGACY).await.get().await;
@@ -41,7 +41,7 @@ async fn listeners_are_answered_and_their_streams_end() {
 }
 
 #[tokio::test]
-async fn calls_under_way_finish_and_new_ones_are_not_begun() {
+async fn calls_in_progress_finish_and_new_ones_are_refused() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;
     app.set_behavior(AppBehavior::Lines(vec![
@@ -70,7 +70,7 @@ async fn calls_under_way_finish_and_new_ones_are_not_begun() {
 }
 
 #[tokio::test]
-async fn a_client_comes_back_to_its_session_after_a_restart() {
+async fn a_client_continues_its_session_after_a_restart() {
     let p = Platform::start().await;
     let (_app, device) = p.echo().await;
     let session = p.user("ada").handshake(LEGACY).await;

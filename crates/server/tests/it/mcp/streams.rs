@@ -1,4 +1,4 @@
-//! Streams as such: how many, how they say that they live, how they end.
+//! Streams: their limit, their keep-alives, and their end.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ async fn change(p: &Platform) {
 }
 
 #[tokio::test]
-async fn a_user_has_so_many_streams_and_whatever_closes_makes_room() {
+async fn streams_per_user_are_limited_and_closing_one_frees_a_slot() {
     let p = Platform::with(|config| config.mcp.streams_per_user = 3).await;
     let ada = p.user("ada");
     let session = ada.handshake(LEGACY).await;
@@ -47,7 +47,7 @@ async fn a_user_has_so_many_streams_and_whatever_closes_makes_room() {
         assert_eq!(answer["error"]["code"], -32603, "{answer}");
     };
     full().await;
-    // Everything else works meanwhile, and so do others.
+    // Other requests and other users are not affected.
     ada.modern("tools/list", json!({})).await.result();
     p.user("bob").listen(1, json!({})).await;
 
@@ -74,7 +74,7 @@ async fn a_user_has_so_many_streams_and_whatever_closes_makes_room() {
 }
 
 #[tokio::test]
-async fn every_stream_of_a_user_is_told_of_a_change() {
+async fn every_stream_of_a_user_is_notified() {
     let p = platform(1).await;
     let mut streams = Vec::new();
     for id in 0..20 {
@@ -85,7 +85,7 @@ async fn every_stream_of_a_user_is_told_of_a_change() {
     for events in &mut streams {
         assert_eq!(events.message().await["method"], "notifications/tools/list_changed");
     }
-    // Bob does not have the mark, so a stop is what he hears next.
+    // Bob does not have the marker, so the next message is the end by the stop.
     p.begin_stop();
     assert_eq!(foreign.message().await["result"]["resultType"], "complete");
 }
@@ -103,7 +103,7 @@ async fn the_stream_of_a_session_is_an_event_stream_that_begins_at_once() {
 }
 
 #[tokio::test]
-async fn a_silent_stream_says_that_it_is_alive() {
+async fn a_silent_stream_sends_keep_alives() {
     let p = platform(1).await;
     let (app, _device) = p.echo().await;
     let mut listening = p.user("ada").listen(1, json!({})).await;
@@ -114,7 +114,7 @@ async fn a_silent_stream_says_that_it_is_alive() {
     let call = Ask::call("com_example_echo__echo", json!({ "text": "x" })).meta("progressToken", json!(1));
     let mut working = p.user("ada").stream(call).await;
     working.message().await;
-    // From here on time passes as fast as everybody waits.
+    // From here on time is paused and advances when all tasks wait.
     tokio::time::pause();
     for events in [&mut listening, &mut session, &mut working] {
         assert_eq!(events.line().await.unwrap(), ": alive");

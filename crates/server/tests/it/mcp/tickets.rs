@@ -29,7 +29,7 @@ async fn tools(line: &mut Line) -> usize {
 }
 
 #[tokio::test]
-async fn a_ticket_opens_one_socket_for_whom_it_was_given_to() {
+async fn a_ticket_opens_one_socket_for_its_owner() {
     let p = Platform::with(tokens_only).await;
     let (_app, _) = app_of(&p, "dora", ECHO).await;
     let (ada, bob) = (p.bearer(&p.token("ada", Role::User)), p.bearer(&p.token("bob", Role::User)));
@@ -48,7 +48,7 @@ async fn a_ticket_opens_one_socket_for_whom_it_was_given_to() {
 }
 
 #[tokio::test]
-async fn a_ticket_is_good_for_a_moment() {
+async fn a_ticket_expires() {
     let p = Platform::with(tokens_only).await;
     let ada = p.bearer(&p.token("ada", Role::User));
     let (soon, late) = (ticket(&ada).await, ticket(&ada).await);
@@ -59,7 +59,7 @@ async fn a_ticket_is_good_for_a_moment() {
 }
 
 #[tokio::test]
-async fn what_is_no_ticket_opens_nothing_not_even_with_a_token() {
+async fn an_invalid_ticket_is_refused_even_with_a_token() {
     let (p, other) = (Platform::with(tokens_only).await, Platform::with(tokens_only).await);
     let token = p.token("ada", Role::User);
     let foreign = ticket(&other.bearer(&other.token("ada", Role::User))).await;
@@ -80,7 +80,7 @@ async fn what_is_no_ticket_opens_nothing_not_even_with_a_token() {
 }
 
 #[tokio::test]
-async fn a_ticket_from_another_page_is_refused_and_stays_good() {
+async fn a_ticket_from_a_foreign_origin_is_refused_and_stays_valid() {
     let p = Platform::with(tokens_only).await;
     let good = ticket(&p.bearer(&p.token("ada", Role::User))).await;
     let path = format!("/mcp/ws?ticket={good}");
@@ -125,7 +125,7 @@ async fn a_socket_ends_with_the_token_behind_it() {
 }
 
 #[tokio::test]
-async fn in_dev_mode_a_ticket_needs_no_more_than_the_door() {
+async fn in_dev_mode_a_ticket_needs_only_the_user_header() {
     let p = Platform::start().await;
     assert_eq!(tools(&mut open(&p, &ticket(&p.user("ada")).await).await.unwrap()).await, 0);
 }

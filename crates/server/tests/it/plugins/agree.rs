@@ -1,4 +1,4 @@
-//! What the user agrees to, updates that ask again, names that clash, and bounds.
+//! Agreement to permissions, updates, name clashes, and limits.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ fn version(number: &str, permissions: Value) -> Value {
 }
 
 #[tokio::test]
-async fn nothing_is_installed_that_asks_for_more_than_was_agreed_to() {
+async fn a_plugin_with_more_permissions_than_agreed_is_not_installed() {
     let (p, _device) = yard(|_| {}).await;
     let ada = p.user("ada");
     let asks = json!({ "network": ["api.example.com"], "clock": true });
@@ -34,7 +34,7 @@ async fn nothing_is_installed_that_asks_for_more_than_was_agreed_to() {
 }
 
 #[tokio::test]
-async fn an_update_that_asks_for_more_asks_again() {
+async fn an_update_with_more_permissions_needs_agreement_again() {
     let (p, _device) = yard(|_| {}).await;
     let ada = p.user("ada");
     install(&ada, &signed(&version("1.0.0", json!({ "clock": true })), 1)).await.expect(201);
@@ -48,7 +48,7 @@ async fn an_update_that_asks_for_more_asks_again() {
     assert_eq!(shown(&ada).await["version"], "1.1.0", "the old one stays");
     let agreed = json!({ "clock": true, "storage": true });
     post(json!({ "manifest": more, "permissions": agreed })).await.expect(201);
-    // Back to an old version, or another publisher: not by agreeing to permissions alone.
+    // A downgrade or another publisher needs more than agreement to permissions.
     let needs = post(json!({ "manifest": same })).await.expect(409).json();
     assert_eq!((&needs["change"]["downgrade"], &needs["notAgreed"]), (&json!(true), &json!({})));
     let other = signed(&with(version("1.3.0", json!({})), "publisher", json!("Mallory")), 1);
@@ -61,7 +61,7 @@ async fn an_update_that_asks_for_more_asks_again() {
 }
 
 #[tokio::test]
-async fn names_that_clash_are_refused_with_both() {
+async fn clashing_tool_names_are_refused_and_both_are_named() {
     let (p, _device) = yard(|_| {}).await;
     let ada = p.user("ada");
     install(&ada, &signed(&plugin("com.example.x", "do_it", "return 1;"), 1)).await.expect(201);
@@ -93,7 +93,7 @@ async fn each_users_plugins_are_their_own() {
 }
 
 #[tokio::test]
-async fn switched_off_and_on_again() {
+async fn a_plugin_can_be_disabled_and_enabled() {
     let (p, _device) = yard(|_| {}).await;
     let ada = p.user("ada");
     install(&ada, &signed(&plugin("com.example.x", "do_it", "return 1;"), 1)).await.expect(201);
@@ -108,7 +108,7 @@ async fn switched_off_and_on_again() {
 }
 
 #[tokio::test]
-async fn bounds_are_kept_and_what_is_wrong_is_told() {
+async fn plugin_limits_are_enforced_and_problems_are_reported() {
     let (p, _device) = yard(|config| {
         (config.plugins.per_user, config.plugins.manifest_bytes) = (1, 2_000);
     })

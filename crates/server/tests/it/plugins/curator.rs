@@ -1,4 +1,4 @@
-//! The curator's service: signing after a look, the catalogue, calling back.
+//! Curators: audit and signature, the catalogue, revocation.
 
 use serde_json::{Value, json};
 use toolyard_server::auth::Role;
@@ -32,7 +32,7 @@ async fn from_signing_to_a_client_that_pins_the_root() {
     p.user("ada").post("/api/plugins/installed", &body).await.expect(201);
     p.user("ada").call(TOOL, json!({})).await.expect(200);
 
-    // A client far away: it knows the root key, and nothing else.
+    // A remote client knows only the root key.
     let now = "2026-01-02T00:00:00Z".parse().unwrap();
     let pin = RootPin::new(key(1).public_key());
     let (keys, pin) =
@@ -57,12 +57,12 @@ async fn what_the_audit_forbids_is_not_signed() {
         async |manifest: Value| p.nobody().post("/api/plugins/sign", &json!({ "manifest": manifest })).await;
     post(json!({ "id": "x" })).await.expect(400);
     post(with(simple(), "id", json!("installed"))).await.expect(400);
-    // The older form, whose version may be any text.
+    // The legacy format, whose version may be any text.
     let older = json!({ "id": "com.example.o", "name": "O", "version": "revoke", "installedAt": "2026-01-01",
         "tools": simple()["tools"] });
     assert!(post(older).await.expect(400).text.contains("cannot be a version"));
     let over = post(with(simple(), "expiresAt", json!("2026-01-01T00:00:00Z"))).await.expect(409);
-    assert!(over.text.contains("would not believe it"), "{}", over.text);
+    assert!(over.text.contains("would not trust it"), "{}", over.text);
 }
 
 #[tokio::test]
@@ -86,7 +86,7 @@ async fn a_version_never_changes_and_the_catalogue_has_pages() {
 }
 
 #[tokio::test]
-async fn called_back_is_hidden_at_the_next_load_and_stays_so() {
+async fn a_revoked_plugin_is_hidden_at_the_next_load_and_stays_hidden() {
     let (p, _device) = yard(|_| {}).await;
     sign(&p, &simple()).await;
     let newer = with(simple(), "version", json!("1.1.0"));
@@ -99,7 +99,7 @@ async fn called_back_is_hidden_at_the_next_load_and_stays_so() {
     assert_eq!(revoke(&body).await.expect(200).json()["revoked"], true);
     assert_eq!(revoke(&body).await.expect(200).json()["revoked"], false);
     ada.call(TOOL, json!({})).await.expect(404);
-    assert!(hidden(&ada).await[0].contains("revoked: the plugin was called back: a hole"));
+    assert!(hidden(&ada).await[0].contains("revoked: the plugin was revoked: a hole"));
     install(&ada, &signed(&simple(), 1)).await.expect(403);
     install(&ada, &signed(&newer, 1)).await.expect(201);
     ada.call(TOOL, json!({})).await.expect(200);
@@ -127,14 +127,14 @@ async fn the_curators_key_itself_may_change() {
             std::fs::write(file, key(2).to_pem().unwrap().expose()).unwrap();
         })
         .await;
-    // Without a root of its own it is a new beginning; what was called back stays called back.
+    // Without a separate root key the lists start again; revoked plugins stay revoked.
     install(&p.user("ada"), &signed(&simple(), 2)).await.expect(403);
     install(&p.user("ada"), &signed(&plugin("com.example.y", "other", "return 1;"), 1)).await.expect(403);
     install(&p.user("ada"), &signed(&plugin("com.example.y", "other", "return 1;"), 2)).await.expect(201);
 }
 
 #[tokio::test]
-async fn only_curators_sign_and_call_back() {
+async fn only_curators_sign_and_revoke() {
     let p = Platform::with(|config| {
         curating(config);
         tokens_only(config);
@@ -150,7 +150,7 @@ async fn only_curators_sign_and_call_back() {
         let reload = if role == Role::Operator { 200 } else { 403 };
         person.post("/api/plugins/reload", &json!({})).await.expect(reload);
     }
-    // A curator is no operator: they act for themselves.
+    // A curator is not an operator, and acts for themselves only.
     let cleo = p.bearer(&p.token("cleo", Role::Curator));
     cleo.header("x-user-id", "ada").get("/api/plugins/installed").await.expect(403);
 }
@@ -159,12 +159,12 @@ async fn only_curators_sign_and_call_back() {
 async fn a_server_without_a_curators_key_signs_nothing() {
     let p = Platform::with(|config| config.plugins.enabled = true).await;
     let answer = p.nobody().post("/api/plugins/sign", &json!({ "manifest": simple() })).await.expect(409);
-    assert!(answer.text.contains("no curator"), "{}", answer.text);
+    assert!(answer.text.contains("not a curator"), "{}", answer.text);
     assert!(read(&simple()).signature().is_none());
 }
 
 #[tokio::test]
-async fn what_no_longer_fits_once_it_is_signed_is_not_published() {
+async fn a_manifest_that_is_too_large_after_signing_is_not_published() {
     let bare = simple().to_string().len();
     let (p, _device) = yard(|config| config.plugins.manifest_bytes = bare + 10).await;
     let large = p.nobody().post("/api/plugins/sign", &json!({ "manifest": simple() })).await.expect(413);

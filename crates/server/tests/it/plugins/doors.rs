@@ -39,7 +39,7 @@ async fn an_object_arrives_as_structured_content_with_its_text() {
 }
 
 #[tokio::test]
-async fn its_tools_are_listed_without_an_output_schema() {
+async fn tools_of_plugins_are_listed_without_an_output_schema() {
     let (p, _device) = yard(|_| {}).await;
     let mut manifest = plugin("com.example.x", "do_it", "return {};");
     manifest["tools"][0]["annotations"] = json!({ "readOnlyHint": true });

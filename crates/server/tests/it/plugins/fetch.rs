@@ -1,4 +1,4 @@
-//! A plugin that calls a host over https: the host is a server of this test, under the name and at the port of the world.
+//! A plugin that calls a host over https. The host is a server of this test.
 
 use serde_json::{Value, json};
 use toolyard_net::{ClientSettings, Guard, HttpClient, StandIn};
@@ -14,7 +14,7 @@ const CODE: &str = "try {
         return { status: answer.status, url: answer.url, ...(await answer.json()) };
     } catch (e) { return String(e.message); }";
 
-/// Ada's plugin may call the host; whether it is believed is up to the certificate.
+/// Ada's plugin may call the host; whether it is trusted depends on the certificate.
 async fn yard(server: &TlsServer, root: Vec<u8>) -> (Platform, Device) {
     let stand_in = StandIn { host: HOST.to_owned(), address: server.address, root };
     let http = HttpClient::with_stand_in(Guard::dev(), ClientSettings::default(), stand_in).unwrap();
@@ -55,7 +55,7 @@ async fn a_declared_host_is_called_over_https() {
 }
 
 #[tokio::test]
-async fn a_certificate_that_is_not_believed_ends_it() {
+async fn an_untrusted_certificate_is_an_error() {
     let (server, other) = (TlsServer::start(HOST, "{}").await, TlsServer::start(HOST, "{}").await);
     let (p, _device) = yard(&server, other.root.clone()).await;
     let answer = p.user("ada").call(TOOL, json!({ "url": "https://api.example.com/" })).await.expect(200);

@@ -1,4 +1,4 @@
-//! What a plugin keeps belongs to the user, its id and whoever signed it.
+//! Storage of a plugin belongs to the user, the plugin id and the signer.
 
 use serde_json::{Value, json};
 use toolyard_server::config::AllowUnsigned;
@@ -14,7 +14,7 @@ fn keeping() -> Value {
     with(plugin("com.example.x", "do_it", code), "permissions", json!({ "storage": true }))
 }
 
-/// Ada puts it in place of what she has, whoever signed it.
+/// Ada replaces her plugin with this one, whatever its signer.
 async fn update(ada: &Person<'_>, manifest: &Value) {
     let body = json!({ "manifest": manifest, "permissions": { "storage": true }, "acceptChange": true });
     ada.post("/api/plugins/installed", &body).await.expect(201);
@@ -25,7 +25,7 @@ async fn kept(ada: &Person<'_>, arguments: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_plugin_of_another_signer_does_not_find_what_the_first_one_kept() {
+async fn plugin_storage_is_not_shared_between_signers() {
     let rooted = Rooted::new();
     rooted.keys(1, 9, vec![entry(1), entry(2)], vec![]);
     let unsigned = keeping();
@@ -50,7 +50,7 @@ async fn a_plugin_of_another_signer_does_not_find_what_the_first_one_kept() {
     assert_eq!(kept(&ada, json!({})).await, "nobody's", "and goes by its id, whatever its content");
     update(&ada, &signed(&unsigned, 1)).await;
     assert_eq!(kept(&ada, json!({})).await, "first", "whoever goes back finds it again");
-    // Removed is removed, whoever signed it.
+    // Removal deletes the storage of every signer.
     ada.delete("/api/plugins/installed/com.example.x").await.expect(204);
     for manifest in [signed(&unsigned, 1), signed(&newer, 2), unsigned] {
         update(&ada, &manifest).await;

@@ -1,4 +1,4 @@
-//! Keys that change: a new list signed by the root, a new root, lists that are not taken.
+//! Key rotation: a new list signed by the root key, a new root key, and refused lists.
 
 use serde_json::{Value, json};
 use toolyard_server::{Server, ServerDependencies, config::Config};
@@ -13,7 +13,7 @@ fn simple(id: &str, tool: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_new_key_beside_the_old_one_until_that_runs_out() {
+async fn a_new_key_is_valid_beside_the_old_one_until_that_expires() {
     let rooted = Rooted::new();
     rooted.keys(1, 9, vec![entry(1)], vec![]);
     let (p, _device) = rooted.start(|_| {}).await;
@@ -31,14 +31,14 @@ async fn a_new_key_beside_the_old_one_until_that_runs_out() {
     ada.call("plugin.com.example.y:other", json!({})).await.expect(200);
     let served = operator.get("/api/plugins/keys").await.expect(200);
     assert_eq!(served.text, std::fs::read_to_string(rooted.file("keys.json")).unwrap());
-    // The list from before cannot be brought back.
+    // The previous list cannot be restored.
     rooted.keys(1, 9, vec![entry(1)], vec![]);
     let replayed = operator.post("/api/plugins/reload", &json!({})).await.expect(409);
     assert!(replayed.text.contains("older than number 2"), "{}", replayed.text);
 }
 
 #[tokio::test]
-async fn a_new_root_by_the_word_of_the_old_one() {
+async fn a_new_root_key_is_introduced_by_the_old_one() {
     let rooted = Rooted::new();
     rooted.keys(1, 9, vec![entry(1)], vec![]);
     let (p, _device) = rooted.start(|_| {}).await;
@@ -49,7 +49,7 @@ async fn a_new_root_by_the_word_of_the_old_one() {
     rooted.keys(2, 8, vec![entry(1), entry(2)], vec![handover]);
     p.nobody().post("/api/plugins/reload", &json!({})).await.expect(200);
     p.user("ada").call(TOOL, json!({})).await.expect(200);
-    // The configuration still names the old root; what was followed is kept, so the old one is not believed again.
+    // The configuration still names the old root key. The rotation is stored, so the old key is not trusted again.
     let p = p.restart().await;
     let _device = p.device("ada").await;
     p.user("ada").call(TOOL, json!({})).await.expect(200);
@@ -58,7 +58,7 @@ async fn a_new_root_by_the_word_of_the_old_one() {
 }
 
 #[tokio::test]
-async fn a_list_that_ran_out_before_the_start_lets_nothing_signed_run() {
+async fn with_an_expired_list_no_signed_plugin_runs() {
     let rooted = Rooted::new();
     rooted.keys(1, 9, vec![entry(1)], vec![]);
     let (p, _device) = rooted.start(|_| {}).await;
@@ -96,11 +96,11 @@ async fn a_curators_key_changes_under_the_same_root() {
     p.user("ada").call("plugin.com.example.y:other", json!({})).await.expect(200);
 }
 
-/// A change of the settings, and words of the complaint.
+/// An invalid setting, and a part of its error text.
 type Case<'a> = (&'a dyn Fn(&mut Config), &'a str);
 
 #[tokio::test]
-async fn settings_that_do_not_fit_are_told_at_the_start() {
+async fn invalid_plugin_settings_are_reported_at_the_start() {
     let rooted = Rooted::new();
     rooted.keys(1, 9, vec![entry(1)], vec![]);
     let refused = async |change: &dyn Fn(&mut Config)| {

@@ -1,4 +1,4 @@
-//! Plugins of users on the server, through the front door.
+//! Plugins of users on the server, through the public API.
 
 mod agree;
 mod curator;
@@ -20,7 +20,7 @@ use toolyard_trust::{KeyEntry, KeyList, RevocationList, SecretKey, sign_manifest
 
 use crate::platform::{Answer, Device, Person, Platform};
 
-/// A key that is always the same, by its number.
+/// A deterministic key by its number.
 pub(crate) fn key(number: u8) -> SecretKey {
     SecretKey::from_seed(&[number; 32]).unwrap()
 }
@@ -32,7 +32,7 @@ pub(crate) fn curating(config: &mut Config) {
     (config.plugins.enabled, config.plugins.curator_key_file) = (true, Some(file));
 }
 
-/// The same, where ada is live.
+/// The same, with a session of ada.
 async fn yard(change: impl FnOnce(&mut Config)) -> (Platform, Device) {
     let p = Platform::with(|config| {
         curating(config);
@@ -66,14 +66,14 @@ pub(crate) fn signed(manifest: &Value, number: u8) -> Value {
     serde_json::from_str(&sign_manifest(&read(manifest), &key(number)).unwrap()).unwrap()
 }
 
-/// Ada installs it and agrees to all that it asks for.
+/// Ada installs it and agrees to all of its permissions.
 pub(crate) async fn install(person: &Person<'_>, manifest: &Value) -> Answer {
     let body = json!({ "manifest": manifest, "permissions": manifest["permissions"] });
     let body = if manifest.get("permissions").is_some() { body } else { json!({ "manifest": manifest }) };
     person.post("/api/plugins/installed", &body).await
 }
 
-/// The first of the user's plugins, as it is judged now.
+/// The first of the user's plugins, with its current verdict.
 async fn shown(person: &Person<'_>) -> Value {
     person.get("/api/plugins/installed").await.expect(200).json()["plugins"][0].clone()
 }
@@ -86,7 +86,7 @@ async fn hidden(person: &Person<'_>) -> Vec<String> {
     list["hidden"].as_array().into_iter().flatten().map(reason).collect()
 }
 
-/// A server that believes a root's lists, kept in files: root is key 9.
+/// A server that trusts the lists of root key 9, in files.
 struct Rooted {
     folder: tempfile::TempDir,
 }

@@ -1,4 +1,4 @@
-//! What the server holds of plugins, to read.
+//! The readable plugin policy of the server.
 
 use serde_json::{Value, json};
 use toolyard_server::{auth::Role, config::AllowUnsigned};
@@ -10,7 +10,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn where_nothing_is_configured_nobody_is_believed() {
+async fn without_configuration_no_key_is_trusted() {
     let p = Platform::start().await;
     let policy = p.nobody().get("/api/plugins/policy").await.expect(200).json();
     assert_eq!(policy["enabled"], false);
@@ -27,7 +27,7 @@ async fn where_nothing_is_configured_nobody_is_believed() {
 }
 
 #[tokio::test]
-async fn a_curator_says_with_which_key_it_signs_and_which_lists_are_in_force() {
+async fn the_policy_shows_the_signing_key_and_the_current_lists() {
     let hash = "0".repeat(64);
     let p = Platform::with(|config| {
         curating(config);

@@ -1,4 +1,4 @@
-//! What a plugin's code does, and what it cannot.
+//! What a plugin's code can do, and what it cannot.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ async fn a_signed_plugin_is_listed_and_runs_through_the_doors() {
 }
 
 #[tokio::test]
-async fn a_text_is_a_text_and_an_error_has_its_line() {
+async fn text_results_stay_text_and_errors_have_a_line_number() {
     let code = "if (args.fine) return 'hi';\n\nthrow new Error('no luck');";
     let (p, _device) = running(code, json!({})).await;
     let ada = p.user("ada");
@@ -52,7 +52,7 @@ async fn a_text_is_a_text_and_an_error_has_its_line() {
 }
 
 #[tokio::test]
-async fn nothing_that_was_not_asked_for_is_there() {
+async fn undeclared_apis_are_not_available() {
     let code = "const of = async f => { try { return await f() } catch (e) { return 'no' } };
         return [await of(() => Date.now() > 0), await of(() => storage.get('k')), await of(() => fetch('https://a.example/'))];";
     let (p, _device) = running(code, json!({})).await;
@@ -65,7 +65,7 @@ async fn nothing_that_was_not_asked_for_is_there() {
 }
 
 #[tokio::test]
-async fn only_declared_hosts_are_called_and_only_where_the_guard_lets_them() {
+async fn only_declared_hosts_that_the_guard_allows_are_called() {
     let code = "try { await fetch(args.url); return 'ok' } catch (e) { return String(e.message) }";
     let (p, _device) = running(code, json!({ "network": ["127.0.0.1"] })).await;
     let of = async |url: &str| p.user("ada").call(TOOL, json!({ "url": url })).await.expect(200).text;
@@ -74,7 +74,7 @@ async fn only_declared_hosts_are_called_and_only_where_the_guard_lets_them() {
 }
 
 #[tokio::test]
-async fn what_a_plugin_keeps_is_one_users_own_and_bounded() {
+async fn plugin_storage_is_per_user_and_limited() {
     let code = "if (args.set) await storage.set('k', args.set); return await storage.get('k');";
     let (p, _device) = running(code, json!({ "storage": true })).await;
     let _bobs = p.device("bob").await;
@@ -103,17 +103,17 @@ async fn a_run_that_takes_too_long_is_a_timeout() {
 }
 
 #[tokio::test]
-async fn a_result_that_is_too_large_is_told() {
+async fn a_result_that_is_too_large_is_an_error() {
     let (p, _device) = running("return 'x'.repeat(300000);", json!({})).await;
     assert_eq!(p.user("ada").call(TOOL, json!({})).await.expect(502).code(), "INVALID_RESPONSE");
 }
 
-/// Cannot be interrupted: one turn takes long inside the engine, which looks at the clock once in 10,000 turns.
+/// Cannot be interrupted: one iteration takes long inside the engine, which checks the clock once in 10,000 iterations.
 const STUCK: &str = "const b = (1n << 500000n) - 1n; for (let i = 0; i < 5000; i++) b * b; return 1;";
-/// As often a plugin may have to be killed.
+/// How often a plugin may be killed.
 const KILLS: usize = 3;
 
-/// Rings at every change.
+/// Notified at every change.
 #[derive(Default)]
 struct ChangeBell(Notify);
 
@@ -123,7 +123,7 @@ impl ChangeSubscriber for ChangeBell {
     }
 }
 
-/// Waits until ada's plugin is switched off.
+/// Waits until ada's plugin is disabled.
 async fn switched_off(p: &Platform) {
     let changes = Arc::new(ChangeBell::default());
     let subscriber: Arc<dyn ChangeSubscriber> = changes.clone();
@@ -134,7 +134,7 @@ async fn switched_off(p: &Platform) {
 }
 
 #[tokio::test]
-async fn a_plugin_that_has_to_be_killed_again_and_again_is_switched_off_and_stays_off() {
+async fn a_plugin_that_is_killed_repeatedly_is_disabled() {
     let (p, _device) = yard(|config| config.plugins.time_ms = 100).await;
     let (ada, manifest) = (p.user("ada"), signed(&plugin("com.example.x", "do_it", STUCK), 1));
     install(&ada, &manifest).await.expect(201);
@@ -155,7 +155,7 @@ async fn a_plugin_that_has_to_be_killed_again_and_again_is_switched_off_and_stay
 }
 
 #[tokio::test]
-async fn what_was_switched_off_stays_off_over_a_restart() {
+async fn a_disabled_plugin_stays_disabled_after_a_restart() {
     let (p, _device) = yard(|config| config.plugins.time_ms = 100).await;
     let (ada, manifest) = (p.user("ada"), signed(&plugin("com.example.x", "do_it", STUCK), 1));
     install(&ada, &manifest).await.expect(201);
@@ -172,10 +172,10 @@ async fn what_was_switched_off_stays_off_over_a_restart() {
 }
 
 #[tokio::test]
-async fn a_plugin_that_goes_on_after_its_caller_left_keeps_its_slot_and_nobody_elses() {
+async fn a_plugin_that_continues_after_a_disconnect_holds_only_its_own_slot() {
     let (p, _device) = yard(|config| {
         (config.calls.timeout_ms, config.plugins.runs_per_user) = (500, 1);
-        // It asks again and again until the process is gone.
+        // It repeats the call until the process is gone.
         (config.rates.user_burst, config.rates.tool_burst, config.rates.all_burst) =
             (1_000_000, 1_000_000, 1_000_000);
     })
@@ -185,7 +185,7 @@ async fn a_plugin_that_goes_on_after_its_caller_left_keeps_its_slot_and_nobody_e
     install(&ada, &signed(&plugin("com.example.x", "do_it", STUCK), 1)).await.expect(201);
     install(&bob, &signed(&plugin("com.example.y", "fine", "return 7;"), 1)).await.expect(201);
     for _ in 0..KILLS {
-        // Refused as long as the process of the call before is there.
+        // Refused while the process of the previous call exists.
         let mut answer = ada.call(TOOL, json!({})).await;
         while answer.status == 503 {
             assert_eq!(answer.code(), "OVERLOADED");
@@ -216,7 +216,7 @@ async fn plugins_that_take_all_they_can_leave_workers_to_other_users() {
         (0..8).map(|n| if n % 2 == 0 { &mallory } else { &trudy }).map(|user| user.call(TOOL, json!({})));
     let hogs = futures_util::future::join_all(hogs);
     let (_, answer) = tokio::join!(hogs, async {
-        // Until the hogs have what they can get.
+        // Until the greedy plugins have all slots they can get.
         while p.state.plugins.source.as_ref().unwrap().idle_workers().len() > 1 {
             tokio::task::yield_now().await;
         }
@@ -246,7 +246,7 @@ async fn a_worker_that_dies_ends_one_call_with_an_error() {
 }
 
 #[tokio::test]
-async fn one_user_has_so_many_runs_at_once() {
+async fn concurrent_runs_per_user_are_limited() {
     let (p, _device) = yard(|config| config.plugins.runs_per_user = 1).await;
     let ada = p.user("ada");
     let code = "await new Promise(done => setTimeout(done, args.wait)); return 1;";

@@ -1,4 +1,4 @@
-//! Every status: what runs, what is refused, and what is hidden when it is loaded again.
+//! Every status of a plugin: what runs, what is refused, and what is hidden at the next load.
 
 use serde_json::{Value, json};
 use toolyard_protocol::UserId;
@@ -28,7 +28,7 @@ async fn plugins_do_not_run_unless_the_operator_allows_it() {
 }
 
 #[tokio::test]
-async fn what_was_installed_is_not_run_when_the_operator_takes_it_back() {
+async fn installed_plugins_stop_when_the_operator_disables_plugins() {
     let (p, _device) = yard(|_| {}).await;
     install(&p.user("ada"), &signed(&simple(), 1)).await.expect(201);
     let p = p.restart_with(|config| config.plugins.enabled = false).await;
@@ -39,7 +39,7 @@ async fn what_was_installed_is_not_run_when_the_operator_takes_it_back() {
 }
 
 #[tokio::test]
-async fn unsigned_is_refused_unless_that_very_content_is_allowed() {
+async fn an_unsigned_plugin_is_refused_unless_its_hash_is_allowed() {
     let asks = with(simple(), "permissions", json!({ "clock": true }));
     let allowed =
         AllowUnsigned { id: "com.example.x".parse().unwrap(), hash: manifest_hash(&read(&asks)).unwrap() };
@@ -61,7 +61,7 @@ async fn unsigned_is_refused_unless_that_very_content_is_allowed() {
 }
 
 #[tokio::test]
-async fn changed_after_signing_is_refused_and_unknown_keys_are() {
+async fn modified_plugins_and_unknown_keys_are_refused() {
     let (p, _device) = yard(|_| {}).await;
     let ada = p.user("ada");
     let changed = with(signed(&simple(), 1), "name", json!("Another"));
@@ -70,7 +70,7 @@ async fn changed_after_signing_is_refused_and_unknown_keys_are() {
     assert!(ada.tools().await.is_empty());
 }
 
-/// Somebody who can write to the store puts something else in its place.
+/// An attacker who can write to the store replaces the plugin.
 async fn tampered(change: impl FnOnce(&mut String)) -> (Platform, String) {
     let (p, _device) = yard(|_| {}).await;
     install(&p.user("ada"), &signed(&simple(), 1)).await.expect(201);
@@ -79,7 +79,7 @@ async fn tampered(change: impl FnOnce(&mut String)) -> (Platform, String) {
     let mut row = p.state.stores.plugins.find_installed(&ada, &id).await.unwrap().unwrap();
     change(&mut row.manifest);
     p.state.stores.plugins.put_plugin(&ada, &row, 9).await.unwrap();
-    // The view still has the tool: the load before the call finds out.
+    // The view still has the tool; the check before the call notices it.
     let refused = p.user("ada").call(TOOL, json!({})).await.expect(503);
     assert_eq!(refused.code(), "APP_NOT_AVAILABLE");
     p.user("ada").call(TOOL, json!({})).await.expect(404);
@@ -88,12 +88,12 @@ async fn tampered(change: impl FnOnce(&mut String)) -> (Platform, String) {
 }
 
 #[tokio::test]
-async fn modified_in_the_store_is_hidden() {
+async fn a_plugin_modified_in_the_store_is_hidden() {
     let other = |manifest: &mut String| *manifest = manifest.replace("return 1;", "return 2;");
     let (p, said) = tampered(other).await;
     assert!(said.starts_with("modified ") && said.contains("not what was installed"), "{said}");
     assert!(hidden(&p.user("ada")).await[0].starts_with("plugin.com.example.x:do_it modified"));
-    // A plugin that is signed rightly and is not the one that she agreed to.
+    // A correctly signed plugin, but not the one that she agreed to.
     let (_p, said) = tampered(|manifest| {
         let other = with(simple(), "version", json!("2.0.0"));
         *manifest = signed(&other, 1).to_string();
@@ -105,7 +105,7 @@ async fn modified_in_the_store_is_hidden() {
 }
 
 #[tokio::test]
-async fn an_expired_key_and_an_expired_plugin() {
+async fn expired_keys_and_expired_plugins_are_refused() {
     let rooted = Rooted::new();
     let until = |text: &str| Some(format!("{text}T00:00:00Z").parse().unwrap());
     let bounded = KeyEntry { expires_at: until("2026-02-01"), ..entry(1) };
@@ -122,10 +122,10 @@ async fn an_expired_key_and_an_expired_plugin() {
         with(plugin("com.example.y", "other", "return 2;"), "expiresAt", json!("2026-03-01T00:00:00Z"));
     install(&ada, &signed(&ends, 3)).await.expect(201);
     let early = install(&ada, &signed(&plugin("com.example.z", "third", "return 3;"), 2)).await.expect(403);
-    assert!(early.text.contains("not believed before"), "{}", early.text);
+    assert!(early.text.contains("not valid before"), "{}", early.text);
     assert_eq!(ada.tools().await.len(), 2);
     p.clock.advance(40 * 24 * 3_600);
-    // Nobody said that something changed: the view is old, and the load before the call finds out.
+    // No change was announced, so the view is old; the check before the call notices it.
     let refused = ada.call(TOOL, json!({})).await.expect(503);
     assert!(refused.text.contains("expired: the key"), "{}", refused.text);
     ada.call(TOOL, json!({})).await.expect(404);
@@ -133,19 +133,19 @@ async fn an_expired_key_and_an_expired_plugin() {
     ada.call("plugin.com.example.y:other", json!({})).await.expect(200);
     p.clock.advance(40 * 24 * 3_600);
     let refused = ada.call("plugin.com.example.y:other", json!({})).await.expect(503);
-    assert!(refused.text.contains("expired: the plugin ran out"), "{}", refused.text);
+    assert!(refused.text.contains("expired: the plugin expired"), "{}", refused.text);
     assert_eq!(hidden(&ada).await.len(), 2);
 }
 
 #[tokio::test]
-async fn the_older_form_runs_and_gets_no_permissions() {
+async fn a_legacy_plugin_runs_without_permissions() {
     let rooted = Rooted::new();
     let mut older = KeyEntry::new(PublicKey::from_pem(OLDER_KEY).unwrap(), "The curators");
     let mut manifest: Value = serde_json::from_str(OLDER).unwrap();
     older.curator_id = manifest["curatorId"].as_str().map(str::to_owned);
     rooted.keys(1, 9, vec![older], vec![]);
     let (p, _device) = rooted.start(|_| {}).await;
-    // Not covered by such a signature, so whoever hands it on may have added it.
+    // Not covered by such a signature, so anyone may have added it.
     manifest["permissions"] = json!({ "clock": true, "network": ["evil.example"], "storage": true });
     let body = json!({ "manifest": manifest, "permissions": manifest["permissions"] });
     let installed = p.user("ada").post("/api/plugins/installed", &body).await.expect(201).json();
@@ -159,7 +159,7 @@ async fn the_older_form_runs_and_gets_no_permissions() {
 }
 
 #[tokio::test]
-async fn the_older_form_knows_the_time() {
+async fn a_legacy_plugin_can_read_the_time() {
     let text = include_str!("../../../../../examples/plugins/time-older.json");
     let manifest: Value = serde_json::from_str(text).unwrap();
     let hash = manifest_hash(&read(&manifest)).unwrap();
@@ -168,7 +168,7 @@ async fn the_older_form_knows_the_time() {
         config.plugins.allow_unsigned = vec![AllowUnsigned { id, hash }];
     })
     .await;
-    // Nothing to agree to: it asks for nothing.
+    // It requests no permissions, so nothing needs agreement.
     let installed = install(&p.user("ada"), &manifest).await.expect(201).json();
     assert_eq!((&installed["status"], &installed["permissions"]), (&json!("unsigned"), &json!({})));
     let call = json!({ "timezone": "America/New_York" });
@@ -180,7 +180,7 @@ async fn the_older_form_knows_the_time() {
 }
 
 #[tokio::test]
-async fn revoked_by_the_list_in_the_file() {
+async fn a_plugin_revoked_by_the_revocations_file_is_hidden() {
     let rooted = Rooted::new();
     rooted.keys(1, 9, vec![entry(1)], vec![]);
     rooted.revocations(9, &RevocationList { number: 1, ..RevocationList::default() });
@@ -195,17 +195,17 @@ async fn revoked_by_the_list_in_the_file() {
         reason: "a hole".to_owned(),
     };
     let list = RevocationList { number: 2, plugins: vec![revoked], ..RevocationList::default() };
-    // Signed by somebody else, it changes nothing and is told.
+    // A list signed with another key changes nothing and is reported.
     rooted.revocations(8, &list);
     p.nobody().post("/api/plugins/reload", &json!({})).await.expect(409);
     ada.call(TOOL, json!({})).await.expect(200);
     rooted.revocations(9, &list);
     assert_eq!(p.nobody().post("/api/plugins/reload", &json!({})).await.expect(200).json()["changed"], true);
     ada.call(TOOL, json!({})).await.expect(404);
-    assert!(hidden(&ada).await[0].ends_with("revoked: the plugin was called back: a hole"));
-    // The list from before cannot be brought back, not even over a restart.
+    assert!(hidden(&ada).await[0].ends_with("revoked: the plugin was revoked: a hole"));
+    // The previous list cannot be restored, not even after a restart.
     rooted.revocations(9, &RevocationList { number: 1, ..RevocationList::default() });
     p.nobody().post("/api/plugins/reload", &json!({})).await.expect(409);
-    // Whoever has the root signs the list: this server does not.
+    // This server does not have the root key, so it cannot sign the list.
     p.nobody().post("/api/plugins/com.example.x/revoke", &json!({})).await.expect(409);
 }

@@ -1,4 +1,4 @@
-//! Answers of the device go to the app that asked, and no other app can get hold of them.
+//! Responses of the device go to the requesting app, and no other app can get them.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::{Stage, Started, of_type};
 const ASKS: &str = "com.example.asks";
 const THIEF: &str = "com.example.thief";
 
-/// A request, the device's answer to it, and what the app hears then.
+/// A request, the device's response, and what the app receives.
 fn requests() -> [(Value, Value, &'static str); 4] {
     [
         (
@@ -34,7 +34,7 @@ fn requests() -> [(Value, Value, &'static str); 4] {
 }
 
 #[tokio::test]
-async fn an_answer_goes_to_who_asked_and_an_id_cannot_be_taken_over() {
+async fn a_response_goes_to_the_requesting_app_and_ids_cannot_be_hijacked() {
     let mut stage = Stage::new().await;
     let (_asks, mut asks) = stage.app(ASKS, &["ALL"], Started::Opened).await;
     let (_thief, mut thief) = stage.app(THIEF, &["ALL"], Started::Opened).await;
@@ -48,7 +48,7 @@ async fn an_answer_goes_to_who_asked_and_an_id_cannot_be_taken_over() {
     for (request, answer, heard) in requests() {
         let (_, device) = stage.exchange(&mut asks, request.clone()).await;
         assert_eq!(device.len(), 1, "{request}");
-        // The same id again, from another app: it does not reach the device, and does not change whose answer it is.
+        // The same id from another app: it does not reach the device, and does not redirect the response.
         let (_, device) = stage.exchange(&mut thief, request.clone()).await;
         assert!(device.is_empty(), "{request}: {device:?}");
         stage.device.say(answer.clone()).await;
@@ -68,7 +68,7 @@ async fn an_answer_goes_to_who_asked_and_an_id_cannot_be_taken_over() {
 }
 
 #[tokio::test]
-async fn an_answer_nobody_asked_for_goes_nowhere() {
+async fn an_unrequested_response_goes_nowhere() {
     let mut stage = Stage::new().await;
     let (_thief, mut thief) = stage.app(THIEF, &["ALL"], Started::Opened).await;
     stage
@@ -87,7 +87,7 @@ async fn an_answer_nobody_asked_for_goes_nowhere() {
 }
 
 #[tokio::test]
-async fn a_lamp_that_the_glasses_do_not_have_is_answered_at_once() {
+async fn a_missing_led_is_reported_immediately() {
     let mut stage = Stage::new().await;
     stage.device.wears("Even Realities G1").await;
     let (_asks, mut asks) = stage.app(ASKS, &[], Started::Opened).await;
@@ -104,7 +104,7 @@ async fn a_lamp_that_the_glasses_do_not_have_is_answered_at_once() {
 }
 
 #[tokio::test]
-async fn a_socket_that_was_replaced_says_nothing_any_more() {
+async fn a_replaced_socket_is_ignored() {
     let mut stage = Stage::new().await;
     let (app, old) = stage.app(ASKS, &["ALL"], Started::Opened).await;
     let url = stage.p.url.replace("http", "ws") + "/app-ws";
@@ -115,7 +115,7 @@ async fn a_socket_that_was_replaced_says_nothing_any_more() {
     }
     old.send(json!({ "type": "display_event", "layout": { "layoutType": "text_wall", "text": "old" } }))
         .await;
-    // The end of the old socket is known to the server when it answers the goodbye of it.
+    // The server has processed the end of the old socket when it confirms its close.
     drop(old);
     let (_, device) = stage.settle(&mut new).await;
     let asked: Vec<_> = device.iter().filter(|message| message.get("requestId").is_some()).collect();

@@ -1,4 +1,4 @@
-//! One app that talks without end: it is stopped, and neither the device nor another app notices.
+//! An app that floods the server: it is stopped, and neither the device nor other apps are affected.
 
 use serde_json::json;
 
@@ -60,7 +60,7 @@ async fn a_slow_device_is_not_closed_for_what_an_app_asks_of_it() {
         let hears = if n % 2 == 0 { json!(["audio_chunk"]) } else { json!(["button_press"]) };
         floods.send(json!({ "type": "subscription_update", "subscriptions": hears })).await;
         floods.send(json!({ "type": "ping" })).await;
-        // Read what the server says, so that the app itself is not the slow one.
+        // Read the server's messages, so that the app itself is not the slow side.
         loop {
             let message = floods.incoming.recv().await.unwrap().into_text().unwrap_or_default();
             refused += usize::from(message.contains("audio_play_response"));

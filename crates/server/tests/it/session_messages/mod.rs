@@ -1,5 +1,4 @@
-//! What apps may say over their sockets: the promise of `docs/apps.md` and `SECURITY.md` as a table, played through real
-//! sockets.
+//! What apps may send over their sockets: the rules of `docs/apps.md` and `SECURITY.md` as a table, tested over real sockets.
 
 mod answers;
 mod floods;
@@ -13,7 +12,7 @@ use toolyard_testkit::{AppSession, FakeApp};
 
 use crate::platform::{Device, Platform, echo_tool};
 
-/// Glasses with everything that an app can ask for.
+/// Glasses with all capabilities.
 const GLASSES: &str = "Mentra Live";
 
 /// One user with glasses, and the apps of the test.
@@ -22,12 +21,12 @@ struct Stage {
     device: Device,
 }
 
-/// How an app came to run.
+/// How an app was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Started {
-    /// A call woke it.
+    /// By a call.
     Woken,
-    /// The user opened it.
+    /// By the user.
     Opened,
 }
 
@@ -64,13 +63,13 @@ impl Stage {
         (app, session)
     }
 
-    /// Says something for an app; gives what the app and the device heard of it.
+    /// Sends a message of an app, and returns what the app and the device receive.
     async fn exchange(&mut self, session: &mut AppSession, message: Value) -> (Vec<Value>, Vec<Value>) {
         session.send(message).await;
         self.settle(session).await
     }
 
-    /// What the app and the device have heard so far. Everything is taken in order, so what is asked for last is last.
+    /// What the app and the device have received so far. Messages are processed in order, so the response to a ping marks the end.
     async fn settle(&mut self, session: &mut AppSession) -> (Vec<Value>, Vec<Value>) {
         const MARK: u64 = 4_711;
         session.send(json!({ "type": "audio_stop_request", "trackId": MARK })).await;

@@ -1,4 +1,4 @@
-//! Photos: what the phone needs to know, and what the app hears when there is none.
+//! Photos: what the phone is sent, and what the app receives if there is no photo.
 
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ async fn the_phone_is_told_where_to_upload_and_with_which_token() {
     assert_eq!((&asked["webhookUrl"], asked.get("customWebhookUrl")), (&json!("https://x.example/up"), None));
 }
 
-/// What the app hears on its socket, and at its upload address.
+/// What the app receives on its socket and at its upload URL.
 async fn failure(
     stage: &mut Stage,
     app: &toolyard_testkit::FakeApp,
@@ -54,11 +54,11 @@ async fn failure(
 }
 
 #[tokio::test]
-async fn an_app_hears_in_every_way_that_there_is_no_photo() {
+async fn a_failed_photo_is_reported_on_the_socket_and_at_the_upload_url() {
     let mut stage = Stage::new().await;
     let (app, mut session) = stage.app(APP, &["CAMERA"], Started::Opened).await;
     stage.settle(&mut session).await;
-    // The phone fails, in either form.
+    // The phone reports a failure, in both formats.
     for (times, failed) in [
         json!({ "success": false, "errorCode": "CAMERA_BUSY", "errorMessage": "in use" }),
         json!({ "success": false, "error": { "code": "CAMERA_BUSY", "message": "in use" } }),
@@ -74,7 +74,7 @@ async fn an_app_hears_in_every_way_that_there_is_no_photo() {
         assert_eq!(answer["error"]["message"], "in use");
         failure(&mut stage, &app, &answer, times + 1, "CAMERA_BUSY").await;
     }
-    // An address that leads into a private network is not given to the phone.
+    // A URL into a private network is not sent to the phone.
     let inside = json!({ "type": "photo_request", "requestId": "p2", "customWebhookUrl": "http://169.254.169.254/up" });
     let (heard, device) = stage.exchange(&mut session, inside).await;
     assert!(device.is_empty(), "{device:?}");

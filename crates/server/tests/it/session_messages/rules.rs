@@ -1,4 +1,4 @@
-//! Every kind of message, for every way in which an app can run.
+//! Every kind of message, for every state of an app.
 
 use serde_json::{Value, json};
 use toolyard_protocol::session::app_messages::AppMessageKind;
@@ -9,7 +9,7 @@ use crate::platform::Platform;
 
 const APP: &str = "com.example.app";
 
-/// What the device hears of an allowed message. The match has no default: a new kind of message has to be thought about.
+/// What the device receives for an allowed message. The match has no default, so a new kind of message must be considered here.
 fn reaches(kind: AppMessageKind) -> Option<&'static str> {
     match kind {
         AppMessageKind::DisplayEvent | AppMessageKind::DashboardContentUpdate => Some("display_event"),
@@ -35,7 +35,7 @@ fn reaches(kind: AppMessageKind) -> Option<&'static str> {
     }
 }
 
-/// What an app lacks that has every permission and was only woken. Written out, so that a change of the rules is seen.
+/// What is refused to a woken app with every permission. Written out, so that a change of the rules is noticed.
 fn woken_lacks(kind: AppMessageKind) -> Option<&'static str> {
     match kind {
         AppMessageKind::PhotoRequest
@@ -49,7 +49,7 @@ fn woken_lacks(kind: AppMessageKind) -> Option<&'static str> {
     }
 }
 
-/// What an app lacks that has every permission and was opened.
+/// What is refused to an opened app with every permission.
 fn opened_lacks(kind: AppMessageKind) -> Option<&'static str> {
     match kind {
         AppMessageKind::DashboardModeChange | AppMessageKind::DashboardSystemUpdate => Some("DASHBOARD_APP"),
@@ -57,7 +57,7 @@ fn opened_lacks(kind: AppMessageKind) -> Option<&'static str> {
     }
 }
 
-/// What an app lacks that the user opened and that declares nothing.
+/// What is refused to an opened app without permissions.
 fn bare_lacks(kind: AppMessageKind) -> Option<&'static str> {
     match kind {
         AppMessageKind::PhotoRequest
@@ -65,7 +65,7 @@ fn bare_lacks(kind: AppMessageKind) -> Option<&'static str> {
         | AppMessageKind::ManagedStreamRequest
         | AppMessageKind::StreamStatusCheck => Some("CAMERA"),
         AppMessageKind::LocationPollRequest => Some("LOCATION"),
-        // It could start none, so it has none to stop.
+        // It cannot start one, so there is none to stop.
         AppMessageKind::RtmpStreamStop => Some("STREAM_OWNER"),
         other => opened_lacks(other),
     }
@@ -101,12 +101,12 @@ fn sample(kind: AppMessageKind) -> Value {
     message
 }
 
-/// Plays every kind for one app; `lacks` says what is refused and why.
+/// Tests every kind for one app; `lacks` returns what is refused and why.
 async fn play(permissions: &[&str], started: Started, lacks: fn(AppMessageKind) -> Option<&'static str>) {
     let mut stage = Stage::new().await;
     let (_app, mut session) = stage.app(APP, permissions, started).await;
     stage.settle(&mut session).await;
-    // The answer to a ping is how the exchange knows its end.
+    // The response to a ping marks the end of an exchange.
     for kind in AppMessageKind::KNOWN.iter().filter(|kind| **kind != AppMessageKind::Ping) {
         let (app, device) = stage.exchange(&mut session, sample(*kind)).await;
         let told = of_type(&app, "permission_error");
@@ -130,12 +130,12 @@ async fn play(permissions: &[&str], started: Started, lacks: fn(AppMessageKind) 
 }
 
 #[tokio::test]
-async fn an_opened_app_with_every_permission_may_do_all_but_be_the_dashboard() {
+async fn an_opened_app_with_every_permission_may_do_all_but_control_the_dashboard() {
     play(&["ALL"], Started::Opened, opened_lacks).await;
 }
 
 #[tokio::test]
-async fn a_woken_app_uses_neither_camera_nor_place_nor_lamp_nor_wifi() {
+async fn a_woken_app_uses_neither_camera_nor_location_nor_led_nor_wifi() {
     play(&["ALL"], Started::Woken, |kind| match kind {
         AppMessageKind::RtmpStreamStop => Some("STREAM_OWNER"),
         other => woken_lacks(other),
@@ -172,7 +172,7 @@ async fn each_permission_opens_its_own_messages_and_no_others() {
 }
 
 #[tokio::test]
-async fn the_place_in_the_background_needs_a_permission_of_its_own() {
+async fn background_location_needs_its_own_permission() {
     for (permission, knows) in [("LOCATION", false), ("ALL", false), ("BACKGROUND_LOCATION", true)] {
         let mut stage = Stage::new().await;
         let (_app, mut session) = stage.app(APP, &[permission], Started::Woken).await;
@@ -190,7 +190,7 @@ async fn the_place_in_the_background_needs_a_permission_of_its_own() {
 }
 
 #[tokio::test]
-async fn what_is_no_message_of_apps_does_nothing() {
+async fn unknown_messages_of_apps_do_nothing() {
     let mut stage = Stage::new().await;
     let (_app, mut session) = stage.app(APP, &["ALL"], Started::Opened).await;
     stage.settle(&mut session).await;
@@ -201,7 +201,7 @@ async fn what_is_no_message_of_apps_does_nothing() {
         "app_user_discovery",
         "app_room_join",
         "app_room_leave",
-        // What only devices and the platform say.
+        // Messages that only devices and the platform send.
         "photo_response",
         "audio_play_response",
         "rgb_led_control_response",
@@ -226,7 +226,7 @@ async fn what_is_no_message_of_apps_does_nothing() {
 }
 
 #[tokio::test]
-async fn the_dashboard_app_is_whom_the_operator_named() {
+async fn the_dashboard_app_is_the_configured_one() {
     let p = Platform::with(|config| config.sessions.dashboard_app = Some(APP.parse().unwrap())).await;
     let mut stage = Stage::on(p).await;
     let (_app, mut session) = stage.app(APP, &[], Started::Opened).await;
@@ -239,9 +239,9 @@ async fn the_dashboard_app_is_whom_the_operator_named() {
     }
 }
 
-/// The table that developers read is the one that runs.
+/// The documented table matches the code.
 #[test]
-fn the_documents_show_the_rules() {
+fn the_documentation_matches_the_rules() {
     let page = include_str!("../../../../../docs/apps.md");
     let section = page.split("### What each message needs").nth(1).unwrap();
     let section = section.split("\n#").next().unwrap();

@@ -1,4 +1,4 @@
-//! A permission that is taken away binds the app that runs now.
+//! Removing a permission affects the running app.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use super::{Stage, Started, of_type};
 const APP: &str = "com.example.app";
 
 #[tokio::test]
-async fn a_permission_that_is_gone_ends_what_it_gave() {
+async fn a_removed_permission_ends_its_subscriptions() {
     let mut stage = Stage::new().await;
     let all = ["MICROPHONE", "CAMERA", "LOCATION", "READ_NOTIFICATIONS", "CALENDAR"];
     let (_app, mut session) = stage.app(APP, &all, Started::Opened).await;
@@ -66,7 +66,7 @@ async fn a_permission_that_is_gone_ends_what_it_gave() {
 }
 
 #[tokio::test]
-async fn an_answer_that_comes_after_the_permission_went_is_not_given() {
+async fn a_response_after_the_permission_was_removed_is_not_delivered() {
     let mut stage = Stage::new().await;
     let (_app, mut session) = stage.app(APP, &["LOCATION"], Started::Opened).await;
     stage.exchange(&mut session, json!({ "type": "location_poll_request", "correlationId": "c1" })).await;

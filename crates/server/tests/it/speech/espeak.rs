@@ -1,16 +1,16 @@
-//! espeak-ng, and programs in its place.
+//! espeak-ng, and fake programs in its place.
 #![cfg(target_os = "linux")]
 
 use crate::platform::Platform;
 
 use super::{Program, counts, fetch, has_espeak, words};
 
-/// Answers with the smallest WAV, and writes down what it was given.
+/// Outputs the smallest WAV, and records its input.
 const HONEST: &str = "echo $$ >> {folder}/pids; echo \"$@\" >> {folder}/args; cat >> {folder}/input; \
     printf 'RIFF\\000\\360\\377\\177WAVEdata\\000\\360\\377\\177ab'";
 
 #[tokio::test]
-async fn words_become_sound() {
+async fn text_is_synthesized() {
     if !has_espeak() {
         return;
     }
@@ -62,7 +62,7 @@ async fn the_longest_text_is_spoken() {
 }
 
 #[tokio::test]
-async fn hostile_words_are_only_spoken() {
+async fn hostile_text_is_only_spoken() {
     let program = Program::new(HONEST);
     let p = Platform::with(|config| program.used_by(config)).await;
     let hostile = [
@@ -97,22 +97,22 @@ async fn hostile_words_are_only_spoken() {
 }
 
 #[tokio::test]
-async fn a_program_that_takes_too_long_is_ended() {
+async fn a_slow_program_is_killed() {
     let program = Program::new("echo $$ >> {folder}/pids; exec sleep 600");
     let p = Platform::with(|config| {
         program.used_by(config);
-        // Long enough for a shell to begin on a busy machine.
+        // Long enough for a shell to start on a busy machine.
         config.speech.timeout_ms = 1_500;
     })
     .await;
     let late = fetch(&p.user("ada"), &words("hello")).await.expect(503);
-    assert!(late.text().contains("in time"), "{}", late.text());
+    assert!(late.text().contains("timed out"), "{}", late.text());
     program.until(&p, 1, 0).await;
     counts(&p, r#"toolyard_speech_total{outcome="failed"} 1"#).await;
 }
 
 #[tokio::test]
-async fn a_program_ends_with_the_wish_for_it() {
+async fn a_disconnect_kills_the_program() {
     let program = Program::new("echo $$ >> {folder}/pids; exec sleep 600");
     let p = Platform::with(|config| {
         program.used_by(config);
@@ -125,7 +125,7 @@ async fn a_program_ends_with_the_wish_for_it() {
         spoken = fetch(&ada, &path) => panic!("{}", spoken.text()),
         () = program.until(&p, 1, 1) => {}
     }
-    // The one who asked is gone; its turn is free again when the process is.
+    // The caller has disconnected; its slot is free when the process has ended.
     program.until(&p, 1, 0).await;
     tokio::select! {
         spoken = fetch(&ada, &path) => panic!("{}", spoken.text()),
@@ -135,7 +135,7 @@ async fn a_program_ends_with_the_wish_for_it() {
 }
 
 #[tokio::test]
-async fn a_program_that_says_too_much_is_ended() {
+async fn a_program_with_too_much_output_is_killed() {
     let program = Program::new("echo $$ >> {folder}/pids; exec yes");
     let p = Platform::with(|config| {
         program.used_by(config);
@@ -147,14 +147,14 @@ async fn a_program_that_says_too_much_is_ended() {
 }
 
 #[tokio::test]
-async fn a_program_that_fails_is_no_answer() {
+async fn a_failed_program_is_an_error() {
     for script in ["exit 1", "cat", "printf RIFF", "exec /nowhere", ":"] {
         let program = Program::new(script);
         let p = Platform::with(|config| program.used_by(config)).await;
         let failed = fetch(&p.user("ada"), &words("hello")).await.expect(503);
         assert_eq!(failed.code(), "UNAVAILABLE");
         assert!(
-            failed.text().contains("log says more") && !failed.text().contains("speak-ng"),
+            failed.text().contains("see the server log") && !failed.text().contains("speak-ng"),
             "{}",
             failed.text()
         );

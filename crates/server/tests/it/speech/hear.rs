@@ -1,4 +1,4 @@
-//! The sound of a device becomes words for the apps that listen.
+//! Transcription of a device's audio for subscribed apps.
 
 use serde_json::{Value, json};
 use toolyard_server::config::Config;
@@ -13,7 +13,7 @@ fn sound(ms: usize, amplitude: i16) -> Vec<u8> {
     (0..ms * 16).flat_map(|n| (if n % 16 < 8 { amplitude } else { -amplitude }).to_le_bytes()).collect()
 }
 
-/// So much speech, between silences that make an utterance of it.
+/// This much speech, with silence before and after it.
 fn speech(ms: usize) -> Vec<u8> {
     [sound(300, 0), sound(ms, 5_000), sound(800, 0)].concat()
 }
@@ -24,7 +24,7 @@ fn wav_of(asked: &Asked) -> &[u8] {
     &asked.body[start..]
 }
 
-/// How much sound a request carries, in milliseconds.
+/// The duration of the audio in a request, in milliseconds.
 fn heard_ms(asked: &Asked) -> usize {
     let length = u32::from_le_bytes(wav_of(asked)[40..44].try_into().unwrap());
     length as usize / 32
@@ -45,7 +45,7 @@ struct World {
 }
 
 impl World {
-    /// A platform with a transcriber and an app that declares this.
+    /// A platform with a transcriber and an app with these permissions.
     async fn start(fake: FakeSpeech, permissions: Value, change: impl FnOnce(&mut Config)) -> Self {
         let p = Platform::with(|config| {
             config.speech.transcribe_url = Some(fake.url.clone());
@@ -59,7 +59,7 @@ impl World {
         Self { p, fake, app, device }
     }
 
-    /// One with an app that the user opened and that listens to these.
+    /// A platform with an opened app that has these subscriptions.
     async fn listening(fake: FakeSpeech, streams: Value) -> (Self, AppSession) {
         let mut world = Self::start(fake, json!([{ "type": "MICROPHONE" }]), |_| {}).await;
         let session = world.opened(streams).await;
@@ -75,7 +75,7 @@ impl World {
         session
     }
 
-    /// Waits until the page of metrics has these lines.
+    /// Waits until the metrics contain these lines.
     async fn counted(&self, lines: &[&str]) {
         loop {
             let page = self.p.nobody().get("/metrics").await.expect(200).text;
@@ -85,18 +85,18 @@ impl World {
         }
     }
 
-    /// Everything that the app said so far was taken.
+    /// All messages of the app so far are processed.
     async fn said(&mut self, session: &AppSession, word: &str) {
         let layout = json!({ "layoutType": "text_wall", "text": word });
         session.send(json!({ "type": "display_event", "layout": layout })).await;
         while self.device.sees().await != word {}
     }
 
-    /// Everything that the device sent so far was taken.
+    /// All messages of the device so far are processed.
     async fn taken(&mut self) {
         self.device.say(json!({ "type": "ping" })).await;
         self.device.hear("pong").await.unwrap();
-        // Round trips in which a request that should not be would have been made.
+        // Round trips, so that an unwanted request would have been sent by now.
         for _ in 0..10 {
             self.p.nobody().get("/healthz").await.expect(200);
         }
@@ -104,7 +104,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn what_is_said_reaches_the_app_in_its_language() {
+async fn utterances_are_transcribed_for_the_app_in_its_language() {
     let fake = FakeSpeech::start(r#"{"text":" Milch kaufen "}"#).await;
     let (mut world, mut session) = World::listening(fake, json!(["transcription:de-DE"])).await;
     let sent = speech(600);
@@ -128,7 +128,7 @@ async fn what_is_said_reaches_the_app_in_its_language() {
         (Some("whisper-1"), Some("de"))
     );
     assert_eq!(field(asked, "response_format").as_deref(), Some("json"));
-    // The very samples, from before the first loud one to after the last.
+    // Exactly the samples from before the first loud one to after the last.
     let wav = wav_of(asked);
     assert_eq!((&wav[8..12], &wav[24..28]), (&b"WAVE"[..], &16_000_u32.to_le_bytes()[..]));
     assert_eq!(wav[44..44 + heard_ms(asked) * 32], sent[60 * 32..1_100 * 32]);
@@ -136,19 +136,19 @@ async fn what_is_said_reaches_the_app_in_its_language() {
 }
 
 #[tokio::test]
-async fn sound_leaves_only_while_an_app_listens_that_may_hear() {
+async fn audio_is_sent_only_while_a_permitted_app_subscribes() {
     let fake = FakeSpeech::start(r#"{"text":"hello"}"#).await;
     let mut world = World::start(fake, json!([{ "type": "MICROPHONE" }]), |_| {}).await;
-    // Nobody runs.
+    // No app is running.
     world.device.send_sound(&speech(500)).await;
-    // An app that a call woke asks for words, and may not have them.
+    // A woken app subscribes to transcripts, and is not allowed to.
     world.p.call_echo().await.expect(200);
     let session = world.app.next_session().await;
     session.send(json!({ "type": "subscription_update", "subscriptions": ["transcription:en-US"] })).await;
     world.said(&session, "x").await;
     world.device.send_sound(&speech(600)).await;
     world.taken().await;
-    // The user opens it, and it asks for sound alone.
+    // The user opens it, and it subscribes to audio only.
     let start = format!("/api/session/apps/{ECHO}/start");
     world.p.user("ada").post(&start, &json!({})).await.expect(204);
     session.send(json!({ "type": "subscription_update", "subscriptions": ["audio_chunk"] })).await;
@@ -157,7 +157,7 @@ async fn sound_leaves_only_while_an_app_listens_that_may_hear() {
     world.taken().await;
     assert_eq!(world.fake.asked().len(), 0);
 
-    // Now it asks for words. What was said before is not part of them.
+    // Now it subscribes to transcripts. Earlier audio is not part of them.
     let mut session = session;
     session.send(json!({ "type": "subscription_update", "subscriptions": ["transcription"] })).await;
     world.said(&session, "z").await;
@@ -169,7 +169,7 @@ async fn sound_leaves_only_while_an_app_listens_that_may_hear() {
 }
 
 #[tokio::test]
-async fn an_app_without_the_permission_hears_nothing() {
+async fn an_app_without_the_permission_gets_no_transcript() {
     let fake = FakeSpeech::start(r#"{"text":"hello"}"#).await;
     let mut world = World::start(fake, json!([{ "type": "LOCATION" }]), |_| {}).await;
     let start = format!("/api/session/apps/{ECHO}/start");
@@ -185,7 +185,7 @@ async fn an_app_without_the_permission_hears_nothing() {
 }
 
 #[tokio::test]
-async fn a_slow_transcriber_loses_the_oldest_and_never_the_socket() {
+async fn a_slow_transcriber_drops_the_oldest_utterance_and_keeps_the_socket() {
     let fake = FakeSpeech::held(r#"{"text":"hello"}"#).await;
     let mut world = World::start(fake, json!([{ "type": "MICROPHONE" }]), |config| {
         config.speech.transcribe_waiting = 2;
@@ -209,7 +209,7 @@ async fn a_slow_transcriber_loses_the_oldest_and_never_the_socket() {
 }
 
 #[tokio::test]
-async fn what_waits_is_dropped_when_nobody_listens_any_more() {
+async fn queued_utterances_are_dropped_when_no_app_subscribes() {
     let fake = FakeSpeech::held(r#"{"text":"hello"}"#).await;
     let (mut world, session) = World::listening(fake, json!(["transcription:en-US", "button_press"])).await;
     world.device.send_sound(&[speech(400), speech(500)].concat()).await;
@@ -227,7 +227,7 @@ async fn what_waits_is_dropped_when_nobody_listens_any_more() {
 }
 
 #[tokio::test]
-async fn a_transcriber_that_fails_says_nothing_false() {
+async fn a_failed_transcription_sends_no_transcript() {
     let fake = FakeSpeech::start("").await;
     let (mut world, mut session) = World::listening(fake, json!(["transcription:en-US"])).await;
     for (number, (status, body)) in
@@ -238,7 +238,7 @@ async fn a_transcriber_that_fails_says_nothing_false() {
         world.fake.answers(status, body);
         world.device.send_sound(&speech(400)).await;
         world.fake.wait_asked(number + 1).await;
-        // The answer was read when it is counted.
+        // The response has been read when it is counted.
         let failed = format!("toolyard_transcripts_total{{outcome=\"failed\"}} {}", (number + 1).min(3));
         let empty = format!("toolyard_transcripts_total{{outcome=\"empty\"}} {}", number / 3);
         world.counted(&[&failed, &empty]).await;
@@ -249,7 +249,7 @@ async fn a_transcriber_that_fails_says_nothing_false() {
 }
 
 #[tokio::test]
-async fn a_transcriber_that_takes_too_long_is_given_up() {
+async fn a_slow_transcription_times_out() {
     let fake = FakeSpeech::held(r#"{"text":"hello"}"#).await;
     let mut world = World::start(fake, json!([{ "type": "MICROPHONE" }]), |config| {
         config.speech.transcribe_timeout_ms = 500;
@@ -264,7 +264,7 @@ async fn a_transcriber_that_takes_too_long_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_device_that_falls_silent_has_said_it() {
+async fn an_utterance_ends_when_the_device_stops_sending() {
     let fake = FakeSpeech::start(r#"{"text":"hello"}"#).await;
     let (mut world, mut session) = World::listening(fake, json!(["transcription:en-US"])).await;
     world.device.send_sound(&sound(500, 5_000)).await;
@@ -291,7 +291,7 @@ async fn a_device_that_recognises_speech_is_not_transcribed_again() {
 }
 
 #[tokio::test]
-async fn of_several_languages_the_transcriber_finds_out_which_one_it_was() {
+async fn with_several_languages_the_transcriber_detects_one() {
     let fake = FakeSpeech::start(r#"{"text":"Milch kaufen","language":"german","duration":1.1}"#).await;
     let streams = json!(["transcription:en-US", "transcription:de-DE", "transcription:auto"]);
     let (mut world, mut session) = World::listening(fake, streams).await;
@@ -310,7 +310,7 @@ async fn of_several_languages_the_transcriber_finds_out_which_one_it_was() {
 }
 
 #[tokio::test]
-async fn where_the_operator_says_what_is_spoken_nobody_has_to_find_out() {
+async fn a_configured_language_is_not_detected() {
     let fake = FakeSpeech::start(r#"{"text":"Milch kaufen"}"#).await;
     let mut world = World::start(fake, json!([{ "type": "ALL" }]), |config| {
         config.speech.language = Some("de-AT".to_owned());

@@ -1,4 +1,4 @@
-//! Addresses that a device may fetch without a credential.
+//! Signed URLs that a device may fetch without a credential.
 
 use serde_json::json;
 use toolyard_server::auth::Role;
@@ -8,7 +8,7 @@ use crate::platform::{Device, ECHO, Platform, echo_tool, tokens_only};
 use super::{FakeSpeech, fetch};
 
 #[tokio::test]
-async fn a_device_fetches_what_an_app_says_without_a_credential_and_not_for_long() {
+async fn a_device_fetches_speech_by_a_signed_url_that_expires() {
     let fake = FakeSpeech::start("sound").await;
     let p = Platform::with(|config| {
         tokens_only(config);
@@ -29,7 +29,7 @@ async fn a_device_fetches_what_an_app_says_without_a_credential_and_not_for_long
         Device::connect(&format!("{}/glasses-ws", p.url.replace("http", "ws")), Some(&ada)).await;
     p.bearer(&ada).call(&format!("{ECHO}:echo"), json!({ "text": "hi" })).await.expect(200);
     let session = app.next_session().await;
-    // What the app itself says about who and when does not count.
+    // User and expiry in the app's own URL are ignored.
     let own = "/api/tts?text=buy+milk&voice_id=x&expires=9999999999&for=root&signature=00";
     let address = p.url.replace("http", "https") + own;
     session.send(json!({ "type": "audio_play_request", "requestId": "r1", "audioUrl": address })).await;
@@ -55,7 +55,7 @@ async fn a_device_fetches_what_an_app_says_without_a_credential_and_not_for_long
     ] {
         assert_eq!(fetch(&nobody, &changed).await.expect(403).code(), "FORBIDDEN", "{changed}");
     }
-    // A bad signature is not made good by a credential.
+    // A credential does not replace a valid signature.
     fetch(&p.bearer(&ada), &link.replace("buy", "sell")).await.expect(403);
     let twice = fetch(&nobody, &(link.clone() + "&text=sell+milk")).await.expect(400);
     assert!(twice.text().contains("twice"));
@@ -70,11 +70,11 @@ async fn a_device_fetches_what_an_app_says_without_a_credential_and_not_for_long
     fetch(&nobody, &link).await.expect(200);
     p.clock.advance(1);
     let old = fetch(&nobody, &link).await.expect(403);
-    assert!(old.text().contains("too old"), "{}", old.text());
+    assert!(old.text().contains("expired"), "{}", old.text());
 }
 
 #[tokio::test]
-async fn signed_addresses_count_for_the_user_they_were_made_for() {
+async fn signed_urls_count_towards_the_limit_of_their_user() {
     let fake = FakeSpeech::start("sound").await;
     let p = Platform::with(|config| {
         config.speech.url = Some(fake.url.clone());

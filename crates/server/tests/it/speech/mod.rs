@@ -1,4 +1,4 @@
-//! Words to sound, and the sound of devices to words.
+//! Text to speech, and transcription of devices.
 
 mod espeak;
 mod hear;
@@ -19,10 +19,10 @@ use toolyard_server::config::{Config, SpeakBy};
 
 use crate::platform::{Person, Platform};
 
-/// Where the tests' environment has it.
+/// The path of espeak-ng in the environment of the tests.
 const ESPEAK: &str = "/usr/bin/espeak-ng";
 
-/// Whether there is an espeak-ng; says so where there is none.
+/// Whether espeak-ng is installed; prints a note if not.
 fn has_espeak() -> bool {
     let there = Path::new(ESPEAK).is_file();
     if !there {
@@ -31,7 +31,7 @@ fn has_espeak() -> bool {
     there
 }
 
-/// A sound, or the answer's text.
+/// Audio, or the text of the response.
 struct Spoken {
     status: u16,
     kind: String,
@@ -63,7 +63,7 @@ async fn fetch(who: &Person<'_>, path: &str) -> Spoken {
     Spoken { status, kind, bytes: response.bytes(64 * 1024 * 1024).await.unwrap() }
 }
 
-/// Words as a query.
+/// A text as a query.
 fn words(text: &str) -> String {
     let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("text", text).finish();
     format!("/api/tts?{query}")
@@ -98,13 +98,13 @@ impl Program {
         config.speech.espeak = Some(self.path());
     }
 
-    /// Every process so far that is still there, as much as a zombie.
+    /// Processes that still exist, zombies included.
     fn alive(&self) -> usize {
         self.read("pids").lines().filter(|pid| Path::new(&format!("/proc/{pid}")).exists()).count()
     }
 
-    /// Waits until so many processes began, and so many of them are there. Each look is a request, so that the server gets
-    /// its turn.
+    /// Waits until this many processes were started, and this many of them exist. Each check is a request, so that the server
+    /// makes progress.
     async fn until(&self, p: &Platform, began: usize, alive: usize) {
         while self.read("pids").lines().count() != began || self.alive() != alive {
             p.nobody().get("/healthz").await.expect(200);
@@ -112,7 +112,7 @@ impl Program {
     }
 }
 
-/// What the fake server was asked.
+/// A request to the fake server.
 #[derive(Clone)]
 struct Asked {
     path: String,
@@ -127,7 +127,7 @@ impl Asked {
     }
 }
 
-/// A server that speaks and listens as OpenAI's does.
+/// A fake server with OpenAI's speech and transcription API.
 struct FakeSpeech {
     url: String,
     inner: Arc<Inner>,
@@ -141,14 +141,14 @@ struct Inner {
 }
 
 impl FakeSpeech {
-    /// One that answers at once.
+    /// One that responds immediately.
     async fn start(answer: &str) -> Self {
         let fake = Self::held(answer).await;
         fake.inner.gate.add_permits(1_000);
         fake
     }
 
-    /// One whose answers wait to be let through.
+    /// One whose responses wait until they are released.
     async fn held(answer: &str) -> Self {
         let inner = Arc::new(Inner {
             asked: std::sync::Mutex::default(),
@@ -199,7 +199,7 @@ async fn answer_one(State(inner): State<Arc<Inner>>, uri: Uri, headers: HeaderMa
     Response::builder().status(status).header("content-type", "text/html").body(body.into()).unwrap()
 }
 
-/// The page of metrics has this line.
+/// Whether the metrics contain this line.
 async fn counts(p: &Platform, line: &str) {
     let page = p.nobody().get("/metrics").await.expect(200);
     assert!(page.text.lines().any(|found| found == line), "{line} in\n{}", page.text);

@@ -1,4 +1,4 @@
-//! What is not spoken, and settings that stop the start.
+//! Refused speech requests, and invalid settings.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ async fn a_server_that_cannot_speak_says_what_to_do() {
 }
 
 #[tokio::test]
-async fn what_is_no_wish() {
+async fn invalid_speech_requests_are_refused() {
     let fake = FakeSpeech::start("sound").await;
     let p = Platform::with(|config| {
         config.speech.url = Some(fake.url.clone());
@@ -56,7 +56,7 @@ async fn what_is_no_wish() {
 }
 
 #[tokio::test]
-async fn formats_that_cannot_be_made() {
+async fn unsupported_formats_are_refused() {
     let program = super::Program::new("exit 1");
     let p = Platform::with(|config| program.used_by(config)).await;
     let refused = fetch(&p.user("ada"), "/api/tts?text=a&format=mp3").await.expect(400);
@@ -64,7 +64,7 @@ async fn formats_that_cannot_be_made() {
 }
 
 #[tokio::test]
-async fn a_user_does_not_speak_without_end_and_what_was_said_is_free() {
+async fn speech_is_rate_limited_per_user_and_cached_audio_is_free() {
     let fake = FakeSpeech::start("sound").await;
     let p = Platform::with(|config| {
         config.speech.url = Some(fake.url.clone());
@@ -84,7 +84,7 @@ async fn a_user_does_not_speak_without_end_and_what_was_said_is_free() {
 }
 
 #[tokio::test]
-async fn so_many_are_spoken_at_once_and_so_many_wait() {
+async fn concurrent_and_queued_speech_requests_are_limited() {
     let fake = FakeSpeech::held("sound").await;
     let p = Platform::with(|config| {
         config.speech.url = Some(fake.url.clone());
@@ -94,7 +94,7 @@ async fn so_many_are_spoken_at_once_and_so_many_wait() {
     let ada = p.user("ada");
     let paths = ["one", "two", "three"].map(words);
     let mut asking: FuturesUnordered<_> = paths.iter().map(|path| fetch(&ada, path)).collect();
-    // Nothing is let through yet, so the first answer can only be a refusal.
+    // Nothing is released yet, so the first response can only be a refusal.
     assert_eq!(asking.next().await.unwrap().expect(503).code(), "UNAVAILABLE");
     fake.let_through(10);
     while let Some(spoken) = asking.next().await {
@@ -104,7 +104,7 @@ async fn so_many_are_spoken_at_once_and_so_many_wait() {
 }
 
 #[tokio::test]
-async fn the_same_words_are_made_once_for_all_who_ask_at_once() {
+async fn concurrent_requests_for_the_same_text_share_one_synthesis() {
     let fake = FakeSpeech::held("sound").await;
     let p = Platform::with(|config| config.speech.url = Some(fake.url.clone())).await;
     let (ada, bob, path) = (p.user("ada"), p.user("bob"), words("hello"));
@@ -121,7 +121,7 @@ async fn the_same_words_are_made_once_for_all_who_ask_at_once() {
 type Change = fn(&mut Config);
 
 #[tokio::test]
-async fn settings_that_cannot_work_stop_the_start() {
+async fn invalid_speech_settings_prevent_the_start() {
     let starts = async |change: Change| {
         let folder = tempfile::tempdir().unwrap();
         let mut config = Config::default();
@@ -136,12 +136,12 @@ async fn settings_that_cannot_work_stop_the_start() {
         Server::start(config, world).await.map(|_| ()).map_err(|error| error.to_string())
     };
     let wrong: [(Change, &str); 11] = [
-        (|c| c.speech.speak = SpeakBy::Url, "speech.url: missing"),
+        (|c| c.speech.speak = SpeakBy::Url, "speech.url: required"),
         (|c| c.speech.speak = SpeakBy::Espeak, "speech.espeak"),
         (|c| c.speech.espeak = Some("/nowhere/espeak-ng".into()), "/nowhere/espeak-ng is not a file"),
         (|c| c.speech.url = Some("ftp://x".into()), "speech.url"),
         (|c| c.speech.transcribe_url = Some("nonsense".into()), "speech.transcribe_url"),
-        (|c| c.speech.language = Some("english".into()), "speech.language: `english` is no language"),
+        (|c| c.speech.language = Some("english".into()), "speech.language: `english` is not a language tag"),
         (
             |c| c.speech.languages = [("german".to_owned(), "de".to_owned())].into(),
             "speech.languages: `german`",
@@ -158,7 +158,7 @@ async fn settings_that_cannot_work_stop_the_start() {
                 c.speech.url = Some("http://127.0.0.1:9/v1".into());
                 c.speech.key_env = Some("KEY".into());
             },
-            "speech.url: its key",
+            "speech.url: the key",
         ),
         (
             |c| {

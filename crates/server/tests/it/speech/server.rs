@@ -7,7 +7,7 @@ use crate::platform::Platform;
 use super::{FakeSpeech, fetch, words};
 
 #[tokio::test]
-async fn the_server_is_asked_as_openai_is() {
+async fn the_request_has_openais_format() {
     let (fake, keys) = (FakeSpeech::start("ID3 sound").await, tempfile::tempdir().unwrap());
     let file = keys.path().join("key");
     std::fs::write(&file, "open sesame\n").unwrap();
@@ -39,7 +39,7 @@ async fn the_server_is_asked_as_openai_is() {
         ("voice_id=..%2Fsecret&language=de-DE", "karl"),
         ("voice_id=unknown&model_id=expensive", "alloy"),
     ] {
-        // Other words each time, so that none of them is there already.
+        // Another text each time, so that none is cached.
         let path = format!("/api/tts?text=hello+{}&{query}", fake.asked().len());
         fetch(&p.user("ada"), &path).await.expect(200);
         let order = fake.asked().last().unwrap().json();
@@ -52,7 +52,7 @@ async fn the_server_is_asked_as_openai_is() {
 }
 
 #[tokio::test]
-async fn what_the_server_does_wrong_is_not_passed_on() {
+async fn errors_of_the_speech_server_are_not_exposed() {
     let fake = FakeSpeech::start("").await;
     let p = Platform::with(|config| {
         config.speech.url = Some(fake.url.clone());
@@ -74,13 +74,13 @@ async fn what_the_server_does_wrong_is_not_passed_on() {
             refused.text()
         );
     }
-    // A failure is not kept.
+    // A failure is not cached.
     fake.answers(200, "sound");
     fetch(&p.user("ada"), &words("hello")).await.expect(200);
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_or_too_slow() {
+async fn an_unreachable_or_slow_speech_server_is_an_error() {
     let p = Platform::with(|config| config.speech.url = Some("http://127.0.0.1:9/v1".to_owned())).await;
     fetch(&p.user("ada"), &words("hello")).await.expect(503);
     let fake = FakeSpeech::held("sound").await;
@@ -90,11 +90,11 @@ async fn a_server_that_is_not_there_or_too_slow() {
     })
     .await;
     let late = fetch(&p.user("ada"), &words("hello")).await.expect(503);
-    assert!(late.text().contains("in time"), "{}", late.text());
+    assert!(late.text().contains("timed out"), "{}", late.text());
 }
 
 #[tokio::test]
-async fn sounds_without_room_are_made_again() {
+async fn audio_beyond_the_cache_is_synthesized_again() {
     let fake = FakeSpeech::start("0123456789").await;
     let p = Platform::with(|config| {
         config.speech.url = Some(fake.url.clone());

@@ -9,12 +9,12 @@ use crate::{
     platform::{Person, Platform},
 };
 
-/// What a caller can do for a tool.
+/// The capabilities of a caller.
 pub(crate) fn able() -> Value {
     json!({ "elicitation": {}, "sampling": {}, "roots": {} })
 }
 
-/// Calls a tool, and calls again with an answer for everything that is asked, until there is a result.
+/// Calls a tool, and repeats the call with answers to all questions until there is a result.
 pub(crate) async fn modern(
     who: &Person<'_>,
     ask: Ask,
@@ -36,7 +36,7 @@ pub(crate) async fn modern(
     }
 }
 
-/// Calls a tool, and answers what is asked on the stream of the call.
+/// Calls a tool, and answers its questions on the stream of the call.
 pub(crate) async fn legacy(
     session: &Session<'_>,
     params: Value,
@@ -63,7 +63,7 @@ fn sampling() -> (&'static str, Value) {
     ("mcp.up:test_sampling", json!({ "prompt": "Say something." }))
 }
 
-/// The answer of a user and a model who answer everything.
+/// The answer of a client that answers every question.
 pub(crate) fn willing(question: &Value) -> Value {
     match question["method"].as_str().unwrap() {
         "elicitation/create" => {
@@ -78,7 +78,7 @@ pub(crate) fn willing(question: &Value) -> Value {
     }
 }
 
-/// The tool asked the user, who said this.
+/// The tool asked the user, who gave this answer.
 fn asked_the_user(asked: &[Value], result: &Value, said: &str) {
     assert_eq!(asked.len(), 1, "{asked:?}");
     assert_eq!(asked[0]["method"], "elicitation/create");
@@ -126,7 +126,7 @@ async fn a_session_is_asked_by_an_upstream_of_either_era() {
 }
 
 #[tokio::test]
-async fn a_user_who_says_no_is_heard_in_every_pair() {
+async fn a_declined_question_reaches_the_tool_in_every_pair_of_eras() {
     let no = |_: &Value| json!({ "action": "decline" });
     for era in [UpstreamEra::Modern, UpstreamEra::Legacy] {
         let p = Platform::start().await;
@@ -143,7 +143,7 @@ async fn a_user_who_says_no_is_heard_in_every_pair() {
 }
 
 #[tokio::test]
-async fn many_questions_at_once_and_one_after_the_other() {
+async fn a_tool_can_ask_many_questions_at_once_or_in_sequence() {
     for era in [UpstreamEra::Modern, UpstreamEra::Legacy] {
         let p = Platform::start().await;
         let upstream = full(era).await;
@@ -196,7 +196,7 @@ async fn a_client_that_refuses_to_answer_ends_the_call() {
         let answer = events.message().await;
         assert_eq!(answer["result"]["isError"], true, "{era:?}: {answer}");
         assert!(text(&answer["result"]).contains("not now"), "{answer}");
-        // An answer that comes again, or from somebody else, is nobody's.
+        // A repeated answer, or one of another user, is ignored.
         soon(p.user("bob").post("/mcp", &refusal)).await.expect(202);
     }
 }

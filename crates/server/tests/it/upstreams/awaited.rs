@@ -1,4 +1,4 @@
-//! Callers who were asked back: what they bring, what they must not bring, and what was never declared.
+//! Calls that await input: valid answers, invalid answers, and undeclared capabilities.
 
 use serde_json::{Value, json};
 use toolyard_testkit::upstream::{FakeUpstream, UpstreamEra};
@@ -12,7 +12,7 @@ use crate::{
     platform::{Answer, Person, Platform},
 };
 
-/// A call of the tool that asks, and what it asks.
+/// A call of the tool that asks, and its question.
 async fn begin(who: &Person<'_>) -> (Ask, Value) {
     let (name, arguments) = elicitation();
     let ask = declaring(Ask::call(name, arguments), able());
@@ -43,7 +43,7 @@ async fn asking(p: &Platform, era: UpstreamEra) -> FakeUpstream {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_missing_is_asked_for_again() {
+async fn a_missing_answer_is_requested_again() {
     for era in [UpstreamEra::Modern, UpstreamEra::Legacy] {
         let p = Platform::start().await;
         let _upstream = asking(&p, era).await;
@@ -64,7 +64,7 @@ async fn an_answer_that_is_missing_is_asked_for_again() {
 }
 
 #[tokio::test]
-async fn a_state_is_good_for_its_user_its_call_and_as_it_was_given() {
+async fn a_state_is_bound_to_its_user_and_call_and_cannot_be_changed() {
     let p = Platform::start().await;
     let upstream = asking(&p, UpstreamEra::Legacy).await;
     let (ada, bob) = (p.user("ada"), p.user("bob"));
@@ -88,12 +88,12 @@ async fn a_state_is_good_for_its_user_its_call_and_as_it_was_given() {
     assert!(text(&done).contains("my username"), "all of that did no harm: {done}");
     let again = ada.ask(right).await;
     is_refused(&again);
-    assert!(again.text.contains("does not wait"), "once: {}", again.text);
+    assert!(again.text.contains("no longer waits"), "once: {}", again.text);
     assert_eq!(upstream.messages("tools/call").len(), 1);
 }
 
 #[tokio::test]
-async fn the_state_of_an_upstream_comes_back_to_it_as_it_was() {
+async fn the_state_of_an_upstream_is_returned_unchanged() {
     let p = Platform::start().await;
     let upstream = asking(&p, UpstreamEra::Modern).await;
     let ada = p.user("ada");
@@ -103,7 +103,7 @@ async fn the_state_of_an_upstream_comes_back_to_it_as_it_was() {
     assert!(text(&ada.ask(right.clone()).await.result()).starts_with("state-ok"));
     let theirs = upstream.messages("tools/call").last().unwrap().params["requestState"].clone();
     assert!(theirs.is_string() && theirs != asked["requestState"], "theirs in ours: {theirs}");
-    // Theirs alone opens nothing here, and bob has none.
+    // The upstream's own state is not accepted here, and bob has none.
     let mut bare = right.clone();
     bare.params["requestState"] = theirs;
     is_refused(&ada.ask(bare).await);
@@ -112,20 +112,20 @@ async fn the_state_of_an_upstream_comes_back_to_it_as_it_was() {
 }
 
 #[tokio::test]
-async fn a_call_is_not_held_open_for_ever() {
+async fn a_held_call_expires() {
     let p = Platform::with(|config| config.upstream_settings.max_held = 1).await;
     let upstream = asking(&p, UpstreamEra::Legacy).await;
     let ada = p.user("ada");
     let (first, asked) = begin(&ada).await;
     let (second, asked_again) = begin(&ada).await;
-    // There is room for one: the older is given up, here and there.
+    // Only one can be held: the older is cancelled, also at the upstream.
     upstream.wait_cancelled(1).await;
     let late = ada.ask(answered(&first, &asked)).await;
     is_refused(&late);
-    assert!(late.text.contains("begin the call again"), "{}", late.text);
+    assert!(late.text.contains("start the call again"), "{}", late.text);
     let done = ada.ask(answered(&second, &asked_again)).await.result();
     assert!(text(&done).contains("my username"));
-    // A stop ends what is held.
+    // A stop ends held calls.
     begin(&ada).await;
     p.stop().await;
 }
@@ -142,7 +142,7 @@ async fn a_call_that_is_held_open_survives_a_change_of_the_list() {
 }
 
 #[tokio::test]
-async fn an_upstream_hears_only_what_the_client_declared() {
+async fn an_upstream_learns_only_the_capabilities_that_the_client_declared() {
     for era in [UpstreamEra::Modern, UpstreamEra::Legacy] {
         let p = Platform::start().await;
         let upstream = asking(&p, era).await;
@@ -174,7 +174,7 @@ async fn an_upstream_hears_only_what_the_client_declared() {
 }
 
 #[tokio::test]
-async fn a_client_that_cannot_be_asked_is_told_what_is_missing() {
+async fn a_client_without_the_capability_gets_an_error_that_names_it() {
     let (name, arguments) = elicitation();
     let p = Platform::start().await;
     let _upstream = asking(&p, UpstreamEra::Modern).await;

@@ -1,4 +1,4 @@
-//! Where browsers come back to: nobody says yes for somebody else without knowing it.
+//! The OAuth callback in browsers: no user can authorize for another user unknowingly.
 
 use http::Method;
 use serde_json::json;
@@ -14,7 +14,7 @@ use crate::{
     platform::{Answer, Platform},
 };
 
-/// The button on the page.
+/// The confirm button on the page.
 pub(crate) async fn agree(p: &Platform, back: &str) -> Answer {
     let form = p.as_with(&[("content-type", "application/x-www-form-urlencoded")]);
     soon(form.send(Method::POST, "/oauth/callback", Some(body(back)))).await
@@ -37,14 +37,14 @@ fn redeemed(guarded: &Guarded) -> usize {
 }
 
 #[tokio::test]
-async fn another_browser_is_told_whose_account_it_is_and_has_to_agree() {
+async fn another_browser_sees_the_account_and_must_confirm() {
     let (p, guarded) = started().await;
     let (ada, mallory) = ("ada", "<i>mallory</i>&\"co\"");
     for user in [ada, mallory] {
         let (link, _) = link(&p.user(user), "up").await;
         let back = says_yes(&p, &link).await;
         let before = redeemed(&guarded);
-        // Bob's own flow is under way in this browser; his cookie is for that one.
+        // Bob has a flow of his own in this browser; his cookie belongs to that one.
         let (_, bobs) = super::guarded::link(&p.user("bob"), "up").await;
         for cookie in ["", &bobs, "toolyard-authorize=", "toolyard-authorize=%00; other=1"] {
             let page = p.as_with(&[("cookie", cookie)]).get(&back).await.expect(200);
@@ -73,7 +73,7 @@ async fn another_browser_is_told_whose_account_it_is_and_has_to_agree() {
 }
 
 #[tokio::test]
-async fn a_page_of_somebody_else_cannot_agree() {
+async fn a_page_of_another_origin_cannot_confirm() {
     let (p, guarded) = started().await;
     let (link, _) = link(&p.user("ada"), "up").await;
     let back = says_yes(&p, &link).await;
@@ -89,7 +89,7 @@ async fn a_page_of_somebody_else_cannot_agree() {
 }
 
 #[tokio::test]
-async fn forged_and_used_answers_are_refused() {
+async fn forged_and_replayed_oauth_callbacks_are_refused() {
     let (p, guarded) = started().await;
     let (link, cookie) = link(&p.user("ada"), "up").await;
     let back = says_yes(&p, &link).await;
@@ -104,7 +104,7 @@ async fn forged_and_used_answers_are_refused() {
         back.replace(&state, &state[1..]),
     ] {
         let page = browser.get(&forged).await.expect(400);
-        assert!(page.text.contains("Begin again"), "{forged}: {}", page.text);
+        assert!(page.text.contains("Start again"), "{forged}: {}", page.text);
     }
     assert_eq!(redeemed(&guarded), 0);
     browser.get(&back).await.expect(200);
@@ -116,7 +116,7 @@ async fn forged_and_used_answers_are_refused() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_yes_is_shown_and_opens_nothing() {
+async fn denied_and_mixed_up_oauth_callbacks_grant_nothing() {
     let (p, guarded) = started().await;
     let ada = p.user("ada");
     guarded.authorization.configure(|script| script.denies = Some("access_denied".to_owned()));
@@ -125,7 +125,7 @@ async fn an_answer_that_is_no_yes_is_shown_and_opens_nothing() {
     let page = p.as_with(&[("cookie", &cookie)]).get(&back).await.expect(400);
     assert!(page.text.contains("access_denied") || page.text.contains("denied"), "{}", page.text);
     assert_eq!(redeemed(&guarded), 0);
-    // The code of somebody who is not the one that we asked.
+    // A code of another issuer than the one that was asked.
     guarded.authorization.configure(|script| {
         script.denies = None;
         script.iss = toolyard_testkit::authorization::IssParameter::Wrong("https://evil.example".to_owned());
@@ -140,7 +140,7 @@ async fn an_answer_that_is_no_yes_is_shown_and_opens_nothing() {
 }
 
 #[tokio::test]
-async fn the_document_says_who_we_are() {
+async fn the_client_metadata_document_describes_this_server() {
     let p = Platform::start().await;
     let about = p.nobody().get("/oauth/client.json").await.expect(200).json();
     assert_eq!(about["redirect_uris"], json!([format!("{}/oauth/callback", p.url)]));
@@ -150,7 +150,7 @@ async fn the_document_says_who_we_are() {
 }
 
 #[tokio::test]
-async fn behind_https_the_document_is_our_name() {
+async fn behind_https_the_metadata_url_is_the_client_id() {
     let base = "https://tools.example.com";
     let p = Platform::with(|config| {
         config.server.public_url = Some(base.to_owned());
@@ -181,7 +181,7 @@ async fn behind_https_the_document_is_our_name() {
 }
 
 #[tokio::test]
-async fn only_who_has_an_upstream_that_asks_can_be_given_a_link() {
+async fn only_a_user_of_an_upstream_with_oauth_gets_a_link() {
     let p = Platform::start().await;
     let (guarded, open) = (Guarded::start(UpstreamEra::Modern).await, plain(UpstreamEra::Modern).await);
     let body = json!({ "id": "up", "url": guarded.url(), "auth": "oauth" });

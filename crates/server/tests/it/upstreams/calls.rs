@@ -25,7 +25,7 @@ async fn progress_comes_as_it_happens_under_the_callers_token() {
         let params = json!({ "name": name, "arguments": arguments, "_meta": { "progressToken": "mine" } });
         let asks = [(p.user("ada"), modern), (session.person.clone(), Ask::legacy("tools/call", params))];
         for (who, ask) in asks {
-            // The first step opens the stream, so it has to be let through before.
+            // The first step opens the stream, so it has to be released before.
             upstream.let_through(1);
             let mut events = who.stream(ask).await;
             let first = events.message().await;
@@ -63,7 +63,7 @@ async fn progress_reaches_callers_over_rest() {
 }
 
 #[tokio::test]
-async fn log_lines_reach_whoever_wants_them() {
+async fn log_messages_reach_callers_who_set_a_level() {
     for era in ERAS {
         let p = Platform::start().await;
         let upstream = full(era).await;
@@ -81,7 +81,7 @@ async fn log_lines_reach_whoever_wants_them() {
         let params = json!({ "name": "mcp.up:test_tool_with_logging", "arguments": {} });
         let legacy = || session.person.stream(Ask::legacy("tools/call", params.clone()));
         assert_eq!(lines(legacy().await.rest().await), all, "{era:?}");
-        // Who names no level, or a higher one, hears none: the answer is all there is.
+        // Without a level, or with a higher one, there is only the response.
         for ask in [call(), call().meta(meta::LOG_LEVEL, json!("error"))] {
             p.user("ada").ask(ask).await.result();
         }
@@ -91,7 +91,7 @@ async fn log_lines_reach_whoever_wants_them() {
 }
 
 #[tokio::test]
-async fn traces_go_on_in_the_upstream() {
+async fn traces_continue_in_the_upstream() {
     for era in ERAS {
         let p = Platform::start().await;
         let upstream = plain(era).await;
@@ -120,7 +120,7 @@ async fn traces_go_on_in_the_upstream() {
 }
 
 #[tokio::test]
-async fn a_key_makes_a_call_once() {
+async fn a_call_under_an_idempotency_key_is_made_once() {
     let p = Platform::start().await;
     let upstream = plain(UpstreamEra::Modern).await;
     add(&p, "up", &upstream.url()).await;
@@ -140,7 +140,7 @@ async fn a_key_makes_a_call_once() {
     assert_eq!(upstream.messages("tools/call").len(), 1);
     assert_eq!(rest.call("mcp.up:echo", json!({ "text": "b" })).await.expect(409).code(), "CONFLICT");
     assert!(upstream.messages("tools/call")[0].meta()[meta::IDEMPOTENCY_KEY].is_null());
-    // Where nothing ran, the key is free again.
+    // If nothing ran, the key is released.
     upstream.take_down().await;
     let other = ada.clone().header("idempotency-key", "other");
     let failed = other.call("mcp.up:echo", json!({ "text": "a" })).await;
@@ -151,7 +151,7 @@ async fn a_key_makes_a_call_once() {
 }
 
 #[tokio::test]
-async fn mirrored_parameters_travel_in_headers_again() {
+async fn mirrored_parameters_are_sent_in_headers() {
     let p = Platform::start().await;
     let upstream = full(UpstreamEra::Modern).await;
     add_with(&p, "up", json!({ "url": upstream.url(), "rename": { "test_x_mcp_header": "regional" } })).await;
@@ -172,12 +172,12 @@ async fn mirrored_parameters_travel_in_headers_again() {
 }
 
 #[tokio::test]
-async fn an_upstream_whose_headers_differ_is_listed_anew() {
+async fn an_upstream_with_changed_mirrored_headers_is_listed_again() {
     let p = Platform::start().await;
     let upstream = plain(UpstreamEra::Modern).await;
     add(&p, "up", &upstream.url()).await;
     let ada = live(&p, "ada").await;
-    // Nobody tells that the tool wants a header now.
+    // Without a notification the tool requires a header now.
     let mut changed = tool("echo");
     changed["inputSchema"]["properties"] = json!({ "text": { "type": "string", "x-mcp-header": "Text" } });
     upstream.set_list(OfferListKind::Tools, vec![changed]);
@@ -190,7 +190,7 @@ async fn an_upstream_whose_headers_differ_is_listed_anew() {
 }
 
 #[tokio::test]
-async fn failures_are_told_in_the_platforms_own_words() {
+async fn failures_of_upstreams_have_error_codes_and_texts_of_the_platform() {
     let p = Platform::start().await;
     let upstream = plain(UpstreamEra::Modern).await;
     add_with(&p, "up", json!({ "url": upstream.url(), "callTimeoutMs": 100 })).await;
@@ -222,7 +222,7 @@ async fn failures_are_told_in_the_platforms_own_words() {
             let about = format!("{fault:?} {name}: {}", answer.text);
             assert_eq!(answer.code(), code, "{about}");
             assert_eq!(answer.json()["error"]["retryable"], retryable, "{about}");
-            // One call in between that goes well, so that it is not given up.
+            // A successful call in between, so that the upstream is not marked as down.
             ada.call("mcp.up:fail", json!({})).await.expect(500);
         }
     }

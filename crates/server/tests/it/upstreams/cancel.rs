@@ -1,4 +1,4 @@
-//! A caller who goes away takes the call along, in the words of the upstream's era.
+//! A caller that disconnects or cancels ends the call at the upstream, in the way of its era.
 
 use serde_json::{Value, json};
 use toolyard_testkit::upstream::{CancelSignal, FakeUpstream, InjectedFault, RequestMatch, UpstreamEra};
@@ -13,7 +13,7 @@ fn arguments() -> Value {
     json!({ "text": "x" })
 }
 
-/// The call came to the upstream and was given up in this way.
+/// The call arrived at the upstream and was cancelled in this way.
 async fn gave_up(upstream: &FakeUpstream, times: usize, how: CancelSignal) {
     let cancelled = upstream.wait_cancelled(times).await;
     let last = cancelled.last().unwrap();
@@ -28,7 +28,7 @@ async fn hanging(p: &Platform, era: UpstreamEra) -> FakeUpstream {
 }
 
 #[tokio::test]
-async fn leaving_cancels_in_the_words_of_the_upstream() {
+async fn a_disconnect_cancels_in_the_way_of_the_upstreams_era() {
     for (era, how) in
         [(UpstreamEra::Modern, CancelSignal::Closed), (UpstreamEra::Legacy, CancelSignal::Notified)]
     {
@@ -45,7 +45,7 @@ async fn leaving_cancels_in_the_words_of_the_upstream() {
             _ = upstream.wait_messages("tools/call", 2) => {}
         }
         gave_up(&upstream, 2, how).await;
-        // The connection lives on.
+        // The connection stays open.
         upstream.clear_faults();
         ada.call("mcp.up:echo", arguments()).await.expect(200);
         assert_eq!(upstream.cancelled().len(), 2);
@@ -53,7 +53,7 @@ async fn leaving_cancels_in_the_words_of_the_upstream() {
 }
 
 #[tokio::test]
-async fn a_session_that_cancels_is_heard_in_the_words_of_the_upstream() {
+async fn a_cancel_of_a_session_is_sent_in_the_way_of_the_upstreams_era() {
     for (era, how) in
         [(UpstreamEra::Modern, CancelSignal::Closed), (UpstreamEra::Legacy, CancelSignal::Notified)]
     {
@@ -73,14 +73,14 @@ async fn a_session_that_cancels_is_heard_in_the_words_of_the_upstream() {
 }
 
 #[tokio::test]
-async fn a_call_that_takes_too_long_is_given_up() {
+async fn a_call_that_times_out_is_cancelled() {
     for (era, how) in
         [(UpstreamEra::Modern, CancelSignal::Closed), (UpstreamEra::Legacy, CancelSignal::Notified)]
     {
         let p = Platform::with(|config| config.calls.timeout_ms = 100).await;
         let upstream = hanging(&p, era).await;
         let ada = live(&p, "ada").await;
-        // For a modern caller the call to a legacy upstream could be held open; not where nothing is asked.
+        // For a modern caller the call to a legacy upstream could be held open, but not if there is no question.
         let result = ada.run("mcp.up:echo", arguments()).await;
         assert_eq!(result["_meta"]["toolyard/error"]["code"], "TIMEOUT", "{result}");
         gave_up(&upstream, 1, how).await;
@@ -88,7 +88,7 @@ async fn a_call_that_takes_too_long_is_given_up() {
 }
 
 #[tokio::test]
-async fn reading_and_prompts_are_given_up_as_well() {
+async fn resource_reads_and_prompts_are_cancelled() {
     let p = Platform::start().await;
     let upstream = full(UpstreamEra::Modern).await;
     upstream.inject_fault(RequestMatch::for_method("resources/read"), InjectedFault::Hang);

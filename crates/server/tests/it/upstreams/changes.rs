@@ -1,4 +1,4 @@
-//! Lists of upstreams that change: told to whoever listens, and harmless to whoever is just reading them.
+//! Changing lists of upstreams: listeners are notified, and readers are not disturbed.
 
 use serde_json::{Value, json};
 use toolyard_testkit::upstream::{FakeUpstream, OfferListKind, UpstreamEra};
@@ -17,7 +17,7 @@ async fn platform() -> Platform {
     Platform::with(|config| config.mcp.debounce_ms = 1).await
 }
 
-/// An upstream of that era with every list, added and listened to.
+/// An upstream of this era with all lists, added and with open listeners.
 async fn listed(p: &Platform, era: UpstreamEra) -> FakeUpstream {
     let upstream = plain(era).await;
     upstream.set_list(OfferListKind::Prompts, vec![json!({ "name": "old" })]);
@@ -32,7 +32,7 @@ async fn told(events: &mut Events) -> String {
 }
 
 #[tokio::test]
-async fn a_change_reaches_every_open_stream_and_is_there() {
+async fn a_list_change_is_sent_to_every_stream_and_visible_in_the_list() {
     for era in [UpstreamEra::Modern, UpstreamEra::Legacy] {
         let p = platform().await;
         let upstream = listed(&p, era).await;
@@ -61,7 +61,7 @@ async fn a_change_reaches_every_open_stream_and_is_there() {
 }
 
 #[tokio::test]
-async fn adding_going_and_changing_the_filters_is_told_as_well() {
+async fn adding_removing_and_filtering_an_upstream_notifies_clients() {
     let p = platform().await;
     let ada = p.user("ada");
     let mut listen = ada.listen("l", json!({ "toolsListChanged": true })).await;
@@ -77,7 +77,7 @@ async fn adding_going_and_changing_the_filters_is_told_as_well() {
 }
 
 #[tokio::test]
-async fn what_is_announced_and_the_same_is_told_to_nobody() {
+async fn a_list_changed_notice_without_a_change_is_not_forwarded() {
     let p = platform().await;
     let upstream = listed(&p, UpstreamEra::Modern).await;
     let mut listen =
@@ -85,14 +85,14 @@ async fn what_is_announced_and_the_same_is_told_to_nobody() {
     let before = upstream.messages("tools/list").len();
     upstream.announce_list(OfferListKind::Tools);
     upstream.wait_messages("tools/list", before + 1).await;
-    // A real change comes after it, and is the first thing that is heard.
+    // A real change comes after it, and is the first notification.
     upstream.set_list(OfferListKind::Prompts, vec![json!({ "name": "new" })]);
     upstream.announce_list(OfferListKind::Prompts);
     assert_eq!(told(&mut listen).await, PROMPTS);
 }
 
 #[tokio::test]
-async fn whoever_pages_through_a_list_that_changes_misses_nothing_that_stays() {
+async fn paging_through_a_changing_list_misses_no_unchanged_item() {
     let p = Platform::with(|config| config.mcp.page_size = 10).await;
     let upstream = plain(UpstreamEra::Modern).await;
     let many =
@@ -110,7 +110,7 @@ async fn whoever_pages_through_a_list_that_changes_misses_nothing_that_stays() {
     };
     let (mut seen, mut cursor) = page(None).await;
     let mut list: Vec<usize> = (0..40).collect();
-    // Between the pages something goes before, behind and at the place where the reader stands, and something comes.
+    // Between the pages items are removed before, after and at the cursor, and one is added.
     for gone in [3, 19, 35] {
         list.retain(|number| *number != gone);
         list.insert(0, 100 + gone);
@@ -133,13 +133,13 @@ async fn whoever_pages_through_a_list_that_changes_misses_nothing_that_stays() {
 }
 
 #[tokio::test]
-async fn a_stream_of_changes_that_breaks_is_opened_again_and_the_gap_is_read() {
+async fn a_broken_change_stream_is_reopened_and_missed_changes_are_read() {
     for era in [UpstreamEra::Modern, UpstreamEra::Legacy] {
         let p = platform().await;
         let upstream = listed(&p, era).await;
         let ada = live(&p, "ada").await;
         upstream.set_list(OfferListKind::Tools, vec![tool("gap")]);
-        // Told to nobody: the stream is broken just then.
+        // Not notified, because the stream is broken.
         upstream.cut_listening();
         until(async || ada.tools().await, |tools| tools == &["mcp.up:gap"]).await;
     }

@@ -14,7 +14,7 @@ fn named(config: &mut Config, id: &str, details: serde_json::Value) {
 }
 
 #[tokio::test]
-async fn they_are_there_from_the_start_and_only_the_file_changes_them() {
+async fn configured_upstreams_exist_from_the_start_and_only_the_file_changes_them() {
     let upstream = FakeUpstream::start_with(UpstreamOptions {
         header: Some(("x-key".to_owned(), "sesame".to_owned())),
         ..UpstreamOptions::default()
@@ -41,7 +41,7 @@ async fn they_are_there_from_the_start_and_only_the_file_changes_them() {
 }
 
 #[tokio::test]
-async fn what_left_the_file_is_hidden_with_a_reason_and_comes_back_as_it_was() {
+async fn an_upstream_removed_from_the_file_is_hidden_and_can_return() {
     let upstream = plain(UpstreamEra::Both).await;
     let url = upstream.url();
     let p = Platform::with(|config| named(config, "filed", json!({ "url": url }))).await;
@@ -55,7 +55,7 @@ async fn what_left_the_file_is_hidden_with_a_reason_and_comes_back_as_it_was() {
     let ada = live(&p, "ada").await;
     assert_eq!(ada.tools().await, [""; 0]);
     let reason = hidden(&ada, "mcp.filed:echo").await;
-    assert_eq!(reason, "the upstream filed is not in the server's configuration any more");
+    assert_eq!(reason, "the upstream filed is no longer in the server's configuration");
     assert_eq!(ada.call("mcp.filed:echo", json!({ "text": "x" })).await.expect(404).code(), "TOOL_NOT_FOUND");
     assert_eq!(status(&p, "filed").await["state"], "disabled");
     let before = upstream.methods().len();
@@ -71,7 +71,7 @@ async fn what_left_the_file_is_hidden_with_a_reason_and_comes_back_as_it_was() {
 }
 
 #[tokio::test]
-async fn what_left_the_file_can_be_removed_for_good() {
+async fn an_upstream_removed_from_the_file_can_be_deleted() {
     let upstream = plain(UpstreamEra::Both).await;
     let url = upstream.url();
     let p = Platform::with(|config| named(config, "filed", json!({ "url": url, "for_all": true }))).await;
@@ -84,7 +84,7 @@ async fn what_left_the_file_can_be_removed_for_good() {
 }
 
 #[tokio::test]
-async fn the_file_may_name_commands_wherever_rest_may_not() {
+async fn the_file_may_name_commands_even_if_rest_may_not() {
     let p = Platform::with(|config| {
         tokens_only(config);
         named(config, "program", json!({ "command": "/bin/false" }));
@@ -96,7 +96,7 @@ async fn the_file_may_name_commands_wherever_rest_may_not() {
 }
 
 #[tokio::test]
-async fn another_word_in_the_file_is_taken_at_the_next_start() {
+async fn a_changed_file_takes_effect_at_the_next_start() {
     let upstream = plain(UpstreamEra::Both).await;
     let url = upstream.url();
     let p = Platform::with(|config| named(config, "filed", json!({ "url": url, "for_all": true }))).await;

@@ -1,4 +1,4 @@
-//! Upstreams that misbehave beside upstreams that do not: nobody else notices, and what was good stays.
+//! Failing upstreams next to working ones: the others are not affected, and the last good lists stay.
 
 use serde_json::{Value, json};
 use toolyard_testkit::upstream::{FakeUpstream, InjectedFault, OfferListKind, RequestMatch, UpstreamEra};
@@ -6,7 +6,7 @@ use toolyard_testkit::upstream::{FakeUpstream, InjectedFault, OfferListKind, Req
 use super::world::{add, create, live, names, plain, refresh, status, tool, until};
 use crate::{mcp::client::soon, platform::Platform};
 
-/// Ten upstreams, all listed; what is wrong with five of them comes after.
+/// Ten upstreams, all listed; five of them fail later.
 async fn ten(p: &Platform) -> Vec<FakeUpstream> {
     let mut all = Vec::new();
     for number in 0..10 {
@@ -19,7 +19,7 @@ async fn ten(p: &Platform) -> Vec<FakeUpstream> {
 }
 
 #[tokio::test]
-async fn one_that_hangs_dies_or_talks_nonsense_is_nobody_elses_trouble() {
+async fn a_failing_upstream_does_not_affect_others() {
     let p = Platform::start().await;
     let all = ten(&p).await;
     let ada = live(&p, "ada").await;
@@ -34,7 +34,7 @@ async fn one_that_hangs_dies_or_talks_nonsense_is_nobody_elses_trouble() {
     all[4].inject_fault(RequestMatch::for_tool("echo"), InjectedFault::html(503));
     let call = async |number: usize| ada.call(&format!("mcp.up{number}:echo"), json!({ "text": "x" })).await;
 
-    // Two that never answer are under way all the time; whatever comes from the others came meanwhile.
+    // Two calls hang all the time; the others complete meanwhile.
     let path = "/api/upstreams/up0/refresh";
     let lists = p.nobody();
     let (asked, hanging) = (lists.post(path, &Value::Null), call(1));
@@ -66,7 +66,7 @@ async fn one_that_hangs_dies_or_talks_nonsense_is_nobody_elses_trouble() {
 }
 
 #[tokio::test]
-async fn one_that_never_answered_is_not_an_empty_one() {
+async fn an_upstream_that_never_responded_is_not_an_empty_one() {
     let p = Platform::with(|config| config.upstream_settings.list_timeout_ms = 100).await;
     for (number, fault) in [
         InjectedFault::Hang,
@@ -92,13 +92,13 @@ async fn one_that_never_answered_is_not_an_empty_one() {
 }
 
 #[tokio::test]
-async fn the_last_good_list_stays_and_says_how_old_it_is() {
+async fn the_last_good_list_stays_with_its_age() {
     let p = Platform::start().await;
     let upstream = plain(UpstreamEra::Modern).await;
     upstream.set_list(OfferListKind::Prompts, vec![json!({ "name": "good" })]);
     let good = add(&p, "up", &upstream.url()).await;
     let ada = live(&p, "ada").await;
-    // A list beside the tools breaks: it stays as it was, and the tools are new.
+    // Another list than the tools breaks: it stays as it was, and the tools are updated.
     p.clock.advance(60);
     upstream.set_list(OfferListKind::Tools, vec![tool("new")]);
     upstream.inject_fault(RequestMatch::for_method("prompts/list"), InjectedFault::error(-32603, "no"));
@@ -108,7 +108,7 @@ async fn the_last_good_list_stays_and_says_how_old_it_is() {
         (&json!("up"), &json!(1), &json!(1)),
         "{now}"
     );
-    assert!(now["setAside"].to_string().contains("as it was before"), "{now}");
+    assert!(now["setAside"].to_string().contains("kept as before"), "{now}");
     assert_eq!(names(&ada, "prompts/list").await, ["mcp_up__good"]);
     assert_ne!(now["listedAt"], good["listedAt"]);
     // The tools break: everything stays.
@@ -117,7 +117,7 @@ async fn the_last_good_list_stays_and_says_how_old_it_is() {
     let then = refresh(&p, "up").await;
     assert_eq!((&then["state"], &then["tools"]), (&json!("down"), &json!(1)));
     assert_eq!(then["listedAt"], now["listedAt"]);
-    // It offers nothing, and says so: that is an answer.
+    // An explicitly empty list is valid.
     upstream.clear_faults();
     upstream.set_list(OfferListKind::Tools, Vec::new());
     let nothing = refresh(&p, "up").await;
@@ -149,7 +149,7 @@ async fn after_a_restart_the_list_of_a_dead_upstream_is_still_there() {
 }
 
 #[tokio::test]
-async fn one_that_is_down_is_not_tried_for_a_while_and_taken_back_at_once() {
+async fn an_upstream_that_is_down_is_skipped_for_a_while_and_recovers_immediately() {
     let p = Platform::start().await;
     let (upstream, other) = (plain(UpstreamEra::Modern).await, plain(UpstreamEra::Modern).await);
     add(&p, "up", &upstream.url()).await;
@@ -157,7 +157,7 @@ async fn one_that_is_down_is_not_tried_for_a_while_and_taken_back_at_once() {
     let ada = live(&p, "ada").await;
     let call = async || ada.call("mcp.up:echo", json!({ "text": "x" })).await;
     upstream.take_down().await;
-    let refused = until(async || call().await, |answer| answer.text.contains("not tried")).await;
+    let refused = until(async || call().await, |answer| answer.text.contains("was not sent")).await;
     let refused = refused.expect(503);
     assert_eq!(
         (refused.code().as_str(), &refused.json()["error"]["retryable"]),
@@ -176,7 +176,7 @@ async fn one_that_is_down_is_not_tried_for_a_while_and_taken_back_at_once() {
 }
 
 #[tokio::test]
-async fn one_that_comes_back_is_noticed_by_itself() {
+async fn an_upstream_that_recovers_is_noticed() {
     let p = Platform::start().await;
     let upstream = plain(UpstreamEra::Legacy).await;
     upstream.take_down().await;
@@ -188,7 +188,7 @@ async fn one_that_comes_back_is_noticed_by_itself() {
 }
 
 #[tokio::test]
-async fn a_session_that_an_upstream_forgot_is_made_anew() {
+async fn a_session_that_an_upstream_forgot_is_opened_again() {
     let p = Platform::start().await;
     let upstream = plain(UpstreamEra::Legacy).await;
     add(&p, "up", &upstream.url()).await;
@@ -200,7 +200,7 @@ async fn a_session_that_an_upstream_forgot_is_made_anew() {
 }
 
 #[tokio::test]
-async fn an_upstream_of_no_revision_that_we_speak_says_so() {
+async fn an_upstream_with_an_unsupported_revision_is_reported() {
     let p = Platform::start().await;
     let upstream = plain(UpstreamEra::Only("1999-12-31")).await;
     let now = add(&p, "old", &upstream.url()).await;

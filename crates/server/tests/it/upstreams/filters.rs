@@ -1,4 +1,4 @@
-//! What the operator leaves out, renames, sorts and ties to a device.
+//! Filters of the operator: include, exclude, rename, category and hardware requirements.
 
 use serde_json::{Value, json};
 use toolyard_testkit::upstream::{OfferListKind, UpstreamEra};
@@ -7,7 +7,7 @@ use super::world::{add_with, full, hidden, live, names, plain, refresh, tool};
 use crate::platform::Platform;
 
 #[tokio::test]
-async fn only_what_is_included_and_not_excluded_is_there() {
+async fn only_included_and_not_excluded_tools_are_listed() {
     let p = Platform::start().await;
     let upstream = full(UpstreamEra::Modern).await;
     let tools = ["get_a", "get_secret", "set_a"].map(tool);
@@ -25,7 +25,7 @@ async fn only_what_is_included_and_not_excluded_is_there() {
     let set_aside: Vec<_> = status["setAside"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
     assert!(set_aside.contains(&&json!("set_a")) && set_aside.contains(&&json!("get_secret")), "{status}");
 
-    // What is left out cannot be had by whoever knows its name.
+    // An excluded tool cannot be called by its name.
     for name in ["mcp.up:set_a", "mcp_up__get_secret"] {
         assert_eq!(ada.call(name, json!({})).await.expect(404).code(), "TOOL_NOT_FOUND");
     }
@@ -42,14 +42,14 @@ async fn only_what_is_included_and_not_excluded_is_there() {
 }
 
 #[tokio::test]
-async fn a_renamed_tool_is_called_by_its_own_name() {
+async fn a_renamed_tool_is_called_by_its_original_name_upstream() {
     let p = Platform::start().await;
     let upstream = plain(UpstreamEra::Both).await;
     let rename = json!({ "echo": "say-it", "add": "fail" });
     add_with(&p, "up", json!({ "url": upstream.url(), "rename": rename })).await;
     let ada = live(&p, "ada").await;
     assert_eq!(ada.tools().await, ["mcp.up:say-it", "mcp.up:fail", "mcp.up:steps"]);
-    assert_eq!(hidden(&ada, "mcp.up:fail").await, "a tool of that name came before", "two of one name");
+    assert_eq!(hidden(&ada, "mcp.up:fail").await, "duplicate tool name", "two of one name");
     ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(404);
     assert_eq!(ada.call("mcp.up:say-it", json!({ "text": "x" })).await.expect(200).json()["content"], "x");
     let sum = ada.call("mcp.up:fail", json!({ "a": 1, "b": 2 })).await.expect(200).json();
@@ -84,7 +84,7 @@ async fn a_category_is_given_to_tools_that_have_none() {
 }
 
 #[tokio::test]
-async fn tools_that_need_a_device_are_hidden_from_others_with_everything_beside_them() {
+async fn an_upstream_that_requires_hardware_is_hidden_without_it() {
     let p = Platform::start().await;
     let upstream = full(UpstreamEra::Modern).await;
     upstream.set_list(OfferListKind::Tools, vec![tool("photo")]);
@@ -111,7 +111,7 @@ async fn tools_that_need_a_device_are_hidden_from_others_with_everything_beside_
 }
 
 #[tokio::test]
-async fn a_user_switches_off_what_the_operator_gives_to_everybody() {
+async fn a_user_can_disable_a_tool_of_an_upstream_for_all_users() {
     const PATH: &str = "/api/settings/tools/mcp.up:echo";
     let p = Platform::start().await;
     let upstream = plain(UpstreamEra::Both).await;

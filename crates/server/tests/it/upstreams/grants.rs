@@ -1,4 +1,4 @@
-//! What a user gave an upstream: kept sealed, given back, and shown to nobody else's server.
+//! OAuth grants of users: stored sealed, revocable, and never sent to another server.
 
 use serde_json::json;
 use toolyard_testkit::upstream::UpstreamEra;
@@ -60,7 +60,7 @@ async fn tokens_are_sealed_in_the_store_and_outlive_the_root_key() {
 }
 
 #[tokio::test]
-async fn a_user_can_take_it_back_and_give_it_again() {
+async fn a_user_can_revoke_and_renew_authorization() {
     let p = Platform::start().await;
     let guarded = started(&p).await;
     for user in ["ada", "bob"] {
@@ -77,7 +77,7 @@ async fn a_user_can_take_it_back_and_give_it_again() {
 }
 
 #[tokio::test]
-async fn removing_it_forgets_everything() {
+async fn removing_an_upstream_removes_its_tokens() {
     let p = Platform::start().await;
     let guarded = Guarded::start(UpstreamEra::Modern).await;
     let body = json!({ "id": "up", "url": guarded.url(), "auth": "oauth" });
@@ -91,7 +91,7 @@ async fn removing_it_forgets_everything() {
     ada.put("/api/installs/mcp.up", &json!({})).await.expect(204);
     assert_eq!(ada.tools().await, [""; 0], "as if it had never been there");
     assert_ne!(link(&ada, "up").await.0, first);
-    // And once the upstream itself is gone, what comes under its name is another.
+    // After the upstream is removed, another one of the same name gets nothing.
     authorize(&p, "ada", "up").await.expect(200);
     p.nobody().delete("/api/upstreams/up").await.expect(204);
     p.nobody().post("/api/upstreams", &body).await.expect(201);
@@ -101,7 +101,7 @@ async fn removing_it_forgets_everything() {
 }
 
 #[tokio::test]
-async fn tokens_are_for_the_address_they_were_given_for() {
+async fn tokens_are_not_sent_to_another_address() {
     let p = Platform::start().await;
     let (guarded, elsewhere) = (started(&p).await, Guarded::start(UpstreamEra::Modern).await);
     authorize(&p, "ada", "up").await.expect(200);
@@ -115,7 +115,7 @@ async fn tokens_are_for_the_address_they_were_given_for() {
 }
 
 #[tokio::test]
-async fn a_secret_that_was_registered_by_hand_goes_to_its_own_server_only() {
+async fn a_configured_client_secret_is_sent_to_its_own_server_only() {
     let p = Platform::start().await;
     let guarded = Guarded::start(UpstreamEra::Modern).await;
     guarded.authorization.configure(|script| {
@@ -130,7 +130,7 @@ async fn a_secret_that_was_registered_by_hand_goes_to_its_own_server_only() {
     assert!(!refused.text.contains("the-secret"), "{}", refused.text);
     assert!(guarded.authorization.requests("/authorize").is_empty());
 
-    // A secret is given for one server; for another it is given again.
+    // A secret belongs to one server; for another it must be set again.
     let issuer = json!({ "issuer": guarded.authorization.url() });
     let refused = p.nobody().patch("/api/upstreams/up", &issuer).await.expect(400);
     assert!(refused.text.contains("clientSecret"), "{}", refused.text);

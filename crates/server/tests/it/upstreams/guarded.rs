@@ -1,5 +1,5 @@
-//! An upstream behind OAuth: whoever brings no good token is sent to the authorization server; whoever does reaches the
-//! server that is theirs.
+//! An upstream behind OAuth: a request without a valid token is sent to the authorization server; a valid token selects the
+//! server of its user.
 
 use std::{
     collections::HashMap,
@@ -28,20 +28,20 @@ use crate::{
 
 type Body = BoxBody<Bytes, hyper::Error>;
 
-/// An upstream, its authorization server, and the door between them.
+/// An upstream, its authorization server, and the proxy that checks tokens.
 pub(crate) struct Guarded {
     pub(crate) authorization: FakeAuthorization,
-    /// Checks tokens for the door, and tells where to get them.
+    /// Checks tokens for the proxy, and serves the metadata.
     pub(crate) resource: FakeResource,
-    /// Where the first token leads.
+    /// The server for the first token.
     pub(crate) first: FakeUpstream,
-    /// Where every other token leads.
+    /// The server for every other token.
     pub(crate) second: FakeUpstream,
     url: String,
     stop: CancellationToken,
 }
 
-/// What the door knows.
+/// The state of the proxy.
 struct Door {
     checks: String,
     upstreams: [String; 2],
@@ -96,7 +96,7 @@ async fn accept(listener: TcpListener, door: Arc<Door>, stop: CancellationToken)
     }
 }
 
-/// Asks the resource what it thinks of the token, then passes the request on.
+/// Checks the token, then forwards the request.
 async fn pass(door: Arc<Door>, request: Request<Incoming>) -> Result<Response<Body>, hyper::Error> {
     let (mut head, body) = request.into_parts();
     let body = body.collect().await?.to_bytes();
@@ -130,7 +130,7 @@ async fn send(url: &str, mut request: Request<Full<Bytes>>) -> Result<Response<B
     Ok(response.map(|body| body.boxed()))
 }
 
-/// What a browser does: follows the link to the authorization server, which says yes and names the way back.
+/// Acts as a browser: follows the link to the authorization server, which approves and returns the callback URL.
 pub(crate) async fn says_yes(p: &Platform, link: &str) -> String {
     let browser = HttpClient::new(Guard::unrestricted(), ClientSettings::default());
     let request = Request::get(link).body(Full::default()).unwrap();
@@ -140,14 +140,14 @@ pub(crate) async fn says_yes(p: &Platform, link: &str) -> String {
     back.strip_prefix(&p.url).unwrap_or_else(|| panic!("{back} leads elsewhere")).to_owned()
 }
 
-/// Asks for a link: where it leads, and the cookie that the browser got with it.
+/// Requests an authorization link: its URL and the cookie that comes with it.
 pub(crate) async fn link(who: &Person<'_>, id: &str) -> (String, String) {
     let answer = soon(who.post(&format!("/api/upstreams/{id}/authorize"), &json!({}))).await.expect(200);
     let cookie = answer.header("set-cookie").split(';').next().unwrap().to_owned();
     (answer.json()["link"].as_str().unwrap().to_owned(), cookie)
 }
 
-/// The whole way, in the browser that asked for it.
+/// The whole OAuth flow in one browser.
 pub(crate) async fn authorize(p: &Platform, user: &str, id: &str) -> Answer {
     let (link, cookie) = link(&p.user(user), id).await;
     let back = says_yes(p, &link).await;

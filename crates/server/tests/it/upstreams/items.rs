@@ -1,4 +1,4 @@
-//! Prompts, resources and completion, asked of the upstream that has them.
+//! Prompts, resources and completion, forwarded to the upstream that has them.
 
 use serde_json::{Value, json};
 use toolyard_testkit::upstream::{InjectedFault, OfferListKind, RequestMatch, UpstreamEra};
@@ -54,7 +54,7 @@ async fn a_resource_is_read_in_text_and_bytes_and_by_template() {
 }
 
 #[tokio::test]
-async fn what_an_upstream_does_not_have_is_told_in_the_callers_era() {
+async fn missing_items_are_reported_in_the_format_of_the_callers_era() {
     for era in ERAS {
         let p = Platform::start().await;
         let upstream = full(era).await;
@@ -92,7 +92,7 @@ async fn a_failure_is_not_the_same_as_missing() {
 }
 
 #[tokio::test]
-async fn arguments_are_completed_by_whoever_has_them() {
+async fn completion_is_forwarded_to_the_upstream_of_the_item() {
     for era in ERAS {
         let p = Platform::start().await;
         let (upstream, silent) = (full(era).await, plain(era).await);
@@ -147,7 +147,7 @@ async fn a_uri_that_a_client_made_from_the_upstreams_own_template_is_read() {
             let refused = p.user("ada").modern("resources/read", json!({ "uri": unknown })).await;
             assert_eq!(refused.refusal(), (200, -32602), "{unknown}");
         }
-        // Two who could have made it: nobody is asked on a guess.
+        // Ambiguous between two upstreams: neither is asked.
         other.set_list(
             OfferListKind::Templates,
             vec![json!({ "name": "t", "uriTemplate": "test://{+anything}" })],

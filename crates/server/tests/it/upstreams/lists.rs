@@ -14,7 +14,7 @@ async fn list(person: &Person<'_>, method: &str, member: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn tools_of_all_stand_side_by_side_under_names_of_their_own() {
+async fn tools_of_all_upstreams_are_listed_under_distinct_names() {
     let p = Platform::start().await;
     let (first, second) = (plain(UpstreamEra::Modern).await, plain(UpstreamEra::Legacy).await);
     first.set_list(OfferListKind::Tools, vec![tool("same"), tool("only-first")]);
@@ -42,7 +42,7 @@ async fn tools_of_all_stand_side_by_side_under_names_of_their_own() {
             "{alias}"
         );
     }
-    // Each of them is called by either name, and reaches its own server under its own name.
+    // Each can be called by both names, and reaches its own server under the original name.
     let odd = tools[4]["name"].as_str().unwrap();
     ada.run(tools[1]["name"].as_str().unwrap(), json!({})).await;
     ada.run("mcp.second:same", json!({})).await;
@@ -56,7 +56,7 @@ async fn tools_of_all_stand_side_by_side_under_names_of_their_own() {
 }
 
 #[tokio::test]
-async fn prompts_resources_and_templates_of_all_are_listed_and_lead_back() {
+async fn prompts_resources_and_templates_of_all_upstreams_are_listed_and_routed_back() {
     let p = Platform::start().await;
     let (one, two) = (full(UpstreamEra::Modern).await, full(UpstreamEra::Legacy).await);
     add(&p, "one", &one.url()).await;
@@ -76,7 +76,7 @@ async fn prompts_resources_and_templates_of_all_are_listed_and_lead_back() {
     let templates = names(&ada, "resources/templates/list").await;
     assert_eq!(templates, ["test://mcp.one/template/{id}/data", "test://mcp.two/template/{id}/data"]);
 
-    // What is listed can be asked for, and each upstream hears its own words.
+    // Listed items can be requested, and each upstream gets its original names.
     for (name, upstream) in [("mcp_one__test_simple_prompt", &one), ("mcp.two:test_simple_prompt", &two)] {
         let got = ada.modern("prompts/get", json!({ "name": name })).await.result();
         assert!(got["messages"][0]["content"]["text"].as_str().unwrap().contains("simple prompt"));
@@ -91,7 +91,7 @@ async fn prompts_resources_and_templates_of_all_are_listed_and_lead_back() {
         assert_eq!(read["contents"][0]["uri"], uri, "under the name that was asked for");
         assert_eq!(upstream.messages("resources/read").last().unwrap().params["uri"], own);
     }
-    // The upstream's own form would be either's.
+    // The original URI would be ambiguous.
     let either = ada.modern("resources/read", json!({ "uri": "test://static-text" })).await;
     assert_eq!(either.refusal(), (200, -32602), "{}", either.text);
 }
@@ -114,7 +114,7 @@ async fn a_resource_that_one_upstream_alone_has_is_read_under_either_name() {
 }
 
 #[tokio::test]
-async fn pages_of_user_interfaces_stay_such_and_can_be_read() {
+async fn ui_resources_keep_their_scheme_and_can_be_read() {
     let p = Platform::start().await;
     let upstream = full(UpstreamEra::Modern).await;
     let page = json!({ "name": "show", "inputSchema": { "type": "object" }, "_meta": {

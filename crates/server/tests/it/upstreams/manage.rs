@@ -1,4 +1,4 @@
-//! `/api/upstreams`: adding, looking, changing, removing, asking again, and every way to get it wrong.
+//! `/api/upstreams`: add, read, change, remove, refresh, and every invalid request.
 
 use serde_json::{Value, json};
 use toolyard_testkit::upstream::{FakeUpstream, OfferListKind, UpstreamEra};
@@ -12,7 +12,7 @@ async fn problems(p: &Platform, body: Value) -> String {
 }
 
 #[tokio::test]
-async fn an_upstream_is_added_looked_at_changed_and_removed() {
+async fn an_upstream_can_be_added_read_changed_and_removed() {
     let p = Platform::start().await;
     let upstream = FakeUpstream::start().await;
     let body = json!({ "id": "echo", "url": upstream.url(), "name": "Echo", "forAll": true });
@@ -52,7 +52,7 @@ async fn an_upstream_is_added_looked_at_changed_and_removed() {
 }
 
 #[tokio::test]
-async fn every_problem_is_named() {
+async fn every_problem_of_an_upstream_is_reported() {
     let p = Platform::start().await;
     let url = "http://127.0.0.1:9/mcp";
     for id in ["", "Echo", "e c", "-e", &"e".repeat(41)] {
@@ -96,7 +96,7 @@ async fn every_problem_is_named() {
 }
 
 #[tokio::test]
-async fn an_id_is_taken_once_and_packages_of_upstreams_are_nobodys_apps() {
+async fn an_upstream_id_is_unique_and_no_app_can_have_its_package() {
     let p = Platform::start().await;
     let upstream = plain(UpstreamEra::Both).await;
     add(&p, "one", &upstream.url()).await;
@@ -112,7 +112,7 @@ async fn an_id_is_taken_once_and_packages_of_upstreams_are_nobodys_apps() {
 }
 
 #[tokio::test]
-async fn a_change_has_the_same_rules_and_changes_nothing_where_it_breaks_them() {
+async fn an_invalid_update_of_an_upstream_changes_nothing() {
     let p = Platform::start().await;
     let upstream = plain(UpstreamEra::Both).await;
     add(&p, "one", &upstream.url()).await;
@@ -130,7 +130,7 @@ async fn a_change_has_the_same_rules_and_changes_nothing_where_it_breaks_them() 
 }
 
 #[tokio::test]
-async fn asking_now_says_how_it_is_and_when_it_was_listed() {
+async fn a_refresh_returns_the_status_and_the_time_of_the_listing() {
     let p = Platform::start().await;
     let upstream = plain(UpstreamEra::Both).await;
     let first = add(&p, "one", &upstream.url()).await;
@@ -152,7 +152,7 @@ async fn asking_now_says_how_it_is_and_when_it_was_listed() {
 }
 
 #[tokio::test]
-async fn another_address_is_another_server_at_once() {
+async fn a_new_address_takes_effect_immediately() {
     let p = Platform::start().await;
     let (first, second) = (plain(UpstreamEra::Both).await, plain(UpstreamEra::Legacy).await);
     second.set_list(OfferListKind::Tools, vec![tool("other")]);
@@ -168,7 +168,7 @@ async fn another_address_is_another_server_at_once() {
 }
 
 #[tokio::test]
-async fn what_was_removed_can_be_added_again() {
+async fn a_removed_upstream_can_be_added_again() {
     let p = Platform::start().await;
     let upstream = plain(UpstreamEra::Both).await;
     for _ in 0..5 {
@@ -176,7 +176,7 @@ async fn what_was_removed_can_be_added_again() {
         p.nobody().delete("/api/upstreams/one").await.expect(204);
     }
     add(&p, "one", &upstream.url()).await;
-    // It is followed: a change is noticed without anybody asking for it.
+    // Changes of the new server are noticed without a refresh.
     upstream.set_list(OfferListKind::Tools, vec![tool("late")]);
     upstream.wait_listening(1).await;
     let ada = live(&p, "ada").await;

@@ -1,17 +1,16 @@
-//! MCP servers in the world behind the platform: through REST and through the MCP door, with upstreams that can be told to
-//! misbehave.
+//! Upstreams through REST and the MCP door, with fake upstreams that can misbehave.
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | upstreams, and who asks for them | [`world`] |
-//! | adding, changing, removing; who may | [`manage`], [`roles`], [`secrets`], [`configured`] |
-//! | what is listed | [`lists`], [`filters`], [`odd`] |
-//! | calls, and callers who go away | [`calls`], [`cancel`] |
-//! | questions to the caller, and who asks | [`asks`], [`awaited`], [`origin`] |
+//! | upstreams and helpers for requests | [`world`] |
+//! | adding, changing, removing, and permissions | [`manage`], [`roles`], [`secrets`], [`configured`] |
+//! | lists | [`lists`], [`filters`], [`odd`] |
+//! | calls and cancellation | [`calls`], [`cancel`] |
+//! | questions to the caller and their origin | [`asks`], [`awaited`], [`origin`] |
 //! | prompts and resources | [`items`], [`watch`] |
 //! | lists that change, upstreams that fail or are restarted | [`changes`], [`faults`], [`restarts`] |
-//! | processes | [`stdio`] |
-//! | users who have to say yes first | [`guarded`], [`oauth`], [`grants`], [`browsers`] |
+//! | child processes | [`stdio`] |
+//! | OAuth | [`guarded`], [`oauth`], [`grants`], [`browsers`] |
 
 mod asks;
 mod awaited;

@@ -1,4 +1,4 @@
-//! Upstreams that want to know who is calling: each user says yes once, and gets what is theirs.
+//! Upstreams with OAuth: each user authorizes once, and gets a list of their own.
 
 use serde_json::{Value, json};
 use toolyard_testkit::{
@@ -20,16 +20,16 @@ async fn guarded(p: &Platform) -> Guarded {
 }
 
 #[tokio::test]
-async fn a_user_who_said_yes_has_the_tools() {
+async fn a_user_who_authorized_gets_the_tools() {
     let p = Platform::start().await;
     let guarded = guarded(&p).await;
     let ada = live(&p, "ada").await;
     assert_eq!(ada.tools().await, [""; 0]);
     let done = authorize(&p, "ada", "up").await.expect(200);
-    assert!(done.text.contains("Done: up may be used now"), "{}", done.text);
+    assert!(done.text.contains("Done: you can use up now"), "{}", done.text);
     assert_eq!(ada.tools().await.len(), 4, "at once");
     assert_eq!(ada.call("mcp.up:echo", json!({ "text": "hi" })).await.expect(200).json()["content"], "hi");
-    // Asked for nobody in particular it still says no, and that is no trouble.
+    // Without a user it still refuses, which is not an error.
     assert_eq!(
         (&refresh(&p, "up").await["state"], &status(&p, "up").await["problem"]),
         (&json!("up"), &Value::Null)
@@ -43,7 +43,7 @@ async fn a_user_who_said_yes_has_the_tools() {
 }
 
 #[tokio::test]
-async fn each_user_has_what_the_upstream_gives_them() {
+async fn each_user_gets_the_list_that_the_upstream_sends_for_them() {
     let p = Platform::start().await;
     let guarded = guarded(&p).await;
     guarded.first.set_list(OfferListKind::Tools, vec![tool("for-ada"), tool("both")]);
@@ -62,7 +62,7 @@ async fn each_user_has_what_the_upstream_gives_them() {
         (1, 1)
     );
     assert_eq!(bob.call("mcp.up:for-ada", json!({})).await.expect(404).code(), "TOOL_NOT_FOUND");
-    // Both outlive the server, each for its own.
+    // Both survive a restart of the server, each for its own user.
     let p = p.restart().await;
     assert_eq!(live(&p, "bob").await.tools().await, ["mcp.up:both", "mcp.up:for-bob"]);
     p.user("bob").call("mcp.up:both", json!({})).await.expect(200);
@@ -88,7 +88,7 @@ async fn a_list_that_changes_for_one_user_is_read_for_that_user() {
 }
 
 #[tokio::test]
-async fn a_resource_that_changes_for_one_user_is_told_to_that_user() {
+async fn a_resource_that_changes_for_one_user_notifies_that_user() {
     let p = Platform::start().await;
     let guarded = guarded(&p).await;
     for upstream in [&guarded.first, &guarded.second] {
@@ -106,7 +106,7 @@ async fn a_resource_that_changes_for_one_user_is_told_to_that_user() {
         guarded.first.announce_resource(uri);
         tokio::task::yield_now().await;
     };
-    // Until it stands, what is told is lost; so it is told until it is heard.
+    // Before the stream is open, notifications are lost; so they are repeated until one arrives.
     let heard = async |ears: &mut crate::mcp::client::Events| {
         while uri(ears.message().await) != "test://mcp.up/mine" {}
     };
@@ -114,7 +114,7 @@ async fn a_resource_that_changes_for_one_user_is_told_to_that_user() {
         () = tells("test://mine") => {}
         () = heard(&mut ears[0]) => {}
     }
-    // Bob's own upstream said nothing; the first that he hears is his.
+    // Bob's own upstream sent nothing; his first notification is his own.
     let bobs = async |ears: &mut crate::mcp::client::Events| uri(ears.message().await);
     let tells = async || loop {
         guarded.second.announce_resource("test://mark");
@@ -128,12 +128,12 @@ async fn a_resource_that_changes_for_one_user_is_told_to_that_user() {
 }
 
 #[tokio::test]
-async fn whoever_is_not_authorized_any_more_gets_the_link() {
+async fn a_user_whose_authorization_ended_gets_the_link() {
     let p = Platform::start().await;
     let guarded = guarded(&p).await;
     let ada = live(&p, "ada").await;
     authorize(&p, "ada", "up").await.expect(200);
-    // A token that ended is renewed without a word.
+    // An expired token is renewed silently.
     guarded.authorization.end_tokens();
     ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(200);
     p.clock.advance(60);
@@ -143,13 +143,13 @@ async fn whoever_is_not_authorized_any_more_gets_the_link() {
     assert_eq!(result["isError"], true, "{result}");
     assert_eq!(result["_meta"]["toolyard/error"], json!({ "code": "DENIED", "retryable": false }));
     let said = text(&result).to_owned();
-    assert!(said.contains("wants the user's authorization first"), "{said}");
+    assert!(said.contains("requires the user's authorization first"), "{said}");
     let given = said.split_whitespace().find(|word| word.starts_with(&guarded.authorization.url())).unwrap();
     let rest = ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(403);
     assert!(rest.text.contains(&json!(given).to_string()[1..20]), "{}", rest.text);
     assert_eq!(link(&ada, "up").await.0, given, "the same link for a while");
     assert_eq!(ada.tools().await.len(), 4, "what was good stays");
-    // The link of the result leads all the way.
+    // The link in the result completes the authorization.
     let back = says_yes(&p, given).await;
     let page = p.nobody().get(&back).await.expect(200);
     assert!(page.text.contains("<b>ada</b>"), "{}", page.text);
@@ -158,33 +158,33 @@ async fn whoever_is_not_authorized_any_more_gets_the_link() {
 }
 
 #[tokio::test]
-async fn the_trouble_of_one_user_is_not_anothers() {
+async fn a_failure_for_one_user_does_not_affect_others() {
     let p = Platform::start().await;
     let guarded = guarded(&p).await;
     authorize(&p, "ada", "up").await.expect(200);
     guarded.authorization.configure(|script| script.expires_in = Some(24 * 60 * 60));
     authorize(&p, "bob", "up").await.expect(200);
-    // Ada's token has ended, and the authorization server cannot renew it: not even a connection can be made.
+    // Ada's token has expired, and the authorization server is unreachable, so it cannot be renewed.
     guarded.authorization.set_fault("/token", WebFault::Status(500));
     p.clock.advance(3_600);
     let p = p.restart().await;
     let (ada, bob) = (live(&p, "ada").await, live(&p, "bob").await);
     for _ in 0..5 {
         let failed = ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(503);
-        assert!(failed.text.contains("not set up well"), "{}", failed.text);
+        assert!(failed.text.contains("not configured correctly"), "{}", failed.text);
     }
     bob.call("mcp.up:echo", json!({ "text": "x" })).await.expect(200);
 }
 
 #[tokio::test]
-async fn an_upstream_that_serves_strangers_shows_them_what_it_has() {
+async fn an_upstream_that_allows_anonymous_lists_shows_them() {
     let p = Platform::start().await;
     let open = plain(UpstreamEra::Modern).await;
     add_with(&p, "open", json!({ "url": open.url(), "auth": "oauth" })).await;
     let ada = live(&p, "ada").await;
     assert_eq!(ada.tools().await.len(), 4);
     ada.call("mcp.open:echo", json!({ "text": "x" })).await.expect(200);
-    // It wants to know who calls that one, and says nothing of where to ask.
+    // This tool requires authorization, and the upstream has no authorization server.
     open.inject_fault(RequestMatch::for_tool("add"), InjectedFault::status(401));
     let result = ada.run("mcp.open:add", json!({ "a": 1, "b": 2 })).await;
     assert_eq!(result["isError"], true);

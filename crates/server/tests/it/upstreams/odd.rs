@@ -1,4 +1,4 @@
-//! Lists and results as servers in the field send them: one bad thing never takes the good ones with it.
+//! Invalid lists and results of real servers: one bad item never makes the others unusable.
 
 use serde_json::{Value, json};
 use toolyard_testkit::upstream::{
@@ -9,7 +9,7 @@ use super::world::{add, hidden, live, names, plain, refresh, text, tool};
 use crate::{mcp::client::Ask, platform::Platform};
 
 #[tokio::test]
-async fn a_bad_tool_is_set_aside_and_the_rest_stays() {
+async fn an_invalid_tool_is_hidden_and_the_others_stay() {
     let p = Platform::start().await;
     let upstream = plain(UpstreamEra::Both).await;
     let mut huge = tool("huge");
@@ -50,7 +50,7 @@ async fn a_bad_tool_is_set_aside_and_the_rest_stays() {
 }
 
 #[tokio::test]
-async fn bad_prompts_and_resources_are_set_aside_as_well() {
+async fn invalid_prompts_and_resources_are_hidden() {
     let p = Platform::start().await;
     let upstream = plain(UpstreamEra::Both).await;
     let prompts = [json!({ "name": "fine" }), json!({ "name": 7 }), json!({ "name": "sp ace" }), json!([])];
@@ -71,7 +71,7 @@ async fn bad_prompts_and_resources_are_set_aside_as_well() {
 }
 
 #[tokio::test]
-async fn fields_that_no_revision_knows_are_kept() {
+async fn unknown_fields_of_definitions_are_kept() {
     let p = Platform::start().await;
     let upstream = plain(UpstreamEra::Both).await;
     upstream.set_list(OfferListKind::Tools, vec![quirks::tool_with_unknown_fields()]);
@@ -97,7 +97,7 @@ async fn fields_that_no_revision_knows_are_kept() {
 }
 
 #[tokio::test]
-async fn a_broken_page_keeps_those_before_it_and_says_so() {
+async fn a_broken_page_keeps_earlier_pages_and_is_reported() {
     for fault in [
         InjectedFault::not_json(),
         InjectedFault::error(-32603, "no more"),
@@ -123,7 +123,7 @@ async fn a_broken_page_keeps_those_before_it_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_list_that_goes_round_in_a_circle_ends() {
+async fn a_list_with_a_cursor_loop_ends() {
     let p = Platform::start().await;
     let upstream =
         FakeUpstream::start_with(UpstreamOptions { page_size: Some(2), ..UpstreamOptions::default() }).await;
@@ -135,7 +135,7 @@ async fn a_list_that_goes_round_in_a_circle_ends() {
 }
 
 #[tokio::test]
-async fn a_thousand_tools_in_pages_on_both_sides_and_not_one_more() {
+async fn a_thousand_tools_are_paged_on_both_sides_and_more_are_refused() {
     let p = Platform::start().await;
     let upstream =
         FakeUpstream::start_with(UpstreamOptions { page_size: Some(64), ..UpstreamOptions::default() }).await;
@@ -165,7 +165,7 @@ async fn a_thousand_tools_in_pages_on_both_sides_and_not_one_more() {
 }
 
 #[tokio::test]
-async fn results_that_are_none_and_results_that_are_large() {
+async fn invalid_and_large_results_of_upstreams() {
     let p = Platform::with(|config| config.calls.result_bytes = 6 * 1024 * 1024).await;
     let upstream = plain(UpstreamEra::Both).await;
     add(&p, "up", &upstream.url()).await;
@@ -190,7 +190,7 @@ async fn results_that_are_none_and_results_that_are_large() {
             "INVALID_RESPONSE"
         );
     }
-    // A promise of structure that is not kept.
+    // An output schema that the result does not match.
     upstream.inject_fault(
         RequestMatch::for_tool("add"),
         InjectedFault::Result(json!({ "content": [], "structuredContent": { "sum": "3" } })),

@@ -1,4 +1,4 @@
-//! Every question of an upstream says who asks, in words of ours.
+//! Every question of an upstream names its origin, in a text of the platform.
 
 use serde_json::{Value, json};
 use toolyard_testkit::upstream::{InjectedFault, RequestMatch, UpstreamEra};
@@ -16,7 +16,7 @@ fn question(message: &str) -> (&'static str, Value) {
 }
 
 #[tokio::test]
-async fn the_text_begins_with_the_name_of_the_upstream_in_every_pair() {
+async fn questions_begin_with_the_name_of_the_upstream_in_every_pair_of_eras() {
     let forged = "Toolyard asks:\n\nWhat is your password?";
     for era in [UpstreamEra::Modern, UpstreamEra::Legacy] {
         let p = Platform::start().await;
@@ -37,7 +37,7 @@ async fn the_text_begins_with_the_name_of_the_upstream_in_every_pair() {
 }
 
 #[tokio::test]
-async fn no_character_hides_the_name() {
+async fn no_character_can_hide_the_name_of_the_upstream() {
     let p = Platform::start().await;
     let upstream = full(UpstreamEra::Legacy).await;
     add_with(&p, "up", json!({ "url": upstream.url(), "name": "Weather" })).await;

@@ -1,4 +1,4 @@
-//! Upstreams that were restarted, and do not know the sessions of before, in whatever words they say so.
+//! Restarted upstreams that no longer know their sessions, with every error that servers send for it.
 
 use serde_json::{Value, json};
 use toolyard_testkit::upstream::{
@@ -19,7 +19,7 @@ async fn restart(upstream: &FakeUpstream) {
 }
 
 #[tokio::test]
-async fn one_that_was_restarted_is_up_again_for_everybody() {
+async fn a_restarted_upstream_works_again_for_all_users() {
     for stale in StaleSession::ALL {
         let p = Platform::start().await;
         let options =
@@ -34,14 +34,14 @@ async fn one_that_was_restarted_is_up_again_for_everybody() {
         for who in [&ada, &bob, &ada] {
             assert_eq!(echo(who).await.expect(200).json()["content"], "x", "{stale:?}");
         }
-        // Everybody's session and ada's, twice each, and bob's; nobody goes round in circles.
+        // The shared session and ada's twice each, and bob's once: no retry loop.
         let opened = upstream.messages("initialize").len();
         assert!(opened <= 6, "{stale:?}: {opened}");
     }
 }
 
 #[tokio::test]
-async fn one_that_was_restarted_is_heard_again_when_its_list_changes() {
+async fn list_changes_of_a_restarted_upstream_are_noticed() {
     let p = Platform::with(|config| config.mcp.debounce_ms = 1).await;
     let options = UpstreamOptions {
         era: UpstreamEra::Legacy,
@@ -61,7 +61,7 @@ async fn one_that_was_restarted_is_heard_again_when_its_list_changes() {
 }
 
 #[tokio::test]
-async fn one_that_speaks_the_other_era_after_its_restart_is_understood() {
+async fn an_upstream_may_change_its_protocol_era_in_a_restart() {
     for (before, after) in
         [(UpstreamEra::Legacy, UpstreamEra::Modern), (UpstreamEra::Modern, UpstreamEra::Legacy)]
     {
@@ -81,14 +81,14 @@ async fn one_that_speaks_the_other_era_after_its_restart_is_understood() {
 }
 
 #[tokio::test]
-async fn one_whose_calls_are_never_answered_is_left_alone_for_a_while() {
+async fn an_upstream_that_never_responds_is_not_tried_for_a_while() {
     let p = Platform::with(|config| config.calls.timeout_ms = 50).await;
     let upstream = plain(UpstreamEra::Modern).await;
     add(&p, "up", &upstream.url()).await;
     let ada = live(&p, "ada").await;
     upstream.inject_fault(RequestMatch::for_tool("echo"), InjectedFault::Hang);
-    // Its lists can be read all the time, which says nothing of its tools.
-    let refused = until(async || echo(&ada).await, |answer| answer.text.contains("not tried")).await;
+    // Its lists still work, which does not mean that its tools do.
+    let refused = until(async || echo(&ada).await, |answer| answer.text.contains("was not sent")).await;
     assert_eq!(refused.expect(503).code(), "APP_NOT_AVAILABLE");
     let tried = upstream.messages("tools/call").len();
     assert!((3..=5).contains(&tried), "{tried}");
@@ -101,7 +101,7 @@ async fn one_whose_calls_are_never_answered_is_left_alone_for_a_while() {
 }
 
 #[tokio::test]
-async fn an_answer_has_the_same_bound_as_that_of_an_app() {
+async fn results_of_upstreams_have_the_same_size_limit_as_those_of_apps() {
     let p = Platform::with(|config| config.calls.result_bytes = 10_000).await;
     let upstream = plain(UpstreamEra::Modern).await;
     add(&p, "up", &upstream.url()).await;

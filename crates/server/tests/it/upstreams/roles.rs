@@ -1,4 +1,4 @@
-//! Who may add what, and who sees what was added.
+//! Who may add upstreams, and who sees them.
 
 use serde_json::json;
 use toolyard_server::{auth::Role, config::Config};
@@ -58,7 +58,7 @@ async fn developers_see_and_change_their_own_and_operators_all() {
 }
 
 #[tokio::test]
-async fn of_two_who_want_a_name_at_once_one_gets_it() {
+async fn of_two_concurrent_registrations_of_a_name_one_succeeds() {
     let people = People::meet(|_| {}).await;
     let upstream = plain(UpstreamEra::Both).await;
     for round in 0..5 {
@@ -79,7 +79,7 @@ async fn of_two_who_want_a_name_at_once_one_gets_it() {
 }
 
 #[tokio::test]
-async fn programs_the_environment_and_everybody_are_the_operators() {
+async fn only_operators_may_use_commands_variables_and_for_all() {
     let people = People::meet(|config| config.upstream_settings.allow_commands = Some(true)).await;
     let (dora, olga) = (people.is("dora", Role::Developer), people.is("olga", Role::Operator));
     let url = "http://127.0.0.1:9/mcp";
@@ -98,7 +98,7 @@ async fn programs_the_environment_and_everybody_are_the_operators() {
         let refused = dora.post("/api/upstreams", &body).await.expect(403);
         assert!(refused.text.contains("only an operator"), "{}", refused.text);
         olga.post("/api/upstreams", &body).await.expect(201);
-        // What a developer may not say cannot be slipped in by a change either.
+        // A developer cannot bypass this by an update either.
         let mine = json!({ "id": format!("mine{number}"), "url": url });
         dora.post("/api/upstreams", &mine).await.expect(201);
         let path = format!("/api/upstreams/mine{number}");
@@ -108,13 +108,13 @@ async fn programs_the_environment_and_everybody_are_the_operators() {
         }
         dora.patch(&path, &patch).await.expect(403);
         olga.patch(&path, &patch).await.expect(200);
-        // And what an operator said there is not the developer's to lead elsewhere.
+        // A developer cannot change the address of an upstream that an operator configured.
         dora.patch(&path, &json!({ "url": "http://127.0.0.1:10/mcp" })).await.expect(403);
     }
 }
 
 #[tokio::test]
-async fn commands_are_only_taken_where_the_operator_of_the_machine_allows_them() {
+async fn commands_over_rest_require_the_setting() {
     let people = People::meet(|_| {}).await;
     let olga = people.is("olga", Role::Operator);
     let body = json!({ "id": "up", "command": "true" });
@@ -130,7 +130,7 @@ async fn commands_are_only_taken_where_the_operator_of_the_machine_allows_them()
 }
 
 #[tokio::test]
-async fn private_addresses_are_refused_where_callers_need_tokens() {
+async fn private_addresses_are_refused_in_token_mode() {
     let people = People::meet(|config| config.net.allow_loopback = None).await;
     let (dora, olga) = (people.is("dora", Role::Developer), people.is("olga", Role::Operator));
     let upstream = FakeUpstream::start().await;
@@ -156,7 +156,7 @@ async fn private_addresses_are_refused_where_callers_need_tokens() {
 }
 
 #[tokio::test]
-async fn users_have_what_they_install_and_what_is_everybodys() {
+async fn users_see_installed_upstreams_and_those_for_all_users() {
     let people = People::meet(|_| {}).await;
     let (olga, dora) = (people.is("olga", Role::Operator), people.is("dora", Role::Developer));
     let (ada, bob) = (people.is("ada", Role::User), people.is("bob", Role::User));
@@ -177,7 +177,7 @@ async fn users_have_what_they_install_and_what_is_everybodys() {
     assert_eq!(ada.tools().await, ["mcp.own:echo"], "it is everybody's");
     olga.patch("/api/upstreams/own", &json!({ "forAll": false })).await.expect(200);
     assert_eq!((ada.tools().await, bob.tools().await), (vec![], vec![]));
-    // Whatever stands in the list can be switched off by its user.
+    // Every listed tool can be disabled by its user.
     ada.put("/api/installs/mcp.own", &json!({})).await.expect(204);
     ada.put("/api/settings/tools/mcp.own:echo", &json!({ "enabled": false })).await.expect(204);
     assert_eq!(ada.tools().await, [""; 0]);

@@ -1,4 +1,4 @@
-//! Headers, variables and client secrets: sent to the upstream, and shown to nobody.
+//! Headers, variables and client secrets: sent to the upstream, and never shown.
 
 use serde_json::{Value, json};
 use toolyard_testkit::upstream::{FakeUpstream, UpstreamEra, UpstreamOptions};
@@ -8,13 +8,13 @@ use crate::platform::Platform;
 
 const SECRET: &str = "s3cret-of-the-upstream";
 
-/// An upstream that answers only whoever sends the header.
+/// An upstream that requires the header.
 async fn guarded() -> FakeUpstream {
     let header = Some(("x-api-key".to_owned(), SECRET.to_owned()));
     FakeUpstream::start_with(UpstreamOptions { header, ..UpstreamOptions::default() }).await
 }
 
-/// Everything that lies in the data folder.
+/// The content of all files in the data folder.
 fn stored(p: &Platform) -> Vec<u8> {
     let folder = p.data().parent().unwrap().to_owned();
     let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
@@ -26,7 +26,7 @@ fn holds(bytes: &[u8], text: &str) -> bool {
 }
 
 #[tokio::test]
-async fn secrets_reach_the_upstream_and_no_answer() {
+async fn secrets_are_sent_to_the_upstream_and_in_no_response() {
     let p = Platform::start().await;
     let upstream = guarded().await;
     let details =
@@ -69,13 +69,13 @@ async fn a_change_keeps_the_secrets_that_it_does_not_replace() {
         ["x-api-key", "x-other"].map(|name| last.header(name).map(str::to_owned))
     };
     assert_eq!(patch(json!({ "name": "Up" })).await, "up");
-    // What the API shows can be sent back with a change in it.
+    // A response of the API can be changed and sent back.
     let shown = json!({ "headers": { "x-api-key": "(sealed)", "x-other": "new" } });
     assert_eq!(patch(shown).await, "up");
     assert_eq!(sent().await, [Some(SECRET.to_owned()), Some("new".to_owned())]);
     assert_eq!(patch(json!({ "headers": { "x-other": "(sealed)" } })).await, "needs-authorization");
     let refused = ada.call("mcp.up:echo", json!({ "text": "x" })).await.expect(503);
-    assert!(refused.text.contains("its operator"), "no user can help: {}", refused.text);
+    assert!(refused.text.contains("the operator"), "no user can help: {}", refused.text);
     assert_eq!(patch(json!({ "headers": { "x-api-key": SECRET } })).await, "up");
     assert_eq!(sent().await, [Some(SECRET.to_owned()), None]);
 }
@@ -118,7 +118,7 @@ async fn secrets_outlive_the_root_key_they_were_sealed_with() {
 }
 
 #[tokio::test]
-async fn an_upstream_whose_seal_is_lost_says_so_and_can_be_mended() {
+async fn an_upstream_whose_secrets_cannot_be_opened_is_reported_and_can_be_fixed() {
     let p = Platform::with(|config| config.auth.root_key = Some("11".repeat(32))).await;
     let (upstream, other) = (guarded().await, plain(UpstreamEra::Both).await);
     add_with(&p, "up", json!({ "url": upstream.url(), "headers": { "x-api-key": SECRET } })).await;
@@ -141,7 +141,7 @@ async fn an_upstream_whose_seal_is_lost_says_so_and_can_be_mended() {
 }
 
 #[tokio::test]
-async fn a_variable_that_is_not_there_is_named_to_the_operator_alone() {
+async fn a_missing_environment_variable_is_named_to_the_operator_only() {
     let p = Platform::start().await;
     let upstream = plain(UpstreamEra::Both).await;
     let details = json!({ "url": upstream.url(), "headers": { "x-key": "${NOT_THERE}" } });

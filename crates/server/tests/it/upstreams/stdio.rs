@@ -1,4 +1,4 @@
-//! Upstreams that are processes of ours: what they get, how long they live, and that nothing of them is left.
+//! Upstreams that run as child processes: their environment, their lifetime, and their cleanup.
 #![cfg(target_os = "linux")]
 
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::{
     platform::Platform,
 };
 
-/// Where processes write down that they began.
+/// A file in which processes record that they started.
 struct Diary(tempfile::TempDir);
 
 impl Diary {
@@ -25,7 +25,7 @@ impl Diary {
         Self(tempfile::tempdir().unwrap())
     }
 
-    /// The fixture server as a process that writes its number down, and what it was given.
+    /// The fixture server as a process that records its id and its environment.
     fn server(&self, options: &str) -> Value {
         let (folder, binary) = (self.0.path().display(), FakeUpstream::binary_path());
         let binary = binary.display();
@@ -45,12 +45,12 @@ impl Diary {
         self.read("pids").lines().map(str::to_owned).collect()
     }
 
-    /// Those that are still there, as much as a zombie.
+    /// Processes that still exist, zombies included.
     fn alive(&self) -> Vec<String> {
         self.pids().into_iter().filter(|pid| Path::new(&format!("/proc/{pid}")).exists()).collect()
     }
 
-    /// Waits until so many are there. Each look is a request, so that the server gets its turn.
+    /// Waits until this many exist. Each check is a request, so that the server makes progress.
     async fn living(&self, p: &Platform, count: usize) {
         until(
             async || {
@@ -69,7 +69,7 @@ fn with(mut details: Value, more: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_process_gets_what_was_named_and_little_else() {
+async fn a_process_gets_only_the_configured_environment() {
     let (p, diary) = (Platform::start().await, Diary::new());
     let folder = diary.0.path().display().to_string();
     let details = json!({ "env": { "KEY": "k-${UPSTREAM_KEY}", "PLAIN": "v" }, "cwd": folder });
@@ -107,7 +107,7 @@ async fn a_process_ends_with_its_upstream_and_with_the_server() {
     add_with(&p, "up", with(diary.server("--fixtures echo"), json!({ "perUser": true }))).await;
     live(&p, "ada").await.call("mcp.up:echo", json!({ "text": "x" })).await.expect(200);
     assert_eq!(diary.alive().len(), 2);
-    // Another description is another process.
+    // Another configuration is another process.
     p.nobody().patch("/api/upstreams/up", &json!({ "env": { "A": "b" } })).await.expect(200);
     refresh(&p, "up").await;
     diary.living(&p, 1).await;
@@ -122,7 +122,7 @@ async fn a_process_ends_with_its_upstream_and_with_the_server() {
 }
 
 #[tokio::test]
-async fn a_users_process_ends_when_nobody_needs_it() {
+async fn a_users_process_ends_when_it_is_idle() {
     let (p, diary) = (Platform::with(|config| config.upstream_settings.idle_s = 0).await, Diary::new());
     add_with(&p, "up", with(diary.server("--era legacy"), json!({ "perUser": true }))).await;
     let uri = "test://mcp.up/watched-resource";
@@ -148,7 +148,7 @@ async fn a_users_process_ends_when_nobody_needs_it() {
 }
 
 #[tokio::test]
-async fn a_change_that_is_announced_twice_is_followed_once() {
+async fn a_repeated_announcement_keeps_the_process() {
     let (p, diary) = (Platform::start().await, Diary::new());
     add_with(&p, "up", diary.server("--fixtures echo")).await;
     refresh(&p, "up").await;
@@ -167,14 +167,14 @@ async fn a_process_that_crashed_is_started_again() {
         assert!(killed.success());
     };
     kill(&diary.pids()[0]);
-    // By itself, and the list was there all the time.
+    // It is restarted by itself, and the list stays available.
     let listed = async || {
         assert_eq!(ada.tools().await.len(), 4);
         (diary.pids().len(), status(&p, "up").await["state"].clone())
     };
     until(listed, |(starts, state)| *starts >= 2 && state == "up").await;
     kill(diary.pids().last().unwrap());
-    // By a call: at most the first one hears of it.
+    // Restarted by a call: at most the first call fails.
     let answer = until(
         async || ada.call("mcp.up:echo", json!({ "text": "back" })).await,
         |answer| answer.status == 200,
@@ -185,7 +185,7 @@ async fn a_process_that_crashed_is_started_again() {
 }
 
 #[tokio::test]
-async fn a_process_that_dies_of_a_call_fails_that_call_only() {
+async fn a_process_that_crashes_during_a_call_fails_only_that_call() {
     let (p, diary) = (Platform::start().await, Diary::new());
     add_with(&p, "up", diary.server("--fixtures echo --fault tools/call=die-midway")).await;
     let ada = live(&p, "ada").await;
@@ -199,7 +199,7 @@ async fn a_process_that_dies_of_a_call_fails_that_call_only() {
 }
 
 #[tokio::test]
-async fn programs_that_are_no_servers_say_so() {
+async fn a_command_that_is_not_an_mcp_server_is_reported() {
     let p = Platform::with(|config| config.upstream_settings.connect_timeout_ms = 500).await;
     for (number, (command, args, word)) in [
         ("/no/such/program", json!([]), "/no/such/program"),
@@ -217,11 +217,11 @@ async fn programs_that_are_no_servers_say_so() {
 }
 
 #[tokio::test]
-async fn a_shared_process_with_a_handshake_may_ask_nobody() {
+async fn a_shared_process_with_a_handshake_cannot_ask_callers() {
     let (p, diary) = (Platform::start().await, Diary::new());
     add_with(&p, "up", diary.server("--era legacy")).await;
     assert_eq!(status(&p, "up").await["revision"], "2025-11-25");
-    // Whatever the caller can do: what was said in the handshake holds for everybody.
+    // The capabilities of the handshake apply to all callers.
     let (name, arguments) = elicitation();
     let (result, asked) = modern(&p.user("ada"), Ask::call(name, arguments.clone()), willing).await;
     assert_eq!((asked.len(), text(&result)), (0, "The client has no elicitation."));
@@ -231,7 +231,7 @@ async fn a_shared_process_with_a_handshake_may_ask_nobody() {
 }
 
 #[tokio::test]
-async fn a_process_without_a_handshake_asks_each_caller_for_what_they_can() {
+async fn a_process_without_a_handshake_asks_each_caller_by_its_abilities() {
     let (p, diary) = (Platform::start().await, Diary::new());
     add_with(&p, "up", diary.server("--era modern")).await;
     let (name, arguments) = elicitation();
@@ -243,7 +243,7 @@ async fn a_process_without_a_handshake_asks_each_caller_for_what_they_can() {
 }
 
 #[tokio::test]
-async fn a_user_hears_of_what_their_own_process_tells() {
+async fn a_user_is_notified_about_resources_of_their_own_process() {
     let (p, diary) = (Platform::with(|config| config.mcp.debounce_ms = 1).await, Diary::new());
     add_with(&p, "up", with(diary.server("--era legacy"), json!({ "perUser": true }))).await;
     let (uri, mark) = ("test://mcp.up/watched-resource", "test://mcp.up/static-text");
@@ -254,18 +254,18 @@ async fn a_user_hears_of_what_their_own_process_tells() {
         let message = events.message().await;
         assert_eq!(message["params"]["uri"], uri, "{message}");
     };
-    // Until it is heard: the subscription may not have reached the process yet.
+    // Repeated until it arrives: the subscription may not have reached the process yet.
     let trigger =
         async || p.user("ada").run("mcp.up:test_trigger_resource_update", json!({})).await["isError"] == true;
     tokio::select! {
         _ = until(trigger, |failed| *failed) => panic!("the tool fails"),
         () = hears(&mut ada, uri) => {}
     }
-    // Bob heard nothing of that: the mark comes first.
+    // Bob was not notified: the marker comes first.
     let (package, remote) = ("mcp.up".parse().unwrap(), "test://static-text".into());
     p.state.stores.announcements.notify(&Change::ResourceUpdated { package, user: None, uri: remote });
     hears(&mut bob, mark).await;
-    // After a crash the next process watches the same, and nobody knows what changed meanwhile.
+    // After a crash the next process has the same subscriptions, and every resource may have changed.
     let before = diary.pids();
     for pid in &before {
         std::process::Command::new("kill").args(["-9", pid]).status().unwrap();
@@ -293,7 +293,7 @@ async fn log_lines_of_a_process_reach_the_caller_who_wants_them() {
         let params = json!({ "name": "mcp.up:test_tool_with_logging", "arguments": {} });
         let said = session.person.stream(Ask::legacy("tools/call", params.clone())).await.rest().await;
         assert_eq!(lines(said), all, "{era}");
-        // Who wants none, or only errors, gets the answer alone.
+        // Without a level, or with errors only, there is only the response.
         assert_eq!(text(&p.user("ada").ask(call()).await.result()), "Logged three times.");
         session.ask("logging/setLevel", json!({ "level": "error" })).await.result();
         assert_eq!(text(&session.ask("tools/call", params).await.result()), "Logged three times.");

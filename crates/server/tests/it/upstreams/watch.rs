@@ -1,4 +1,4 @@
-//! Resources that clients want to hear of: watched on the upstream, told to whoever subscribed, and to nobody else.
+//! Subscriptions to resources: forwarded to the upstream, and only subscribers are notified.
 
 use serde_json::{Value, json};
 use toolyard_testkit::upstream::{FakeUpstream, UpstreamEra};
@@ -13,7 +13,7 @@ const REMOTE: &str = "test://watched-resource";
 const URI: &str = "test://mcp.up/watched-resource";
 const OTHER: &str = "test://static-text";
 
-/// What is subscribed to at the upstream now: the last that it was told.
+/// The current subscriptions at the upstream, by its last requests.
 fn watched(upstream: &FakeUpstream, era: UpstreamEra) -> Vec<Value> {
     match era {
         UpstreamEra::Modern => {
@@ -25,7 +25,7 @@ fn watched(upstream: &FakeUpstream, era: UpstreamEra) -> Vec<Value> {
     }
 }
 
-/// Waits until the upstream would tell of these.
+/// Waits until the upstream has these subscriptions.
 async fn stands(upstream: &FakeUpstream, era: UpstreamEra, uris: &[&str]) {
     let wait = async {
         loop {
@@ -40,8 +40,8 @@ async fn stands(upstream: &FakeUpstream, era: UpstreamEra, uris: &[&str]) {
     soon(wait).await;
 }
 
-/// Says that a resource changed until it is heard: a stream that was just asked for may not stand yet, and when it
-/// does, everything on it may have changed.
+/// Sends that a resource changed until it arrives: a new stream may not be open yet, and when it is, every resource on it
+/// counts as changed.
 async fn told(upstream: &FakeUpstream, remote: &str, events: &mut Events, uri: &str, beside: &[&str]) {
     let heard = async {
         loop {
@@ -67,7 +67,7 @@ async fn told(upstream: &FakeUpstream, remote: &str, events: &mut Events, uri: &
 }
 
 #[tokio::test]
-async fn a_listening_client_hears_of_the_resources_that_it_named() {
+async fn a_listening_client_is_notified_about_the_resources_that_it_named() {
     for era in [UpstreamEra::Modern, UpstreamEra::Legacy] {
         let p = Platform::start().await;
         let upstream = full(era).await;
@@ -87,7 +87,7 @@ async fn a_listening_client_hears_of_the_resources_that_it_named() {
 }
 
 #[tokio::test]
-async fn a_session_hears_of_what_it_subscribed_to() {
+async fn a_session_is_notified_about_its_subscriptions() {
     for era in [UpstreamEra::Modern, UpstreamEra::Legacy] {
         let p = Platform::start().await;
         let upstream = full(era).await;
@@ -99,7 +99,7 @@ async fn a_session_hears_of_what_it_subscribed_to() {
         stands(&upstream, era, if era == UpstreamEra::Modern { &[OTHER, REMOTE] } else { &[REMOTE, OTHER] })
             .await;
         told(&upstream, REMOTE, &mut events, URI, &[]).await;
-        // The other session hears of its own, and never heard of this one.
+        // The other session is notified about its own resource only.
         told(&upstream, OTHER, &mut others, "test://mcp.up/static-text", &[]).await;
         let missing = session.ask("resources/subscribe", json!({ "uri": "test://mcp.none/x" })).await;
         assert_eq!(missing.refusal(), (200, -32002));
@@ -107,7 +107,7 @@ async fn a_session_hears_of_what_it_subscribed_to() {
 }
 
 #[tokio::test]
-async fn what_is_watched_is_watched_again_after_the_connection_was_made_anew() {
+async fn subscriptions_are_restored_after_a_reconnect() {
     for era in [UpstreamEra::Modern, UpstreamEra::Legacy] {
         let p = Platform::start().await;
         let upstream = full(era).await;
@@ -116,12 +116,12 @@ async fn what_is_watched_is_watched_again_after_the_connection_was_made_anew() {
         let mut events = session.get().await;
         session.ask("resources/subscribe", json!({ "uri": URI })).await.result();
         stands(&upstream, era, &[REMOTE]).await;
-        // Another address is another connection: whatever it watches, it was asked for anew.
+        // Another address is another connection, which needs new subscriptions.
         let moved = full(era).await;
         p.nobody().patch("/api/upstreams/up", &json!({ "url": moved.url() })).await.expect(200);
         stands(&moved, era, &[REMOTE]).await;
         told(&moved, REMOTE, &mut events, URI, &[]).await;
-        // Once it is gone nothing is watched any more, also where it comes back under its name.
+        // After its removal nothing is subscribed, even if it is added again under its name.
         p.nobody().delete("/api/upstreams/up").await.expect(204);
         let again = full(era).await;
         add(&p, "up", &again.url()).await;
@@ -131,7 +131,7 @@ async fn what_is_watched_is_watched_again_after_the_connection_was_made_anew() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_cannot_tell_is_silent_and_no_error() {
+async fn an_upstream_without_subscriptions_is_no_error() {
     let p = Platform::start().await;
     let upstream = plain(UpstreamEra::Legacy).await;
     add_with(&p, "up", json!({ "url": upstream.url() })).await;

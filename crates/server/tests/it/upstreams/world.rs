@@ -9,7 +9,7 @@ use crate::{
     platform::{Person, Platform},
 };
 
-/// An upstream with everything that the conformance suite knows by name.
+/// An upstream with all fixtures of the conformance suite.
 pub(crate) async fn full(era: UpstreamEra) -> FakeUpstream {
     FakeUpstream::start_with(UpstreamOptions {
         era,
@@ -29,7 +29,7 @@ pub(crate) fn tool(name: &str) -> Value {
     json!({ "name": name, "description": "A tool.", "inputSchema": { "type": "object" } })
 }
 
-/// Adds an upstream for everybody, and reads its lists: how it is doing.
+/// Adds an upstream for all users, refreshes it, and returns its status.
 pub(crate) async fn add(p: &Platform, id: &str, url: &str) -> Value {
     add_with(p, id, json!({ "url": url })).await
 }
@@ -40,31 +40,31 @@ pub(crate) async fn add_with(p: &Platform, id: &str, details: Value) -> Value {
     refresh(p, id).await
 }
 
-/// Adds an upstream for everybody, and waits for nothing.
+/// Adds an upstream for all users without waiting for it.
 pub(crate) async fn create(p: &Platform, id: &str, details: Value) {
     let mut body = json!({ "id": id, "forAll": true });
     body.as_object_mut().unwrap().extend(details.as_object().unwrap().clone());
     p.nobody().post("/api/upstreams", &body).await.expect(201);
 }
 
-/// Asks an upstream now: how it is doing.
+/// Refreshes an upstream and returns its status.
 pub(crate) async fn refresh(p: &Platform, id: &str) -> Value {
     let path = format!("/api/upstreams/{id}/refresh");
     soon(p.nobody().post(&path, &json!({}))).await.expect(200).json()["status"].clone()
 }
 
-/// How an upstream is doing, without asking it.
+/// The status of an upstream, without a refresh.
 pub(crate) async fn status(p: &Platform, id: &str) -> Value {
     p.nobody().get(&format!("/api/upstreams/{id}")).await.expect(200).json()["status"].clone()
 }
 
-/// A user who has a session, so that REST answers them.
+/// A user with a session.
 pub(crate) async fn live<'a>(p: &'a Platform, user: &str) -> Person<'a> {
     p.user(user).modern("server/discover", json!({})).await.result();
     p.user(user)
 }
 
-/// A session of a client that declares this.
+/// A session of a client with these capabilities.
 pub(crate) async fn session_with<'a>(p: &'a Platform, user: &str, capabilities: Value) -> Session<'a> {
     let mut params = hello(LEGACY);
     params["capabilities"] = capabilities;
@@ -73,7 +73,7 @@ pub(crate) async fn session_with<'a>(p: &'a Platform, user: &str, capabilities: 
     Session { person: p.user(user).header("mcp-session-id", &id), id, result: answer.result() }
 }
 
-/// A modern request of a client that declares this.
+/// A modern request of a client with these capabilities.
 pub(crate) fn declaring(ask: Ask, capabilities: Value) -> Ask {
     ask.meta(meta::CLIENT_CAPABILITIES, capabilities)
 }
@@ -95,7 +95,7 @@ pub(crate) fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {result}"))
 }
 
-/// Why something is hidden from a user; empty where it is not.
+/// Why a tool is hidden from a user. Empty if it is visible.
 pub(crate) async fn hidden(person: &Person<'_>, name: &str) -> String {
     let listed = person.get("/api/tools?hidden=true").await.expect(200).json();
     let all = listed["hidden"].as_array().unwrap();
@@ -103,7 +103,7 @@ pub(crate) async fn hidden(person: &Person<'_>, name: &str) -> String {
     found.map(|one| one["reason"].as_str().unwrap().to_owned()).unwrap_or_default()
 }
 
-/// Asks again and again until the answer fits; each asking is a whole request, so this is no waiting in the dark.
+/// Repeats a request until the response matches. Each attempt is a whole request, so no sleep is needed.
 pub(crate) async fn until<T>(mut ask: impl AsyncFnMut() -> T, fits: impl Fn(&T) -> bool) -> T {
     soon(async {
         loop {

@@ -1,4 +1,5 @@
-//! Records that wait to be written. A call leaves its record here and is answered; the writer is woken once a batch.
+//! Records that are not written yet. A call leaves its record here and returns; the writer is woken once for each
+//! batch.
 
 use std::{
     collections::VecDeque,
@@ -15,30 +16,30 @@ use tokio::{
 };
 use toolyard_core::ports::CallRecord;
 
-/// Full batches that may be unwritten. Beyond them new calls are refused, so no more can be unwritten than these and the calls
-/// that were under way already (`calls.in_flight`).
+/// Full batches that may be unwritten. Beyond them new calls are refused, so the backlog is bounded by these and the
+/// calls that were already in flight (`calls.in_flight`).
 const MAX_UNWRITTEN_BATCHES: usize = 8;
-/// How long a call that has ended waits for room, which slows callers down to what the disk takes. After that the store is
-/// broken, and the caller has to be answered; the record is kept all the same.
+/// How long an ended call waits for room, which slows callers down to the speed of the disk. After that the store is
+/// broken and the caller gets its response anyway; the record is kept.
 const ROOM_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What is not written yet.
+/// Records that are not written yet.
 pub(super) struct Backlog {
     records: Mutex<BacklogState>,
     batch_size: usize,
     lost: AtomicU64,
-    /// The first one came.
+    /// Notified when the first record is queued.
     pub(super) begun: Notify,
-    /// A batch is full.
+    /// Notified when a batch is full.
     pub(super) full: Notify,
-    /// There is room again.
+    /// Notified when there is room again.
     room: Notify,
 }
 
 #[derive(Default)]
 struct BacklogState {
     queued: VecDeque<Arc<CallRecord>>,
-    /// Taken by the writer, and not written yet.
+    /// Taken by the writer, but not written yet.
     taken: usize,
 }
 
@@ -62,7 +63,7 @@ impl Backlog {
         self.batch_size.saturating_mul(MAX_UNWRITTEN_BATCHES)
     }
 
-    /// Queues a record, once there is room, or when there has been none for too long.
+    /// Queues a record as soon as there is room, or after a timeout.
     pub(super) async fn push(&self, record: Arc<CallRecord>) {
         let patience = sleep(ROOM_TIMEOUT);
         tokio::pin!(patience);
@@ -88,7 +89,7 @@ impl Backlog {
         }
     }
 
-    /// At most one batch of what is queued, for a writer that holds `held` already.
+    /// Takes at most one batch, for a writer that already holds `held` records.
     pub(super) fn take_batch(&self, held: usize) -> Vec<Arc<CallRecord>> {
         let mut records = self.lock();
         let count = records.queued.len().min(self.batch_size);
@@ -97,7 +98,7 @@ impl Backlog {
         batch
     }
 
-    /// The writer holds so many that are not written.
+    /// Sets how many unwritten records the writer holds.
     pub(super) fn set_taken(&self, taken: usize) {
         self.lock().taken = taken;
         self.room.notify_waiters();
@@ -107,7 +108,7 @@ impl Backlog {
         !self.lock().queued.is_empty()
     }
 
-    /// How many are not written.
+    /// The number of unwritten records.
     pub(super) fn unwritten_count(&self) -> usize {
         let records = self.lock();
         records.queued.len() + records.taken
@@ -118,16 +119,16 @@ impl Backlog {
         self.unwritten_count() >= self.capacity()
     }
 
-    /// Whether a call waited for room in vain.
+    /// Whether a call gave up waiting for room.
     pub(super) fn is_overfull(&self) -> bool {
         self.unwritten_count() > self.capacity()
     }
 
-    /// Counts records that are gone.
+    /// Counts lost records.
     pub(super) fn count_lost(&self, count: usize, why: &str) {
         if count > 0 {
             self.lost.fetch_add(count as u64, Ordering::Relaxed);
-            tracing::error!(count, why, "records of calls are lost");
+            tracing::error!(count, why, "call records lost");
         }
     }
 

@@ -1,8 +1,9 @@
 //! The ledger: one thread, one connection, one transaction for everything that waits.
 //!
-//! Records without a key wait a moment for company and are lost if the process is killed before their batch is written.
-//! Keys do not wait: what came meanwhile is written with them, synced to disk, and only then answered (group commit). What
-//! cannot be written now, because the disk is full or somebody holds the write lock, is kept and tried again.
+//! Records without a key wait a moment to be batched, and are lost if the process is killed before their batch is
+//! written. Keys do not wait: they are written together with what is queued, synced to disk, and only then answered
+//! (group commit). What cannot be written now, because the disk is full or the write lock is held elsewhere, is kept
+//! and retried.
 
 mod backlog;
 mod statements;
@@ -39,10 +40,10 @@ enum LedgerCommand {
     Stop(oneshot::Sender<()>),
 }
 
-/// Orders that wait at once; the sender of one more waits.
+/// Commands that may wait at once; further senders wait.
 const MAX_ORDERS: usize = 1_024;
 
-/// The way to the writer.
+/// The handle of the writer.
 pub(super) struct LedgerWriter {
     orders: mpsc::Sender<LedgerCommand>,
     backlog: Arc<Backlog>,
@@ -50,8 +51,8 @@ pub(super) struct LedgerWriter {
 }
 
 impl LedgerWriter {
-    /// Starts the writer on a thread and a runtime of its own: it must not wait for its turn among thousands of calls, nor be
-    /// stuck with the workers that run them. `tasks` ends after it.
+    /// Starts the writer on its own thread and runtime, so that it neither competes with thousands of calls nor blocks
+    /// with the workers that run them. `tasks` ends after it.
     pub(super) fn start(
         connection: SqliteConnection,
         options: SqliteConnectOptions,
@@ -75,7 +76,7 @@ impl LedgerWriter {
         Ok(Self { orders: sender, backlog, failing })
     }
 
-    /// Returns when everything queued before is written, or could not be.
+    /// Returns when everything queued before is written, or failed to be.
     pub(super) async fn flush(&self) {
         let (done, written) = oneshot::channel();
         if self.orders.send(LedgerCommand::Flush(done)).await.is_ok() {
@@ -90,7 +91,7 @@ impl LedgerWriter {
         }
     }
 
-    /// How the writer keeps up.
+    /// The state of the backlog.
     pub(super) fn backlog(&self) -> LedgerBacklog {
         LedgerBacklog {
             unwritten: self.backlog.unwritten_count(),

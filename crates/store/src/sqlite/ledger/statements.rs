@@ -1,4 +1,4 @@
-//! The statement that writes records of calls.
+//! The statement that inserts call records.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use toolyard_core::ports::CallRecord;
 
 use super::super::call_log::bind_record;
 
-/// Rows in one statement. Statements of these shapes are prepared once. Each statement is a way to SQLite's thread and back,
-/// which takes long on a busy machine, so a full batch takes few of them.
+/// Rows in one statement. Statements of these sizes are prepared once. Each statement is a round trip to SQLite's
+/// thread, which is slow on a busy machine, so a full batch uses few of them.
 const MANY_ROWS: usize = 512;
 const SOME_ROWS: usize = 32;
 
@@ -42,7 +42,7 @@ async fn insert_rows(tx: &mut SqliteConnection, rows: &[Arc<CallRecord>]) -> Res
         sql.push_str(if index > 0 { "," } else { "" });
         sql.push_str(ROW);
     }
-    // Call ids are ours and random; a second row of the same id would be a replayed write of the same record.
+    // Call ids are random; a second row with the same id is a retry of the same record.
     sql.push_str(" ON CONFLICT DO NOTHING");
     let mut arguments = SqliteArguments::default();
     for record in rows {

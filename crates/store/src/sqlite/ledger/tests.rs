@@ -6,9 +6,9 @@ use toolyard_core::{
 
 use super::*;
 
-/// A store, and a second writer on it whose first connection finds the disk full.
+/// A store, and a second writer on it whose first connection has a full disk.
 async fn full(folder: &std::path::Path) -> (SqliteStore, LedgerWriter) {
-    // Records alone are not written in the meantime, however slow the machine is.
+    // Records alone are not written meanwhile, however slow the machine is.
     let batch_delay = std::time::Duration::from_secs(600);
     let settings = StoreSettings { batch_delay, ..StoreSettings::for_file(folder.join("t.db")) };
     let tasks = TaskTracker::new();
@@ -34,7 +34,7 @@ fn claim(key: &str, record: &CallRecord) -> KeyClaim {
     }
 }
 
-/// A key so long that it needs a page of its own, which is what a full disk does not have.
+/// A key that needs its own page, which a full disk does not have.
 fn long(key: char) -> String {
     key.to_string().repeat(100_000)
 }
@@ -56,7 +56,7 @@ async fn after_a_full_disk_keys_are_taken_again_and_nothing_is_lost() {
     let refused = begin(&long('k')).await.unwrap_err();
     assert!(refused.to_string().contains("full"), "{refused}");
     assert!(writer.is_failing() && writer.backlog.unwritten_count() == 1);
-    // The next try opens a connection of its own, and that one finds room.
+    // The retry opens a new connection, which has room.
     assert_eq!(begin(&long('k')).await.unwrap(), ClaimOutcome::Fresh);
     assert!(
         !writer.is_failing() && writer.backlog.unwritten_count() == 0 && writer.backlog.lost_count() == 0

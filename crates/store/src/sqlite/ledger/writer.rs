@@ -26,31 +26,31 @@ use super::{
     statements::insert_records,
 };
 
-/// How long to wait before what could not be written is tried again.
+/// How long to wait before a failed write is retried.
 const RETRY_PAUSE: Duration = Duration::from_millis(250);
-/// Tries of a writer that is told to stop. The store may be broken for good.
+/// Attempts of a writer that has to stop. The store may be broken permanently.
 const LAST_TRIES: usize = 3;
 
-/// How safe a commit must be.
+/// How durable a commit must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Durability {
-    /// Survives a kill of the process.
+    /// Survives a killed process.
     Normal,
-    /// Survives a loss of power.
+    /// Survives a power loss.
     Full,
 }
 
-/// Where the writer takes from what it writes.
+/// The inputs of the writer.
 pub(super) struct WriterInput {
     pub(super) orders: mpsc::Receiver<LedgerCommand>,
     pub(super) backlog: Arc<Backlog>,
-    /// How long records alone wait for more of them.
+    /// How long records wait to be batched.
     pub(super) delay: Duration,
 }
 
-/// One connection, and what is to be written over it.
+/// Writes batches over one connection.
 pub(super) struct BatchWriter {
-    /// None after something failed: what SQLite took back by itself, the driver still counts as begun.
+    /// None after a failure: SQLite rolled back by itself, but the driver still counts the transaction as open.
     connection: Option<SqliteConnection>,
     options: SqliteConnectOptions,
     node: NodeId,
@@ -67,13 +67,13 @@ struct UnwrittenBatch {
     ends: Vec<(KeyClaim, KeyEnd)>,
 }
 
-/// What one transaction holds, and who waits for it.
+/// The content of one transaction, and who waits for it.
 #[derive(Default)]
 struct WriteBatch {
     records: Vec<Arc<CallRecord>>,
     begins: Vec<(KeyClaim, LedgerReply<ClaimOutcome>)>,
     ends: Vec<(KeyClaim, KeyEnd)>,
-    /// Of the last of them, in their order; nobody waits for those that are tried again.
+    /// Replies for the last of `ends`, in order. Retried ends have none.
     ended: Vec<LedgerReply<()>>,
     waiting: Vec<oneshot::Sender<()>>,
     stop: bool,
@@ -138,7 +138,7 @@ impl BatchWriter {
         }
     }
 
-    /// Waits for something to write. Orders do not wait; records alone wait a moment for company.
+    /// Waits for something to write. Commands are taken at once; records alone wait a moment to be batched.
     async fn collect_batch(&mut self) -> WriteBatch {
         let first = if self.has_unwritten() {
             tokio::select! {
@@ -160,7 +160,7 @@ impl BatchWriter {
         let mut batch = WriteBatch::default();
         match first {
             Some(Some(order)) => batch.add(order),
-            // Nobody can give orders any more.
+            // All senders are gone.
             Some(None) => batch.stop = true,
             None => {}
         }
@@ -184,7 +184,7 @@ impl BatchWriter {
         (batch.records, batch.ends) = (records, ends);
     }
 
-    /// Writes what is still queued, as far as that works.
+    /// Writes what is still queued, as far as possible.
     async fn write_rest(&mut self, mut tries: usize) {
         while self.has_unwritten() || self.input.backlog.has_queued() {
             if self.has_unwritten() {
@@ -206,10 +206,10 @@ impl BatchWriter {
         }
         match self.commit_batch(&batch).await {
             Ok(claims) => {
-                // Before the answers: a caller that was answered must see this state.
+                // Before the replies: a caller that got its reply must see this state.
                 self.input.backlog.set_taken(0);
                 if self.failing.swap(false, Ordering::Relaxed) {
-                    tracing::info!("the ledger can be written again");
+                    tracing::info!("ledger writes recovered");
                 }
                 let WriteBatch { begins, ended, .. } = batch;
                 for ((_, answer), claim) in begins.into_iter().zip(claims) {
@@ -221,15 +221,15 @@ impl BatchWriter {
         }
     }
 
-    /// Keeps what could not be written for the next try. Nobody waits for that: a key that could not be claimed is refused, and
-    /// a call that was made is answered.
+    /// Keeps a failed batch for a retry. Callers do not wait for it: a key that could not be claimed is refused, and a
+    /// call that ran gets its reply.
     fn keep_for_retry(&mut self, batch: WriteBatch, error: &sqlx::Error) {
         self.connection = None;
         self.synced = None;
-        let said = StoreError::Failed(error.to_string());
+        let failure = StoreError::Failed(error.to_string());
         let WriteBatch { records, begins, ends, ended, .. } = batch;
         if !self.failing.swap(true, Ordering::Relaxed) {
-            tracing::error!(%error, records = records.len(), "the ledger cannot be written; it is tried again");
+            tracing::error!(%error, records = records.len(), "ledger write failed; retrying");
         }
         if is_transient(error) {
             self.input.backlog.set_taken(records.len());
@@ -238,8 +238,8 @@ impl BatchWriter {
             self.input.backlog.count_lost(records.len(), &error.to_string());
             self.input.backlog.set_taken(0);
         }
-        begins.into_iter().for_each(|(_, answer)| drop(answer.send(Err(said.clone()))));
-        ended.into_iter().for_each(|answer| drop(answer.send(Err(said.clone()))));
+        begins.into_iter().for_each(|(_, answer)| drop(answer.send(Err(failure.clone()))));
+        ended.into_iter().for_each(|answer| drop(answer.send(Err(failure.clone()))));
     }
 
     async fn commit_batch(&mut self, batch: &WriteBatch) -> Result<Vec<ClaimOutcome>, sqlx::Error> {
@@ -274,7 +274,7 @@ impl BatchWriter {
     }
 }
 
-/// Whether it may work later: somebody holds the lock, the disk is full or gone. What SQLite does not understand, it never will.
+/// Whether a retry may succeed: the lock is held elsewhere, or the disk is full or gone. Other errors are permanent.
 fn is_transient(error: &sqlx::Error) -> bool {
     const BUSY: u32 = 5;
     const LOCKED: u32 = 6;
@@ -287,7 +287,7 @@ fn is_transient(error: &sqlx::Error) -> bool {
     const PROTOCOL: u32 = 15;
     match error {
         sqlx::Error::Database(error) => {
-            // The lowest byte is the kind; the others say more about it.
+            // The lowest byte is the primary code; the others extend it.
             let code = error.code().and_then(|code| code.parse::<u32>().ok()).map(|code| code & 0xff);
             let passing = [BUSY, LOCKED, NO_MEMORY, READ_ONLY, INTERRUPTED, IO, FULL, CANNOT_OPEN, PROTOCOL];
             code.is_some_and(|code| passing.contains(&code))

@@ -1,4 +1,4 @@
-//! What has an inside: names, numbers, texts, templates and regular expressions.
+//! Tokens with content: names, numbers, strings, templates and regular expressions.
 
 use super::{JsToken, LexIssue, Lexer, is_line_end, is_name_part};
 
@@ -91,11 +91,11 @@ impl Lexer {
             number = number * 16 + self.peek(0)?.to_digit(16)?;
             self.skip(1);
         }
-        // Half of a pair stands for itself only; what it makes with the next does not matter here.
+        // Half of a surrogate pair is replaced; the pair does not matter for an audit.
         Some(char::from_u32(number).unwrap_or(char::REPLACEMENT_CHARACTER))
     }
 
-    /// One escape inside a text, after its backslash. Counts those that hide a plain letter.
+    /// Reads one escape in a string, after its backslash. Counts escapes that hide a plain letter.
     fn read_escape(&mut self, value: &mut String, escapes: &mut usize) {
         match self.peek(0) {
             None => {}
@@ -156,7 +156,7 @@ impl Lexer {
         self.push(JsToken::Text { value, whole: true, escapes }, line);
     }
 
-    /// A template from its beginning, or from behind what was put in.
+    /// Reads a template from its start, or from the end of an inserted expression.
     pub(super) fn lex_template(&mut self) {
         let (line, mut value, mut escapes) = (self.line, String::new(), 0);
         let whole = loop {
@@ -187,7 +187,7 @@ impl Lexer {
         };
         self.push(JsToken::Text { value, whole, escapes }, line);
         if !whole {
-            // What is put in begins as an expression in parentheses does.
+            // An inserted expression starts like one in parentheses.
             self.push(JsToken::Sign('('), self.line);
         }
     }

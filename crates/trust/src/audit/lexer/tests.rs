@@ -1,7 +1,7 @@
 use super::*;
 
-/// Tokens in one line: names as they are, texts in quotes, `#` a number, `/r/` a regular expression.
-fn told(code: &str) -> String {
+/// Tokens in one line: names unchanged, strings in quotes, `#` for a number, `/r/` for a regular expression.
+fn describe_tokens(code: &str) -> String {
     let lexed = lex_code(code);
     let words = lexed.tokens.iter().map(|placed| match &placed.token {
         JsToken::Name(name) => name.clone(),
@@ -33,13 +33,13 @@ y'"#,
         ("`/* ${ eval } */`", "'/* … ( eval ' */'"),
         ("a\u{2028}b // c\u{2028}d", "a b d"),
     ] {
-        assert_eq!(told(code), tokens, "{code}");
+        assert_eq!(describe_tokens(code), tokens, "{code}");
         assert!(odd(code).is_empty(), "{code}");
     }
 }
 
 #[test]
-fn slashes_are_told_apart() {
+fn divisions_and_regular_expressions_are_distinguished() {
     for (code, tokens) in [
         ("a / b / c", "a / b / c"),
         ("(a) / b /c", "( a ) / b / c"),
@@ -53,18 +53,24 @@ fn slashes_are_told_apart() {
         ("`${/`/}`", "'… ( /r/ ''"),
         ("1e+5 / 0x1e+5 / .5", "# / # + # / . #"),
     ] {
-        assert_eq!(told(code), tokens, "{code}");
+        assert_eq!(describe_tokens(code), tokens, "{code}");
         assert!(odd(code).is_empty(), "{code}");
     }
-    assert_eq!((told("{} /a/.b"), odd("{} /a/")), ("{ } /r/ . b".to_owned(), vec![LexIssue::Slash]));
-    assert_eq!((told("a++ / b / c"), odd("a++ / b")), ("a + + / b / c".to_owned(), vec![LexIssue::Slash]));
+    assert_eq!(
+        (describe_tokens("{} /a/.b"), odd("{} /a/")),
+        ("{ } /r/ . b".to_owned(), vec![LexIssue::Slash])
+    );
+    assert_eq!(
+        (describe_tokens("a++ / b / c"), odd("a++ / b")),
+        ("a + + / b / c".to_owned(), vec![LexIssue::Slash])
+    );
 }
 
 #[test]
 fn escapes_are_undone() {
-    assert_eq!(told(r"\u0065val \u{65}v\u0061l"), "eval eval");
+    assert_eq!(describe_tokens(r"\u0065val \u{65}v\u0061l"), "eval eval");
     assert_eq!(odd(r"\u0065val"), [LexIssue::EscapedName]);
-    assert_eq!(told(r#"'\x65\u0076\u{61}\154\n\0'"#), "'eval\n\0'");
+    assert_eq!(describe_tokens(r#"'\x65\u0076\u{61}\154\n\0'"#), "'eval\n\0'");
     let Some(JsToken::Text { escapes, .. }) = lex_code(r#"'\x65\u0076\u{61}\154\n\x01'"#).token(0).cloned()
     else {
         panic!("a text")
@@ -92,7 +98,11 @@ fn what_does_not_end_is_named_with_its_line() {
 #[test]
 fn comments_of_html_are_comments_and_named() {
     for (code, tokens) in [("a <!-- `b\nc", "a c"), ("--> `b\nc", "c"), ("/* x */ --> `b\nc", "c")] {
-        assert_eq!((told(code).as_str(), odd(code)), (tokens, vec![LexIssue::HtmlComment]), "{code}");
+        assert_eq!(
+            (describe_tokens(code).as_str(), odd(code)),
+            (tokens, vec![LexIssue::HtmlComment]),
+            "{code}"
+        );
     }
     assert!(odd("while (n-->0) {}").is_empty(), "n goes to 0");
 }

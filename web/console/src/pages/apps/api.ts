@@ -7,8 +7,8 @@ import { queryClient } from '../../api/queries';
 export type App = components['schemas']['AppSummary'];
 export type AppCreated = components['schemas']['AppCreated'];
 export type NewApp = components['schemas']['NewApp'];
-export type AppPatch = components['schemas']['AppPatch'];
-export type ToolSetBody = components['schemas']['SetBody'];
+export type AppPatch = components['schemas']['AppPatchBody'];
+export type ToolSetBody = components['schemas']['ToolSetVersionBody'];
 export type Version = components['schemas']['VersionSummary'];
 
 const path = (app: string) => ({ params: { path: { package: app } } });

@@ -69,7 +69,7 @@ export async function judge(manifest: Manifest, ground: Ground): Promise<Verdict
   if (allowed !== undefined) {
     verdict.runs = true;
     verdict.permissions = within(manifest.permissions, allowed.permissions);
-    verdict.reason += '; it was allowed to run all the same';
+    verdict.reason += '; it is on the allow list';
   }
   return verdict;
 }
@@ -85,15 +85,15 @@ async function look(manifest: Manifest, hash: string, tools: string, ground: Gro
   const revoked = ground.revocations.plugins.find(({ id, contentHash }) =>
     contentHash === null ? id === manifest.id : [hash, tools].includes(contentHash),
   );
-  if (revoked !== undefined) return found('revoked', withReason('the plugin was called back', revoked.reason));
+  if (revoked !== undefined) return found('revoked', withReason('the plugin was revoked', revoked.reason));
   if (ground.pinned !== null && ground.pinned !== hash) return found('modified', 'this is not what was installed');
-  if (signature === null) return found('unsigned', 'nobody has signed it');
+  if (signature === null) return found('unsigned', 'it is not signed');
   if (signature.alg === 'Ed25519') {
     const keys = ground.keys.keys.filter(({ keyId, key }) => keyId === signature.key && key.kind === 'Ed25519').slice(0, 1);
     return inTime(await signedBy(keys, signature.key, covered(manifest.document), signature.bytes, 'everything', ground), manifest, ground);
   }
   if (signature.contentHash !== null && signature.contentHash !== tools)
-    return found('modified', 'the tools do not have the hash that was signed');
+    return found('modified', 'the tools do not match the signed hash');
   const name = signature.key ?? '';
   const keys = ground.keys.keys.filter(({ key, curatorId, keyId }) => key.kind === 'RS256' && (curatorId === name || keyId === name));
   // Signed is the text of the hash, not its bytes.
@@ -111,7 +111,7 @@ async function signedBy(
 ): Promise<Found> {
   const { expiresAt } = ground.keys;
   if (expiresAt !== null && expiresAt <= ground.now)
-    return found('unknown-key', `the key list ran out at ${tellTime(expiresAt)}; fetch a new one`);
+    return found('unknown-key', `the key list expired at ${tellTime(expiresAt)}; fetch a new one`);
   let calledBack: Found | null = null;
   for (const entry of keys) {
     const revoked = revokedKey(entry, ground);
@@ -120,22 +120,22 @@ async function signedBy(
   }
   // A key that was called back says nothing any more, not even that something was changed.
   if (calledBack !== null) return calledBack;
-  if (keys.length > 0) return found('modified', 'the signature does not hold: it was changed after it was signed');
-  if (name === '') return found('unknown-key', 'it does not say who signed it');
-  return found('unknown-key', `no key list that is believed has the key ${name}`);
+  if (keys.length > 0) return found('modified', 'the signature is invalid: the plugin was modified after it was signed');
+  if (name === '') return found('unknown-key', 'it does not name the key that signed it');
+  return found('unknown-key', `no trusted key list has the key ${name}`);
 }
 
 function revokedKey({ keyId, revokedAt }: KeyEntry, ground: Ground): Found | null {
   const revoked = ground.revocations.keys.find((one) => one.keyId === keyId);
-  if (revoked !== undefined) return found('revoked', withReason(`the key ${keyId} was called back`, revoked.reason));
+  if (revoked !== undefined) return found('revoked', withReason(`the key ${keyId} was revoked`, revoked.reason));
   if (revokedAt === null || revokedAt > ground.now) return null;
-  return found('revoked', `the key ${keyId} was called back at ${tellTime(revokedAt)}`);
+  return found('revoked', `the key ${keyId} was revoked at ${tellTime(revokedAt)}`);
 }
 
 function standing(entry: KeyEntry, covers: 'everything' | 'tools', now: number): Found {
   const { keyId, owner, notBefore, expiresAt } = entry;
-  if (notBefore !== null && now < notBefore) return found('unknown-key', `the key ${keyId} is not believed before ${tellTime(notBefore)}`);
-  if (expiresAt !== null && expiresAt <= now) return found('expired', `the key ${keyId} ran out at ${tellTime(expiresAt)}`);
+  if (notBefore !== null && now < notBefore) return found('unknown-key', `the key ${keyId} is not valid before ${tellTime(notBefore)}`);
+  if (expiresAt !== null && expiresAt <= now) return found('expired', `the key ${keyId} expired at ${tellTime(expiresAt)}`);
   const only =
     covers === 'tools' ? '; the signature covers its tools only, not id, name, version and permissions: it gets no permissions' : '';
   return { status: 'signed', covers, entry, reason: `signed by ${owner} with the key ${keyId}${only}` };
@@ -146,10 +146,10 @@ function inTime(signed: Found, manifest: Manifest, ground: Ground): Found {
   if (signed.status !== 'signed') return signed;
   const { expiresAt } = manifest;
   if (expiresAt !== null && expiresAt <= ground.now)
-    return found('expired', `the plugin ran out at ${tellTime(expiresAt)}; look for a newer version`);
+    return found('expired', `the plugin expired at ${tellTime(expiresAt)}; look for a newer version`);
   const listEnd = ground.revocations.expiresAt;
   if (listEnd !== null && listEnd <= ground.now)
-    return found('expired', `the revocation list ran out at ${tellTime(listEnd)}; fetch a new one`);
+    return found('expired', `the revocation list expired at ${tellTime(listEnd)}; fetch a new one`);
   return signed;
 }
 

@@ -125,7 +125,7 @@ async function open(document: JsonObject, kind: Kind, root: PublicKey): Promise<
   }
   const signature = typeof document.signature === 'string' ? decodeBase64(document.signature) : null;
   if (signature === null || !(await verifies(root, covered(document), signature))) {
-    throw new ListError('modified', 'the signature does not hold: the list was changed after it was signed');
+    throw new ListError('modified', 'the signature is invalid: the list was modified after it was signed');
   }
 }
 
@@ -143,12 +143,12 @@ async function readKeys(document: JsonObject): Promise<KeyList> {
       throw malformed(kind, `${place}key`, error.message);
     });
     if (keyId !== key.id) throw malformed(kind, `${place}keyId`, 'is not the id of that key');
-    if (ids.has(keyId)) throw malformed(kind, `${place}keyId`, 'the key is there twice');
+    if (ids.has(keyId)) throw malformed(kind, `${place}keyId`, 'the key is listed twice');
     ids.add(keyId);
     const owner = textIn(entry, kind, 'owner', undefined, place);
     const length = [...owner].length;
     if (length === 0 || length > MAX_OWNER_CHARS || /\p{Cc}/u.test(owner))
-      throw malformed(kind, `${place}owner`, 'expected one line: whose key it is');
+      throw malformed(kind, `${place}owner`, 'expected one line: the owner of the key');
     const [notBefore, expiresAt, revokedAt] = ['notBefore', 'expiresAt', 'revokedAt'].map((name) => timeIn(entry, kind, name, place)) as [
       number | null,
       number | null,
@@ -190,12 +190,12 @@ function headOf(document: JsonObject, kind: Kind): { number: number; expiresAt: 
 
 function checkNew({ number, expiresAt }: { number: number; expiresAt: number | null }, seen: number, now: number): void {
   // The same number again is the same list, read again.
-  if (number < seen) throw new ListError('replayed', `list number ${number} is older than number ${seen}, which was seen before`);
-  if (expiresAt !== null && expiresAt <= now) throw new ListError('expired', `the list ran out at ${tellTime(expiresAt)}; fetch a new one`);
+  if (number < seen) throw new ListError('replayed', `list number ${number} is older than number ${seen}, which was accepted before`);
+  if (expiresAt !== null && expiresAt <= now) throw new ListError('expired', `the list expired at ${tellTime(expiresAt)}; fetch a new one`);
 }
 
 function malformed(kind: Kind, path: string, message: string): ListError {
-  return new ListError('malformed', `this is no ${KINDS[kind]}: ${toldOf({ path, message })}`);
+  return new ListError('malformed', `not a ${KINDS[kind]}: ${toldOf({ path, message })}`);
 }
 
 function asObject(value: Json, kind: Kind, path: string): JsonObject {

@@ -115,14 +115,14 @@ class Fields {
 function read(raw: string, document: JsonObject, fields: Fields): Manifest {
   const wrong = fields.wrong.bind(fields);
   const type = fields.optional('type');
-  if (type !== null && type !== TYPE) wrong('type', `this is another kind of document; a manifest has \`${TYPE}\` or nothing`);
+  if (type !== null && type !== TYPE) wrong('type', `this is a different kind of document; a manifest has \`${TYPE}\` or nothing`);
   const schemaVersion = document.schemaVersion ?? null;
   if (schemaVersion !== null && schemaVersion !== 1) wrong('schemaVersion', 'expected 1; is this console too old?');
   const [id, name, version, publisher] = [fields.text('id'), fields.text('name'), fields.text('version'), fields.optional('publisher')];
   if ('id' in document && !ID.test(id))
-    wrong('id', `\`${id.slice(0, 80)}\` is no id of a plugin: 1 to 64 of a-z, 0-9, \`.\`, \`_\`, \`-\`, beginning with a letter or digit`);
+    wrong('id', `\`${id.slice(0, 80)}\` is not a plugin id: 1 to 64 of a-z, 0-9, \`.\`, \`_\`, \`-\`, beginning with a letter or digit`);
   if (schemaVersion !== null) {
-    if (publisher === null) wrong('publisher', 'missing; who makes it, for people');
+    if (publisher === null) wrong('publisher', 'missing; name the publisher');
     if (parseVersion(version) === null) wrong('version', 'expected a semantic version such as 1.2.0');
   }
   const curatorId = fields.optional('curatorId');
@@ -177,7 +177,7 @@ function readTools(value: Json | undefined, wrong: Wrong): PluginTool[] {
   return value.flatMap((one, index) => {
     const path = `tools[${index}]`;
     const tool = readTool(one, path, wrong);
-    if (tool !== null && names.has(tool.name)) wrong(`${path}.name`, 'a tool of that name came before');
+    if (tool !== null && names.has(tool.name)) wrong(`${path}.name`, 'an earlier tool has that name');
     if (tool !== null) names.add(tool.name);
     return tool === null ? [] : [tool];
   });
@@ -221,9 +221,9 @@ function readSignature(fields: Fields, curatorId: string | null): Signature | nu
     | null
   )[];
   if (contentHash != null && !HASH.test(contentHash))
-    fields.wrong('contentHash', 'is no content hash: expected 64 hex digits in lower case');
+    fields.wrong('contentHash', 'is not a content hash: expected 64 hex digits in lower case');
   if (text == null) {
-    if (alg != null || keyId != null) fields.wrong('signature', 'missing beside `alg` or `keyId`; sign again, or take the two out');
+    if (alg != null || keyId != null) fields.wrong('signature', 'missing although there is `alg` or `keyId`; sign again, or remove both');
     return null;
   }
   const decoded = decodeBase64(text);
@@ -232,7 +232,7 @@ function readSignature(fields: Fields, curatorId: string | null): Signature | nu
     return null;
   }
   if (alg === 'Ed25519') {
-    if (!KEY_ID.test(keyId ?? '')) fields.wrong('keyId', 'is no id of a key: expected 16 hex digits in lower case');
+    if (!KEY_ID.test(keyId ?? '')) fields.wrong('keyId', 'is not a key id: expected 16 hex digits in lower case');
     if (decoded.length !== 64) fields.wrong('signature', `${decoded.length} bytes; an Ed25519 signature has 64`);
     return { alg, key: keyId ?? '', bytes: decoded };
   }

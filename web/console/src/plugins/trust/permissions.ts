@@ -26,11 +26,11 @@ export function hostProblem(text: string): string | null {
   const labels = name.split('.');
   const starred = name.length < text.length;
   if (name.includes('*') || (starred && labels.length < 2)) {
-    return `${shown}: a star stands for a whole first part, over at least two more, such as *.example.com`;
+    return `${shown}: a star must be the whole first label, followed by at least two more, such as *.example.com`;
   }
   const numeric = /^\d/.test(labels.at(-1) ?? '');
   const fits = text.length <= 253 && labels.every((label) => LABEL.test(label)) && (!numeric || (!starred && IPV4.test(text)));
-  return fits ? null : `${shown} is no name of a host: parts of a-z, 0-9 and \`-\` with dots between; write others as xn--…`;
+  return fits ? null : `${shown} is not a host name: labels of a-z, 0-9 and \`-\` with dots between; write others as xn--…`;
 }
 
 export const isAddress = (host: string) => IPV4.test(host);

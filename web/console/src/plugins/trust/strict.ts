@@ -64,7 +64,7 @@ class Reader {
       if (this.text[this.#at] !== '"') this.#notJson('expected the name of a member');
       const name = this.#string();
       this.#path.push(this.#path.length === 0 ? name : `.${name}`);
-      if (Object.hasOwn(members, name)) this.#refuse('the name is there twice in one object; keep one');
+      if (Object.hasOwn(members, name)) this.#refuse('duplicate name in one object; keep one');
       this.#needs(':');
       members[name] = this.#value(depth + 1);
       this.#path.pop();

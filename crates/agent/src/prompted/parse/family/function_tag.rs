@@ -1,4 +1,5 @@
-//! `<function=N>`: JSON in it is Functionary 3.1 and Llama; `<parameter=K>` in it is Qwen3-Coder and Nemotron.
+//! `<function=N>`: with JSON inside it is Functionary 3.1 and Llama, with `<parameter=K>` it is Qwen3-Coder and
+//! Nemotron.
 
 use super::tags::{strip_tag, text_between};
 use crate::prompted::parse::{
@@ -14,7 +15,7 @@ use crate::prompted::parse::{
 const OPEN: &str = "<function=";
 const CLOSE: &str = "</function>";
 
-/// A body with the tags that opened and closed it.
+/// A body including its opening and closing tag.
 pub(super) fn with_tags(body: &str, end: BodyEnd) -> String {
     match end {
         BodyEnd::Closed => format!("{OPEN}{body}{CLOSE}"),
@@ -38,7 +39,7 @@ pub(super) fn parse_functions(body: &str, tools: &CallableTools) -> Vec<CallPars
 fn parse_function<'a>(text: &'a str, tools: &CallableTools) -> (CallParseResult, Option<&'a str>) {
     let (name, inside) = match text_between(text, OPEN, ">") {
         Ok(parts) => parts,
-        Err(wrong) => return (Err(wrong.into()), None),
+        Err(problem) => return (Err(problem.into()), None),
     };
     let name = name.trim().trim_matches('"');
     let start = inside.trim_start();
@@ -49,11 +50,11 @@ fn parse_function<'a>(text: &'a str, tools: &CallableTools) -> (CallParseResult,
     }
     match parse_function_parameters(inside, name, tools) {
         Ok((arguments, after)) => (resolve_call(name, arguments.into_object(), tools), Some(after)),
-        Err(wrong) => (resolve_call(name, Err(wrong), tools), None),
+        Err(problem) => (resolve_call(name, Err(problem), tools), None),
     }
 }
 
-/// Up to the closing tag, which is the only sign that no parameter is missing.
+/// Parameters up to the closing tag, which is the only sign that none is missing.
 fn parse_function_parameters<'a>(
     inside: &'a str,
     name: &str,

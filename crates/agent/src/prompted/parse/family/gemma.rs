@@ -1,4 +1,4 @@
-//! Gemma: `call:N{k:v}` where strings stand between marks that cannot occur in them, unescaped.
+//! Gemma: `call:N{k:v}`. Strings are not escaped and stand between marks that cannot occur in them.
 
 use crate::prompted::parse::{
     envelope::{CallParseResult, resolve_call},
@@ -20,8 +20,8 @@ pub(super) fn parse_gemma(body: &str, mark: &str, tools: &CallableTools) -> Call
     resolve_call(name, json::parse_arguments(&with_strings(arguments, mark)), tools)
 }
 
-/// With JSON strings instead of marked ones. After a mark without its partner the rest is one string, so that the braces
-/// stay open and the call counts as cut.
+/// Replaces marked strings with JSON strings. After an unmatched mark the rest is one string, so the braces stay open
+/// and the call counts as cut.
 fn with_strings(arguments: &str, mark: &str) -> String {
     let mut json = String::with_capacity(arguments.len());
     for (at, part) in arguments.split(mark).enumerate() {

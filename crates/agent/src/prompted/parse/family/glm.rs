@@ -29,15 +29,15 @@ pub(super) fn parse_glm(body: &str, end: BodyEnd, tools: &CallableTools) -> Call
         });
         let (key, (value, after)) = match pair {
             Ok(pair) => pair,
-            Err(wrong) => return call_fault(name, wrong),
+            Err(problem) => return call_fault(name, problem),
         };
-        if let Err(wrong) = arguments.add(spec, key.trim(), value, ValueHint::None) {
-            return call_fault(name, wrong);
+        if let Err(problem) = arguments.add(spec, key.trim(), value, ValueHint::None) {
+            return call_fault(name, problem);
         }
         rest = after;
     }
 }
 
-fn call_fault(name: &str, wrong: CallProblem) -> CallParseResult {
-    Err(CallFault { name: Some(name.to_owned()).filter(|name| !name.is_empty()), problem: wrong })
+fn call_fault(name: &str, problem: CallProblem) -> CallParseResult {
+    Err(CallFault { name: Some(name.to_owned()).filter(|name| !name.is_empty()), problem })
 }

@@ -1,4 +1,4 @@
-//! `<tool_call>`: three families use the same tag, and what stands first in it tells which.
+//! `<tool_call>`: three families use this tag, and its first characters tell which.
 
 use super::{function_tag, glm};
 use crate::prompted::parse::{

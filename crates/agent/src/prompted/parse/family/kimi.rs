@@ -1,4 +1,4 @@
-//! Kimi K2: the id says which tool, `functions.N:0`. The id itself is not kept: ids are ours.
+//! Kimi K2: the id names the tool, `functions.N:0`. The id itself is not used, because ids are ours.
 
 use crate::prompted::parse::{
     envelope::{CallParseResult, resolve_call},

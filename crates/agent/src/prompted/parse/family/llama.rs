@@ -1,4 +1,4 @@
-//! Llama 3 behind its tag, and Functionary 3.2, which is built on it.
+//! Llama 3 with its tag, and Functionary 3.2, which is based on it.
 
 use super::pythonic;
 use crate::prompted::parse::{
@@ -7,7 +7,7 @@ use crate::prompted::parse::{
     tools::CallableTools,
 };
 
-/// JSON; or what the code interpreter would get, of which only a call of a tool is understood.
+/// JSON, or Python for the code interpreter, of which only tool calls are understood.
 pub(super) fn parse_python_tag(body: &str, tools: &CallableTools) -> Vec<CallParseResult> {
     let body = json::strip_wrapping(body);
     if body.starts_with('{') || body.starts_with("[{") {

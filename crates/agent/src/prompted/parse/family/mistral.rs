@@ -1,4 +1,4 @@
-//! Mistral: once a list of calls, now a name and its arguments behind each marker.
+//! Mistral: in older models a list of calls, in newer ones a name and its arguments after each marker.
 
 use crate::prompted::parse::{
     envelope::{self, CallParseResult, resolve_call},

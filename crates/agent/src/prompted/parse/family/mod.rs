@@ -1,4 +1,4 @@
-//! The forms in which models write calls, one small file for each family. A closed set: what is not in it is text.
+//! The formats in which models write calls, one small file for each family. What matches none of them is text.
 
 mod deepseek;
 mod function_tag;
@@ -21,16 +21,16 @@ use super::{
     tools::CallableTools,
 };
 
-pub(super) use pythonic::parse_pythonic as read_pythonic;
+pub(super) use pythonic::parse_pythonic;
 
-/// A form.
+/// A format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallFamily {
     /// `<tool>{"name":N,"arguments":J}</tool>`: ours.
     Plain,
-    /// `<tool_call>…</tool_call>`: Hermes, Qwen; and with other insides Qwen3-Coder and GLM.
+    /// `<tool_call>…</tool_call>`: Hermes and Qwen, and with other content Qwen3-Coder and GLM.
     Hermes,
-    /// `<function=N>…</function>`: Functionary 3.1 with JSON in it, Qwen3-Coder with tags in it.
+    /// `<function=N>…</function>`: Functionary 3.1 with JSON inside, Qwen3-Coder with tags inside.
     Function,
     /// `N` and a line of JSON: Functionary 3.2.
     Functionary,
@@ -59,10 +59,10 @@ pub(super) enum CallFamily {
 }
 
 impl CallFamily {
-    /// What ends a body.
+    /// The markers that end a body.
     pub(super) const fn end_markers(self) -> &'static [&'static str] {
         match self {
-            // Models mix these two up.
+            // Models confuse these two.
             Self::Plain | Self::Hermes => &["</tool>", "</tool_call>", "</tools>", "</tool_calls>"],
             Self::Function => &["</function>"],
             Self::PythonTag => &["<|eom_id|>", "<|eot_id|>"],
@@ -86,7 +86,7 @@ impl CallFamily {
         }
     }
 
-    /// Inside of what an end does not count, once a body has come this far.
+    /// The parts of this body in which an end marker does not count. None if it is too early to tell.
     pub(super) fn end_guard(self, body: &str) -> Option<EndGuard> {
         let parameters = || EndGuard::between_tags("<parameter", "</parameter>");
         match self {
@@ -112,7 +112,7 @@ impl CallFamily {
         }
     }
 
-    /// The calls of a body, without what ended it. `name` is what a header said.
+    /// The calls in a body without its end marker. `name` is the tool from a header.
     pub(super) fn parse_body(
         self,
         name: Option<&str>,

@@ -1,4 +1,4 @@
-//! Calls as Python writes them: Llama 4, LFM2. Only literals are understood; nothing is ever evaluated.
+//! Calls in Python syntax: Llama 4, LFM2. Only literals are parsed, nothing is evaluated.
 
 use serde_json::value::RawValue;
 
@@ -11,7 +11,7 @@ use crate::prompted::parse::{
     tools::CallableTools,
 };
 
-/// Between markers: Python, or JSON as some checkpoints have it.
+/// Between markers: Python, or JSON from some checkpoints.
 pub(super) fn parse_wrapped_pythonic(body: &str, tools: &CallableTools) -> Vec<CallParseResult> {
     let body = json::strip_wrapping(body);
     let inside = body.trim_start_matches('[').trim_start();
@@ -95,13 +95,13 @@ impl<'a> PythonReader<'a> {
         word
     }
 
-    /// The outer error ends the reading, the inner one is about this call only.
+    /// The outer error ends parsing, the inner one concerns this call only.
     fn read_call(&mut self, tools: &CallableTools) -> Result<CallParseResult, CallFault> {
         let name = self.take_word();
         match self.read_arguments() {
             Ok(arguments) => Ok(resolve_call(name, Ok(arguments), tools)),
-            Err(wrong) => {
-                Err(CallFault { name: Some(name.to_owned()).filter(|name| !name.is_empty()), problem: wrong })
+            Err(problem) => {
+                Err(CallFault { name: Some(name.to_owned()).filter(|name| !name.is_empty()), problem })
             }
         }
     }

@@ -1,8 +1,8 @@
-//! Reading between tags.
+//! Parsing text between tags.
 
 use crate::prompted::parse::problem::CallProblem;
 
-/// What stands between two tags at the beginning of a text, and what follows. A tag that is not closed is cut.
+/// The text between two tags at the beginning, and the text after them. An unclosed tag counts as cut.
 pub(super) fn text_between<'a>(
     text: &'a str,
     open: &str,
@@ -15,7 +15,7 @@ pub(super) fn text_between<'a>(
     }
 }
 
-/// What follows one of these tags, if a text begins with it.
+/// The text after one of these tags, if it begins with one.
 pub(super) fn strip_tag<'a>(text: &'a str, tags: &[&str]) -> Option<&'a str> {
     tags.iter().find_map(|tag| text.strip_prefix(tag))
 }

@@ -1,5 +1,5 @@
 //! GBNF as far as our grammars use it: literals, classes, groups, references, `?`, `{m}`, `{m,n}`. Anything else is an
-//! error, and so is a rule that is missing or never used.
+//! error, and so is a missing or unused rule.
 
 use std::collections::{HashMap, HashSet};
 
@@ -65,7 +65,7 @@ impl Gbnf {
         self.ends(&GbnfNode::Rule("root".to_owned()), &text, 0).contains(&text.len())
     }
 
-    /// Where a node may end that begins at `from`.
+    /// Where a node that begins at `from` may end.
     fn ends(&self, node: &GbnfNode, text: &[char], from: usize) -> HashSet<usize> {
         match node {
             GbnfNode::Text(wanted) => {
@@ -103,7 +103,7 @@ impl Gbnf {
         }
     }
 
-    /// A text that the grammar allows, chosen by chance.
+    /// A random text that the grammar allows.
     pub(super) fn write(&self, chance: &dyn IdGenerator) -> String {
         let mut out = String::new();
         self.put(&GbnfNode::Rule("root".to_owned()), chance, &mut out);
@@ -222,7 +222,7 @@ impl GbnfReader<'_> {
         let (min, max) = inside.split_once(',').unwrap_or((inside, inside));
         let number = |text: &str| text.parse::<usize>().map_err(|error| error.to_string());
         let (min, max) = (number(min)?, number(max)?);
-        // llama.cpp takes no more than 2000 times, and no more than it has room for.
+        // llama.cpp allows at most 2000 repetitions, and less if memory is short.
         if min > max || max > 1_000 {
             Err(format!("{min} to {max} times"))
         } else {
@@ -262,7 +262,7 @@ impl GbnfReader<'_> {
 }
 
 #[test]
-fn the_reader_tells_right_from_wrong() {
+fn the_gbnf_reader_rejects_invalid_texts() {
     let gbnf = Gbnf::read("root ::= \"a\" r0{2,3} ( \"-\" | [^x-z\\x0A] )?\nr0 ::= [0-9]").unwrap();
     for (text, fits) in
         [("a12", true), ("a123-", true), ("a1", false), ("a1234", true), ("a12x", false), ("12", false)]

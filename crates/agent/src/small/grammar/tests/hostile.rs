@@ -1,4 +1,4 @@
-//! Schemas that nobody means well with: always a grammar, always a small one.
+//! Hostile schemas: the result is always a grammar, and always a small one.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::small::grammar::{
     arguments_grammar,
 };
 
-/// Reads the grammar of a schema, writes from it, and says whether it is that of the schema.
+/// Parses the grammar of a schema, generates from it, and returns whether it follows the schema.
 fn survives(schema: &Value) -> bool {
     let grammar = arguments_grammar(schema);
     assert!(grammar.gbnf().len() < 2 * MAX_GRAMMAR, "{} bytes", grammar.gbnf().len());
@@ -58,7 +58,7 @@ fn what_is_optional_and_impossible_is_left_out() {
 }
 
 #[test]
-fn bombs_do_not_go_off() {
+fn exponential_schemas_are_bounded() {
     // Each level doubles.
     let levels = |of: &str| {
         let mut defs = serde_json::Map::new();
@@ -127,7 +127,7 @@ fn any_object_is_bounded_json() {
     }
 }
 
-/// Anything with the words of schemas in it.
+/// Random values with schema keywords in them.
 fn odd() -> impl Strategy<Value = Value> {
     let words = prop::sample::select(vec![
         "type",

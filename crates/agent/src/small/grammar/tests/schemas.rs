@@ -1,4 +1,4 @@
-//! What the grammars of schemas allow, and what not.
+//! What the grammars of schemas allow and what they do not.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// Chance that can be told again.
+/// A reproducible random source.
 pub(super) struct SchemaDice(std::sync::atomic::AtomicU64);
 
 impl SchemaDice {
@@ -264,7 +264,7 @@ fn copied_strings_are_words_of_the_text() {
     assert!(!gbnf.matches(&format!(r#"{{"text":"w{MAX_WORDS}"}}"#)));
 }
 
-/// Schemas of which a grammar says everything: whatever it allows must validate.
+/// Schemas that a grammar expresses completely: whatever it allows must validate.
 fn exact() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(json!({ "type": "boolean" })),

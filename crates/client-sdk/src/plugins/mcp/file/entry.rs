@@ -1,5 +1,4 @@
-//! One server of a client's file as an upstream. Clients have many members of their own; those that we do not know are
-//! passed over.
+//! Parses one server of a client's file into an upstream. Unknown fields are ignored: every client has its own.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -8,28 +7,28 @@ use toolyard_protocol::upstream::{UpstreamAuth, UpstreamDetails};
 
 use super::{env_file, variables};
 
-/// An upstream, and what is worth knowing of how it was read.
+/// An upstream, and remarks for the user.
 #[derive(Debug, PartialEq)]
 pub(super) struct ParsedEntry {
     pub(super) details: UpstreamDetails,
     pub(super) remarks: Vec<String>,
 }
 
-/// How the client says that it reaches the server.
+/// The transport that the client uses.
 #[derive(PartialEq, Eq)]
 enum EntryTransport {
     Stdio,
     Http,
-    /// HTTP with two endpoints, from before 2025. Many of these servers have the newer form beside it.
+    /// HTTP with two endpoints, from before 2025. Many of these servers support Streamable HTTP as well.
     Sse,
 }
 
-/// Whether the client has it switched off.
+/// Whether the server is disabled in the client.
 pub(super) fn is_disabled(entry: &Value) -> bool {
     entry.get("disabled") == Some(&Value::Bool(true)) || entry.get("enabled") == Some(&Value::Bool(false))
 }
 
-/// Reads one server. Paths count from the folder of the file.
+/// Parses one server. Paths are relative to the folder of the file.
 pub(super) fn parse_entry(entry: &Value, folder: &Path) -> Result<ParsedEntry, String> {
     let members = entry.as_object().ok_or("expected an object with `command` or `url`")?;
     let url = ["url", "serverUrl", "httpUrl"].into_iter().find(|name| members.contains_key(*name));
@@ -39,7 +38,8 @@ pub(super) fn parse_entry(entry: &Value, folder: &Path) -> Result<ParsedEntry, S
         EntryTransport::Stdio => command_details(members, folder)?,
         EntryTransport::Http | EntryTransport::Sse => {
             if kind == EntryTransport::Sse || url.as_deref().is_some_and(|url| url.ends_with("/sse")) {
-                remarks.push("SSE servers are of an older kind; it is tried as Streamable HTTP".to_owned());
+                remarks
+                    .push("SSE is a deprecated transport; the server is tried as Streamable HTTP".to_owned());
             }
             http_details(members, url)?
         }
@@ -57,7 +57,7 @@ fn entry_transport(members: &Map<String, Value>, has_url: bool) -> Result<EntryT
         Some("stdio" | "local") => Ok(EntryTransport::Stdio),
         Some("http" | "streamable-http" | "streamableHttp") => Ok(EntryTransport::Http),
         Some("sse") => Ok(EntryTransport::Sse),
-        Some(other) => Err(format!("`type`: `{other}` is not known; expected stdio, http or sse")),
+        Some(other) => Err(format!("`type`: `{other}` is unknown; expected stdio, http or sse")),
         None if has_url => Ok(EntryTransport::Http),
         None => Ok(EntryTransport::Stdio),
     }
@@ -86,7 +86,7 @@ fn http_details(members: &Map<String, Value>, url: Option<String>) -> Result<Ups
         headers: text_map(members, "headers")?,
         ..UpstreamDetails::default()
     };
-    // Both forms are about a client that was registered by hand.
+    // Both formats describe a client that was registered by hand.
     if let Some(oauth) = members.get("oauth").and_then(Value::as_object) {
         details.auth = UpstreamAuth::OAuth;
         details.client_id = plain_text(oauth, "clientId")?;
@@ -112,13 +112,13 @@ fn optional_text(members: &Map<String, Value>, name: &str) -> Result<Option<Stri
     }
 }
 
-/// A text in which no variable may stand.
+/// A text that must not contain variables.
 fn plain_text(members: &Map<String, Value>, name: &str) -> Result<Option<String>, String> {
     let text = optional_text(members, name)?.map(variables::reject_variables).transpose();
     text.map_err(|why| format!("`{name}`: {why}"))
 }
 
-/// The texts of all lists with these names.
+/// The strings of all lists with these names.
 fn text_list(members: &Map<String, Value>, names: &[&str]) -> Result<Vec<String>, String> {
     let mut all = Vec::new();
     for name in names {
@@ -136,7 +136,7 @@ fn text_list(members: &Map<String, Value>, names: &[&str]) -> Result<Vec<String>
     Ok(all)
 }
 
-/// Names and values; the values may name the environment.
+/// Names and values. The values may contain environment variables.
 fn text_map(members: &Map<String, Value>, name: &str) -> Result<BTreeMap<String, String>, String> {
     let mut all = BTreeMap::new();
     let pairs = match members.get(name) {
@@ -236,17 +236,17 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_taken_over_says_why() {
+    fn invalid_servers_are_rejected_with_a_reason() {
         for (entry, words) in [
             (json!("npx"), "expected an object"),
             (json!({}), "`command` or `url` is missing"),
             (json!({ "type": "http" }), "`url` is missing"),
-            (json!({ "type": "ws", "url": "wss://x" }), "`ws` is not known"),
+            (json!({ "type": "ws", "url": "wss://x" }), "`ws` is unknown"),
             (json!({ "command": 7 }), "`command`: expected a text"),
             (json!({ "command": "x", "args": "y" }), "`args`: expected a list of texts"),
             (json!({ "command": "x", "args": [7] }), "`args`: expected a list of texts"),
-            (json!({ "command": "x", "args": ["${HOME}"] }), "`args`: `${HOME}` is only filled in"),
-            (json!({ "command": "x", "env": { "K": "${input:k}" } }), "`env.K`: `${input:k}` asks whoever"),
+            (json!({ "command": "x", "args": ["${HOME}"] }), "`args`: `${HOME}` is only supported in"),
+            (json!({ "command": "x", "env": { "K": "${input:k}" } }), "`env.K`: `${input:k}` asks the user"),
             (json!({ "command": "x", "env": ["K=1"] }), "`env`: expected an object"),
             (json!({ "command": "x", "env": { "K": {} } }), "`env.K`: expected a text"),
             (
@@ -255,7 +255,7 @@ mod tests {
             ),
             (json!({ "command": "x", "envFile": "/nowhere/.env" }), "`envFile`: cannot read /nowhere/.env"),
             (json!({ "command": "" }), "expected a program"),
-            (json!({ "url": "https://${HOST}/mcp" }), "`url`: `${HOST}` is only filled in"),
+            (json!({ "url": "https://${HOST}/mcp" }), "`url`: `${HOST}` is only supported in"),
             (json!({ "url": "https://x", "headers": { "A": "${input:k}" } }), "`headers.A`: "),
         ] {
             let refused = read_one(&entry).unwrap_err();
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn two_words_for_off() {
+    fn both_ways_to_disable_a_server_are_read() {
         assert!(is_disabled(&json!({ "disabled": true })) && is_disabled(&json!({ "enabled": false })));
         assert!(!is_disabled(&json!({ "disabled": false })) && !is_disabled(&json!({ "enabled": true })));
     }

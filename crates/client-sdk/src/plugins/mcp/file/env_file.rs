@@ -1,4 +1,4 @@
-//! `envFile`: `NAME=value` lines beside a client's file.
+//! `envFile`: a file of `NAME=value` lines next to a client's file.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -7,7 +7,7 @@ use super::{read_bounded, variables::is_variable_name};
 /// Largest file, in bytes.
 const MAX_ENV_FILE_BYTES: usize = 64 * 1024;
 
-/// Reads a file; its path counts from the folder of the client's file.
+/// Reads a file. Its path is relative to the folder of the client's file.
 pub(super) fn read_env_file(folder: &Path, path: &str) -> Result<BTreeMap<String, String>, String> {
     let text = read_bounded(&folder.join(path), MAX_ENV_FILE_BYTES).map_err(|error| error.to_string())?;
     parse_env(&text).map_err(|why| format!("{path}: {why}"))
@@ -24,17 +24,17 @@ fn parse_env_line(line: &str) -> Result<(String, String), String> {
     let (name, value) = line.split_once('=').ok_or("expected NAME=value")?;
     let (name, value) = (name.trim(), value.trim());
     if !is_variable_name(name) {
-        return Err(format!("`{name}` is no name of a variable"));
+        return Err(format!("`{name}` is not a valid variable name"));
     }
     let quoted = |quote: char| value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
     let value = match (quoted('"'), quoted('\'')) {
         (Some(value), _) | (_, Some(value)) => value,
-        // Behind a space, `#` begins a comment.
+        // After a space, `#` begins a comment.
         (None, None) => value.split(" #").next().unwrap_or_default().trim_end(),
     };
-    // The server would read it as the name of a variable of its own.
+    // The server would replace it with a variable of its own environment.
     if value.contains("${") {
-        return Err(format!("the value of {name} names another variable; write the value"));
+        return Err(format!("the value of {name} refers to another variable; write the value"));
     }
     Ok((name.to_owned(), value.to_owned()))
 }
@@ -61,11 +61,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_variable_is_told_with_its_line() {
+    fn invalid_lines_are_reported_with_their_number() {
         for (text, words) in [
             ("A=1\nB", "line 2: expected NAME=value"),
-            ("1A=x", "line 1: `1A` is no name"),
-            ("A=${B}", "names another variable"),
+            ("1A=x", "line 1: `1A` is not a valid variable name"),
+            ("A=${B}", "refers to another variable"),
         ] {
             let refused = parse_env(text).unwrap_err();
             assert!(refused.contains(words), "{refused}");

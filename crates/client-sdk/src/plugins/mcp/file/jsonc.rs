@@ -1,8 +1,8 @@
-//! JSON out of JSON with comments and trailing commas, as editors keep it.
+//! Converts JSON with comments and trailing commas, as editors write it, to JSON.
 
 use std::{iter::Peekable, str::Chars};
 
-/// The text as JSON. What goes is replaced by spaces, so the places in error messages stay right.
+/// The text as JSON. Removed characters become spaces, so that positions in error messages stay correct.
 pub(super) fn strip_comments(text: &str) -> String {
     let (mut json, mut chars, mut comma) = (String::with_capacity(text.len()), text.chars().peekable(), None);
     while let Some(c) = chars.next() {
@@ -32,7 +32,7 @@ pub(super) fn strip_comments(text: &str) -> String {
                 }
                 json.push(c);
             }
-            // Some editors begin a file with a mark of its byte order.
+            // Some editors write a byte order mark.
             ('\u{feff}', _) => json.push(' '),
             (c, _) => {
                 if !c.is_ascii_whitespace() {
@@ -49,7 +49,7 @@ fn to_blank(c: char) -> char {
     if c == '\n' { '\n' } else { ' ' }
 }
 
-/// The rest of a string, its closing quote included.
+/// Copies the rest of a string, including its closing quote.
 fn copy_string(chars: &mut Peekable<Chars<'_>>, json: &mut String) {
     while let Some(c) = chars.next() {
         json.push(c);
@@ -61,7 +61,7 @@ fn copy_string(chars: &mut Peekable<Chars<'_>>, json: &mut String) {
     }
 }
 
-/// The rest of a block comment, from its star on.
+/// Blanks the rest of a block comment, from its star on.
 fn blank_block(chars: &mut Peekable<Chars<'_>>, json: &mut String) {
     json.extend(chars.next().map(to_blank));
     let mut star = false;
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_stays_wrong_and_keeps_its_place() {
+    fn invalid_json_stays_invalid_with_correct_positions() {
         for text in ["{", "[1,,2]", "/* [1]", "[1", "[1 2,]", "\"", "\"\\", "/", "[1]/"] {
             assert!(read(text).is_err(), "{text}");
         }

@@ -1,8 +1,8 @@
-//! The files in which MCP clients keep their servers: `mcpServers` (Claude, Cursor, Windsurf and most others) and
-//! `servers` (VS Code), as JSON with comments. One server that cannot be taken over does not stop the others.
+//! Reads the configuration files of MCP clients: `mcpServers` (Claude, Cursor, Windsurf and most others) and `servers`
+//! (VS Code), as JSON with comments. One server that cannot be imported does not stop the others.
 //!
-//! [`read_entries`] gives them as upstreams, as a Toolyard server takes them; [`read_servers`] makes servers for a
-//! [`Bridge`](super::Bridge) of them.
+//! [`read_entries`] returns upstreams, as a Toolyard server takes them. [`read_servers`] returns servers for an
+//! [`McpBridge`](super::McpBridge).
 
 mod entry;
 mod env_file;
@@ -31,54 +31,54 @@ const MAX_SERVERS: usize = 256;
 /// A server of the file.
 #[derive(Debug, PartialEq)]
 pub struct FileEntry {
-    /// As the client calls it.
+    /// Its name in the client.
     pub name: String,
-    /// What became of it.
+    /// Whether it can be imported.
     pub outcome: EntryOutcome,
 }
 
-/// What became of a server.
+/// The outcome of reading a server.
 #[derive(Debug, PartialEq)]
 pub enum EntryOutcome {
-    /// It can be taken over.
+    /// It can be imported.
     Upstream(Box<FileUpstream>),
-    /// The client has it switched off.
+    /// It is disabled in the client.
     Disabled,
-    /// It cannot be taken over, and why.
+    /// It cannot be imported, and why.
     Rejected(String),
 }
 
-/// A server that can be taken over.
+/// A server that can be imported.
 #[derive(Debug, PartialEq)]
 pub struct FileUpstream {
-    /// Its name, folded to what an id may be.
+    /// Its name, converted to a valid id.
     pub id: String,
-    /// How it is reached. `${NAME}` in the values of `env` and `headers` stands for a variable of the environment.
+    /// Its settings. `${NAME}` in the values of `env` and `headers` stands for an environment variable.
     pub details: UpstreamDetails,
-    /// What is worth knowing.
+    /// Remarks for the user.
     pub remarks: Vec<String>,
 }
 
 /// Why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientFileError {
-    /// The system said no.
+    /// The file cannot be read.
     #[error("cannot read {}: {error}", file.display())]
     Unreadable {
         /// Which.
         file: PathBuf,
-        /// In the system's words.
+        /// The I/O error.
         error: io::Error,
     },
-    /// Over its limit.
+    /// The file is too large.
     #[error("{} is larger than {limit} bytes", file.display())]
     TooLarge {
         /// Which.
         file: PathBuf,
-        /// The most that is taken.
+        /// Largest size, in bytes.
         limit: usize,
     },
-    /// It is no such file.
+    /// The file has an unexpected format.
     #[error("{}: {problem}", file.display())]
     Problem {
         /// Which.
@@ -91,13 +91,13 @@ pub enum ClientFileError {
 /// The servers of a file, for a bridge.
 #[derive(Debug)]
 pub struct FileServers {
-    /// Those that can be used.
+    /// The servers that can be used.
     pub servers: Vec<McpServer>,
-    /// What is worth knowing: the name of a server, and why it is left out or what is special about it.
+    /// Remarks for the user: the name of a server, and why it is left out or what is special about it.
     pub remarks: Vec<(String, String)>,
 }
 
-/// Reads a file. Variables of the environment that it names are filled in.
+/// Reads the servers of a file and replaces the environment variables in it.
 pub fn read_servers(path: &Path, environment: &EnvLookup) -> Result<FileServers, ClientFileError> {
     let mut all = FileServers { servers: Vec::new(), remarks: Vec::new() };
     for FileEntry { name, outcome: found } in read_entries(path)? {
@@ -120,7 +120,7 @@ pub fn read_servers(path: &Path, environment: &EnvLookup) -> Result<FileServers,
 
 fn to_mcp_server(name: &str, details: UpstreamDetails, environment: &EnvLookup) -> Result<McpServer, String> {
     if details.auth == UpstreamAuth::OAuth {
-        return Err("it has to be authorized in a browser, which the bridge does not do".to_owned());
+        return Err("it has to be authorized in a browser, which the bridge does not support".to_owned());
     }
     let filled = |values: std::collections::BTreeMap<String, String>| {
         let fill =
@@ -139,7 +139,7 @@ fn to_mcp_server(name: &str, details: UpstreamDetails, environment: &EnvLookup) 
     Ok(McpServer { name: name.to_owned(), reach, include: details.include, exclude: details.exclude })
 }
 
-/// Reads a file.
+/// Reads the servers of a file as upstreams.
 pub fn read_entries(path: &Path) -> Result<Vec<FileEntry>, ClientFileError> {
     let text = read_bounded(path, MAX_CLIENT_FILE_BYTES)?;
     let folder = path.parent().map(PathBuf::from).unwrap_or_default();
@@ -147,12 +147,12 @@ pub fn read_entries(path: &Path) -> Result<Vec<FileEntry>, ClientFileError> {
         .map_err(|problem| ClientFileError::Problem { file: path.to_owned(), problem })
 }
 
-/// A whole file of at most so many bytes.
+/// Reads a file of at most this size.
 fn read_bounded(path: &Path, limit: usize) -> Result<String, ClientFileError> {
     let unreadable = |error| ClientFileError::Unreadable { file: path.to_owned(), error };
     let file = std::fs::File::open(path).map_err(unreadable)?;
     let mut text = String::new();
-    // One byte more than allowed tells a file that is too large from one that just fits.
+    // Reading one byte more than allowed detects a file that is too large.
     file.take(limit as u64 + 1).read_to_string(&mut text).map_err(unreadable)?;
     if text.len() > limit {
         Err(ClientFileError::TooLarge { file: path.to_owned(), limit })
@@ -176,7 +176,7 @@ fn parse_entries(text: &str, folder: &Path) -> Result<Vec<FileEntry>, Problem> {
     Ok(entries.collect())
 }
 
-/// Every server, wherever the file keeps them. `mcp` is where VS Code's settings have them.
+/// All servers of the file, in any of its sections. VS Code's settings have them under `mcp`.
 fn find_servers(document: &Value) -> Result<Vec<(&String, &Value)>, Problem> {
     let places = [
         ("mcpServers", document.get("mcpServers")),
@@ -192,7 +192,7 @@ fn find_servers(document: &Value) -> Result<Vec<(&String, &Value)>, Problem> {
         }
     }
     if found.is_empty() {
-        let text = "expected an object with `mcpServers` or `servers`, as MCP clients keep it";
+        let text = "expected an object with `mcpServers` or `servers`, as in the files of MCP clients";
         return Err(Problem::new("", text));
     }
     Ok(found.into_iter().flatten().collect())
@@ -209,7 +209,7 @@ fn entry_outcome(
     }
     let Some(id) = fold_id(name) else {
         return EntryOutcome::Rejected(
-            "its name has none of a-z and 0-9 in it, so no id can be made of it".to_owned(),
+            "its name has no character of a-z and 0-9, so it cannot be converted to an id".to_owned(),
         );
     };
     match entry::parse_entry(server, folder) {
@@ -232,7 +232,7 @@ fn entry_outcome(
     }
 }
 
-/// A name as an id: small letters, digits, `.`, `_` and `-`, beginning with a letter or digit.
+/// Converts a name to an id: lower-case letters, digits, `.`, `_` and `-`, beginning with a letter or digit.
 fn fold_id(name: &str) -> Option<String> {
     let mut id = String::new();
     for c in name.chars().map(|c| c.to_ascii_lowercase()) {
@@ -256,8 +256,8 @@ mod tests {
         parse_entries(text, Path::new("."))
     }
 
-    fn told(text: &str) -> Vec<(String, String)> {
-        let told = |entry: FileEntry| {
+    fn outcomes(text: &str) -> Vec<(String, String)> {
+        let outcome = |entry: FileEntry| {
             let found = match entry.outcome {
                 EntryOutcome::Upstream(upstream) => upstream.id,
                 EntryOutcome::Disabled => "off".to_owned(),
@@ -265,7 +265,7 @@ mod tests {
             };
             (entry.name, found)
         };
-        read(text).unwrap().into_iter().map(told).collect()
+        read(text).unwrap().into_iter().map(outcome).collect()
     }
 
     #[test]
@@ -276,23 +276,23 @@ mod tests {
             format!(r#"{{"inputs":[],"servers":{{"a":{server},}},}}"#),
             format!(r#"{{"mcp":{{"servers":{{ /* one */ "a":{server}}}}}}}"#),
         ] {
-            assert_eq!(told(&text), [("a".to_owned(), "a".to_owned())], "{text}");
+            assert_eq!(outcomes(&text), [("a".to_owned(), "a".to_owned())], "{text}");
         }
         let both = format!(r#"{{"mcpServers":{{"a":{server}}},"servers":{{"b":{server}}}}}"#);
-        assert_eq!(told(&both).len(), 2);
+        assert_eq!(outcomes(&both).len(), 2);
     }
 
     #[test]
-    fn one_bad_server_does_not_lose_the_others() {
+    fn one_bad_server_does_not_affect_the_others() {
         let text = r#"{"mcpServers":{
             "Git Hub": {"command":"x"}, "git/hub": {"command":"y"}, "off": {"disabled":true}, "???": {"command":"x"},
             "bad": {}, "last": {"url":"https://x"}
         }}"#;
-        let told = told(text);
-        let found = |name: &str| told.iter().find(|(found, _)| found == name).unwrap().1.as_str();
+        let outcomes = outcomes(text);
+        let found = |name: &str| outcomes.iter().find(|(found, _)| found == name).unwrap().1.as_str();
         assert_eq!((found("Git Hub"), found("off"), found("last")), ("git-hub", "off", "last"));
         assert!(found("git/hub").contains("its id is git-hub, and so is that of `Git Hub`"));
-        assert!(found("???").contains("no id can be made") && found("bad").starts_with("bad: "));
+        assert!(found("???").contains("cannot be converted to an id") && found("bad").starts_with("bad: "));
         let names = read(text).unwrap().into_iter().filter_map(|entry| match entry.outcome {
             EntryOutcome::Upstream(upstream) => Some((upstream.id, upstream.details.name)),
             EntryOutcome::Disabled | EntryOutcome::Rejected(_) => None,
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_file_is_told() {
+    fn files_in_another_format_are_reported() {
         for (text, words) in [
             ("{", "not JSON"),
             ("[]", "`mcpServers` or `servers`"),
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_for_a_bridge_have_their_variables_filled_in() {
+    fn servers_for_a_bridge_have_their_variables_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mcp.json");
         let text = r#"{"mcpServers":{

@@ -1,8 +1,8 @@
-//! `${…}` in the files of clients, in the words of a Toolyard server.
+//! Converts the `${…}` variables of client files to those of a Toolyard server.
 
 use super::EnvLookup;
 
-/// Variables that editors fill in themselves and that look like names of the environment.
+/// Variables of editors that look like environment variables.
 const OF_EDITORS: [&str; 7] = [
     "cwd",
     "pathSeparator",
@@ -13,7 +13,7 @@ const OF_EDITORS: [&str; 7] = [
     "workspaceRoot",
 ];
 
-/// The text with every `${env:NAME}` as `${NAME}`: the server fills those in from its own environment.
+/// Converts every `${env:NAME}` to `${NAME}`, which the server replaces from its own environment.
 pub(super) fn to_server_variables(text: &str) -> Result<String, String> {
     let (mut whole, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once("${") {
@@ -28,7 +28,7 @@ pub(super) fn to_server_variables(text: &str) -> Result<String, String> {
     Ok(whole)
 }
 
-/// The text with every `${NAME}` replaced by what the environment has.
+/// Replaces every `${NAME}` from the environment.
 pub(super) fn fill_variables(text: &str, environment: &EnvLookup) -> Result<String, String> {
     let (mut whole, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once("${") {
@@ -41,7 +41,7 @@ pub(super) fn fill_variables(text: &str, environment: &EnvLookup) -> Result<Stri
     Ok(whole)
 }
 
-/// The text, if it names no variable: the server fills them in only in headers and in the environment.
+/// The text, if it contains no variable: the server replaces variables only in headers and in the environment.
 pub(super) fn reject_variables(text: String) -> Result<String, String> {
     match text.split_once("${") {
         None => Ok(text),
@@ -49,27 +49,29 @@ pub(super) fn reject_variables(text: String) -> Result<String, String> {
             let inside = after.split('}').next().unwrap_or_default();
             variable_name(inside)?;
             Err(format!(
-                "`${{{inside}}}` is only filled in in `headers` and `env`; write the value here instead"
+                "`${{{inside}}}` is only supported in `headers` and `env`; write the value here instead"
             ))
         }
     }
 }
 
-/// The name of a variable of the environment.
+/// The name of the environment variable in `${…}`.
 fn variable_name(inside: &str) -> Result<&str, String> {
     if inside.starts_with("input:") {
         return Err(format!(
-            "`${{{inside}}}` asks whoever sits at the editor, and a server has nobody to ask; put the value into the \
+            "`${{{inside}}}` asks the user of the editor, which a server cannot do; put the value into the \
              server's environment and write `${{NAME}}`"
         ));
     }
     if inside.contains(":-") {
-        return Err(format!("`${{{inside}}}` has a value to fall back to; write `${{NAME}}` or the value"));
+        return Err(format!(
+            "`${{{inside}}}` has a default value, which is not supported; write `${{NAME}}` or the value"
+        ));
     }
     let name = inside.strip_prefix("env:").unwrap_or(inside);
     let of_editor = name.len() == inside.len() && OF_EDITORS.contains(&name);
     if of_editor || !is_variable_name(name) {
-        return Err(format!("`${{{inside}}}` is known to an editor only; write the value"));
+        return Err(format!("`${{{inside}}}` is a variable of an editor; write the value"));
     }
     Ok(name)
 }
@@ -84,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways_to_name_the_environment_become_one() {
+    fn both_forms_of_environment_variables_become_one() {
         assert_eq!(to_server_variables("Bearer ${env:TOKEN}").unwrap(), "Bearer ${TOKEN}");
         assert_eq!(to_server_variables("${A}-${env:B_2}-$C").unwrap(), "${A}-${B_2}-$C");
         assert_eq!(to_server_variables("${env:cwd}").unwrap(), "${cwd}");
@@ -92,15 +94,15 @@ mod tests {
     }
 
     #[test]
-    fn what_only_an_editor_knows_is_refused() {
+    fn variables_of_editors_are_refused() {
         for (text, words) in [
-            ("${input:key}", "nobody to ask"),
-            ("${KEY:-none}", "fall back"),
-            ("${workspaceFolder}/x", "editor only"),
-            ("${userHome}", "editor only"),
-            ("${file:/etc/x}", "editor only"),
-            ("${/}", "editor only"),
-            ("${}", "editor only"),
+            ("${input:key}", "which a server cannot do"),
+            ("${KEY:-none}", "default value"),
+            ("${workspaceFolder}/x", "variable of an editor"),
+            ("${userHome}", "variable of an editor"),
+            ("${file:/etc/x}", "variable of an editor"),
+            ("${/}", "variable of an editor"),
+            ("${}", "variable of an editor"),
             ("${A", "closing"),
         ] {
             let refused = to_server_variables(text).unwrap_err();
@@ -109,9 +111,9 @@ mod tests {
     }
 
     #[test]
-    fn other_places_take_no_variables() {
+    fn other_fields_take_no_variables() {
         assert_eq!(reject_variables("$HOME {x}".to_owned()).unwrap(), "$HOME {x}");
         assert!(reject_variables("${env:HOME}/x".to_owned()).unwrap_err().contains("write the value here"));
-        assert!(reject_variables("${input:x}".to_owned()).unwrap_err().contains("nobody to ask"));
+        assert!(reject_variables("${input:x}".to_owned()).unwrap_err().contains("which a server cannot do"));
     }
 }

@@ -1,4 +1,4 @@
-//! Messages from a run of a real app on an SDK of 2026, and the odd ones.
+//! Messages of a real app on an SDK of 2026, and unusual ones.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ fn sender() -> AppSender {
     }
 }
 
-/// Real messages. The empty session id of a `display_event` is the only thing that we write otherwise.
+/// Real messages. The empty session id of a `display_event` is the only difference to what we write.
 const REAL: [&str; 9] = [
     r#"{"type":"tpa_connection_init","sessionId":"ada.lovelace@example.com-com.example.todo","packageName":"com.example.todo","apiKey":"example-api-key","timestamp":"2026-11-15T18:16:13.402Z"}"#,
     r#"{"type":"subscription_update","packageName":"com.example.todo","subscriptions":[],"sessionId":"ada.lovelace@example.com-com.example.todo","timestamp":"2026-11-15T18:16:13.419Z"}"#,
@@ -79,21 +79,22 @@ fn an_init_may_leave_out_the_session_and_never_shows_its_key() {
 
 #[test]
 fn what_is_wrong_is_named() {
-    let told = |text: &str| FromApp::parse(text).unwrap_err().to_string();
+    let error_text = |text: &str| FromApp::parse(text).unwrap_err().to_string();
     assert!(
-        told(r#"{"type":"tpa_connection_init","packageName":"com.ex"}"#).contains("missing field `apiKey`")
+        error_text(r#"{"type":"tpa_connection_init","packageName":"com.ex"}"#)
+            .contains("missing field `apiKey`")
     );
     assert!(
-        told(r#"{"type":"tpa_connection_init","packageName":"Com Ex","apiKey":"k"}"#)
+        error_text(r#"{"type":"tpa_connection_init","packageName":"Com Ex","apiKey":"k"}"#)
             .starts_with("`tpa_connection_init`, packageName: ")
     );
     assert!(
-        told(r#"{"type":"subscription_update","subscriptions":"all"}"#)
+        error_text(r#"{"type":"subscription_update","subscriptions":"all"}"#)
             .starts_with("`subscription_update`, subscriptions: ")
     );
-    let layout = told(r#"{"type":"display_event","layout":{"layoutType":"text_wall"}}"#);
+    let layout = error_text(r#"{"type":"display_event","layout":{"layoutType":"text_wall"}}"#);
     assert!(layout.starts_with("`display_event`, layout: missing field `text`"), "{layout}");
-    assert_eq!(told("[]"), "expected a JSON object with a text in `type`");
+    assert_eq!(error_text("[]"), "expected a JSON object with a text in `type`");
 }
 
 #[test]

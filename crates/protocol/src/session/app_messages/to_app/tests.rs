@@ -1,11 +1,11 @@
-//! Messages that a real app on an SDK of 2026 has accepted, and the odd ones.
+//! Messages that a real app on an SDK of 2026 has accepted, and unusual ones.
 
 use serde_json::json;
 
 use super::*;
 use crate::device::find_profile;
 
-/// Taken by a real app.
+/// Accepted by a real app.
 const REAL: [&str; 9] = [
     r#"{"type":"tpa_connection_ack"}"#,
     r#"{"type":"data_stream","streamType":"transcription:en-US","data":{"type":"transcription","text":"what is on my list","isFinal":true,"transcribeLanguage":"en-US","startTime":0,"endTime":900,"speakerId":"1","provider":"fake"},"timestamp":"2026-11-15T18:16:13.571Z"}"#,
@@ -86,14 +86,14 @@ fn data_passes_as_it_came() {
 
 #[test]
 fn what_is_wrong_is_named() {
-    let told = |text: &str| ToApp::parse(text).unwrap_err().to_string();
+    let error_text = |text: &str| ToApp::parse(text).unwrap_err().to_string();
     assert!(
-        told(r#"{"type":"tpa_connection_ack","settings":{}}"#)
+        error_text(r#"{"type":"tpa_connection_ack","settings":{}}"#)
             .starts_with("`tpa_connection_ack`, settings: ")
     );
-    assert!(told(r#"{"type":"data_stream","streamType":"x"}"#).contains("missing field `data`"));
+    assert!(error_text(r#"{"type":"data_stream","streamType":"x"}"#).contains("missing field `data`"));
     assert!(
-        told(r#"{"type":"device_state_update","state":{"connected":"yes"}}"#)
+        error_text(r#"{"type":"device_state_update","state":{"connected":"yes"}}"#)
             .starts_with("`device_state_update`, state.connected: ")
     );
 }

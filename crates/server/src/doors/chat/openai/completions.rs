@@ -48,7 +48,7 @@ pub(super) async fn post_completions(State(state): State<ServerState>, request: 
             Err(refusal) => return *refusal,
         };
     let (stream, include_usage) = (request.stream, request.include_usage);
-    let asked = TurnRequest {
+    let turn_request = TurnRequest {
         messages: request.messages,
         client_tools: request.tools,
         model: request.model,
@@ -61,25 +61,25 @@ pub(super) async fn post_completions(State(state): State<ServerState>, request: 
         trace,
         ..TurnRequest::default()
     };
-    match begin::start_turn(&state, who, asked).await {
-        Ok(begun) => {
+    match begin::start_turn(&state, who, turn_request).await {
+        Ok(turn) => {
             let (id, created) = (new_id(&state, "chatcmpl"), state.clock.now().as_second());
-            let told = CompletionWriter {
+            let writer = CompletionWriter {
                 id,
                 created,
-                model: begun.model.clone(),
+                model: turn.model.clone(),
                 calls: 0,
                 usage: ModelUsage::default(),
                 include_usage,
                 text: JoinedText::default(),
             };
-            if stream { stream_turn(begun, told).await } else { whole_completion(begun, told).await }
+            if stream { stream_turn(turn, writer).await } else { whole_completion(turn, writer).await }
         }
         Err(why) => start_error_response(OpenAiApi::Completions, why),
     }
 }
 
-/// What all events of an answer share.
+/// State shared by all chunks of a completion.
 struct CompletionWriter {
     id: String,
     created: i64,
@@ -90,21 +90,21 @@ struct CompletionWriter {
     text: JoinedText,
 }
 
-/// These clients know no steps: what is said in several of them is one text, with an empty line between them.
+/// Joins the texts of all steps with blank lines, because this API has no steps.
 #[derive(Default)]
 struct JoinedText {
-    said: bool,
+    has_text: bool,
     gap: bool,
 }
 
 impl JoinedText {
     fn add(&mut self, text: String) -> String {
-        self.said = true;
+        self.has_text = true;
         if std::mem::take(&mut self.gap) { format!("\n\n{text}") } else { text }
     }
 
     const fn step_ends(&mut self) {
-        self.gap = self.said;
+        self.gap = self.has_text;
     }
 }
 
@@ -149,7 +149,7 @@ impl TurnWriter for CompletionWriter {
                 last.extend_from_slice(DONE.as_bytes());
                 last
             }
-            // What runs inside is not told.
+            // Calls that run on the server are not reported.
             _ => Vec::new(),
         }
     }
@@ -183,17 +183,17 @@ const fn completion_usage(usage: ModelUsage) -> CompletionUsage {
     CompletionUsage::new(usage.input, usage.output)
 }
 
-async fn whole_completion(mut begun: ActiveTurn, mut told: CompletionWriter) -> Response {
+async fn whole_completion(mut turn: ActiveTurn, mut writer: CompletionWriter) -> Response {
     let (mut text, mut tool_calls, mut usage) = (String::new(), Vec::new(), ModelUsage::default());
     let finish = loop {
-        match begun.events.recv().await.unwrap_or_else(vanished_turn_event) {
-            TurnEvent::Text(more) => text.push_str(&told.text.add(more)),
+        match turn.events.recv().await.unwrap_or_else(vanished_turn_event) {
+            TurnEvent::Text(more) => text.push_str(&writer.text.add(more)),
             TurnEvent::Called { call, tool: Some(tool) } if tool.place == ToolLocation::Client => {
                 tool_calls.push(called_tool(call, None));
             }
             TurnEvent::StepEnds { usage: more, .. } => {
                 usage += more.unwrap_or_default();
-                told.text.step_ends();
+                writer.text.step_ends();
             }
             TurnEvent::Ends(TurnEndReason::Failed(error)) => return model_error_response(&error),
             TurnEvent::Ends(finish) => break finish,
@@ -208,14 +208,14 @@ async fn whole_completion(mut begun: ActiveTurn, mut told: CompletionWriter) -> 
         finish_reason: openai_finish_reason(finish_reason(&finish)),
     }];
     let completion = ChatCompletion {
-        id: &told.id,
+        id: &writer.id,
         object: "chat.completion",
-        created: told.created,
-        model: &told.model,
+        created: writer.created,
+        model: &writer.model,
         choices,
         usage: completion_usage(usage),
     };
-    with_model_header(json_response(StatusCode::OK, &completion), &told.model)
+    with_model_header(json_response(StatusCode::OK, &completion), &writer.model)
 }
 
 #[cfg(test)]
@@ -227,7 +227,7 @@ mod tests {
     use super::*;
     use crate::doors::chat::respond::HEARTBEAT;
 
-    fn told() -> CompletionWriter {
+    fn writer() -> CompletionWriter {
         CompletionWriter {
             id: "chatcmpl_1".to_owned(),
             created: 0,
@@ -240,13 +240,13 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_model_that_is_silent_for_long_is_alive_before_its_first_word() {
-        let (turn, begun) = ActiveTurn::new_scripted();
+    async fn a_silent_model_gets_heartbeats_before_its_first_output() {
+        let (events, turn) = ActiveTurn::new_scripted();
         let before = Instant::now();
-        // Nothing of this is a word.
-        turn.send(TurnEvent::StepBegins).await.unwrap();
-        turn.send(TurnEvent::Reasoning("hm".to_owned())).await.unwrap();
-        let response = stream_turn(begun, told()).await;
+        // None of these events produces output.
+        events.send(TurnEvent::StepBegins).await.unwrap();
+        events.send(TurnEvent::Reasoning("hm".to_owned())).await.unwrap();
+        let response = stream_turn(turn, writer()).await;
         assert_eq!((response.status(), before.elapsed()), (StatusCode::OK, HEARTBEAT));
         let mut body = response.into_body().into_data_stream();
         let first = body.next().await.unwrap().unwrap();
@@ -255,14 +255,14 @@ mod tests {
             assert_eq!(body.next().await.unwrap().unwrap(), ": keep-alive\n\n");
             assert_eq!(before.elapsed(), HEARTBEAT * beats);
         }
-        // It is too late for a status.
+        // It is too late for an HTTP error status.
         let error = ModelError {
             kind: ModelErrorKind::Unavailable,
             text: "no luck".to_owned(),
             cause: None,
             retry_after: None,
         };
-        turn.send(TurnEvent::Ends(TurnEndReason::Failed(error))).await.unwrap();
+        events.send(TurnEvent::Ends(TurnEndReason::Failed(error))).await.unwrap();
         let last = String::from_utf8(body.next().await.unwrap().unwrap().to_vec()).unwrap();
         assert!(last.contains("no luck") && last.ends_with(DONE), "{last}");
         assert!(body.next().await.is_none());

@@ -1,4 +1,4 @@
-//! Errors in the form that OpenAI's clients read.
+//! Errors in OpenAI's format.
 
 use axum::response::{IntoResponse as _, Response};
 use http::{StatusCode, header};
@@ -16,7 +16,7 @@ use crate::{
     error::{self, RequestError, json_response},
 };
 
-/// Which of OpenAI's APIs a request came through: they spell some parameters differently.
+/// The OpenAI API of a request. The two spell some parameters differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OpenAiApi {
     Completions,
@@ -38,7 +38,7 @@ impl OpenAiApi {
         }
     }
 
-    /// Where a part of a tool is.
+    /// Path suffix of the object that describes a tool.
     const fn tool_path_suffix(self) -> &'static str {
         match self {
             Self::Completions => ".function",
@@ -47,7 +47,7 @@ impl OpenAiApi {
     }
 }
 
-/// Why there is no turn.
+/// The response if a turn could not start.
 pub(super) fn start_error_response(api: OpenAiApi, why: TurnStartError) -> Response {
     match why {
         TurnStartError::Failure(failure) => failure_response(failure),
@@ -80,11 +80,11 @@ pub(super) fn error_response(status: StatusCode, text: String, param: Option<Str
 }
 
 pub(super) fn model_error_response(error: &ModelError) -> Response {
-    tracing::warn!(cause = error.cause, "{error}");
+    tracing::warn!(%error, cause = error.cause, "model request failed");
     with_model_retry_after(error_response(model_error_status(error), error.text.clone(), None), error)
 }
 
-/// A tool of the caller that is not taken, named as it was sent.
+/// The response for a rejected client tool, with the path as it was sent.
 fn invalid_tool_response(api: OpenAiApi, tool: InvalidClientTool) -> Response {
     let name = tool.tool.as_ref().map(|(_, name)| format!(" ({})", truncate_name(name))).unwrap_or_default();
     let function = if tool.within.is_empty() { "" } else { api.tool_path_suffix() };
@@ -93,7 +93,7 @@ fn invalid_tool_response(api: OpenAiApi, tool: InvalidClientTool) -> Response {
     error_response(StatusCode::BAD_REQUEST, text, Some(problem.path))
 }
 
-/// A refusal of ours in the form that these clients read.
+/// A request error in OpenAI's format.
 pub(super) fn failure_response(failure: RequestError) -> Response {
     let (text, param) = match &failure {
         RequestError::Api(error) => {

@@ -1,10 +1,10 @@
-//! `/v1`: the same turn for OpenAI's clients. Tools of the server run inside; the caller's own come back.
+//! `/v1`: the OpenAI-compatible API. Server tools run inside the turn; calls of the caller's own tools are returned.
 //!
 //! | look for | in |
 //! | --- | --- |
 //! | chat completions | `completions` |
-//! | responses | `responses`, and what they write in `response_writer` |
-//! | what both share | `stream`, `error` |
+//! | responses | `responses`, `response_writer` |
+//! | shared by both | `stream`, `error` |
 
 mod completions;
 mod error;
@@ -39,46 +39,46 @@ pub(super) fn routes() -> Vec<Route> {
             Method::POST,
             "/v1/chat/completions",
             RouteAccess::Caller,
-            "The same turn for OpenAI's clients, streamed or whole; `tools` are the caller's own",
+            "OpenAI-compatible chat completions, streamed or not; `tools` are run by the caller",
             completions::post_completions,
         ),
         Route::checked_by_handler(
             Method::POST,
             "/v1/responses",
             RouteAccess::Caller,
-            "The same turn for clients of OpenAI's Responses API, streamed or whole; nothing is stored",
+            "OpenAI-compatible responses, streamed or not; nothing is stored",
             responses::post_responses,
         ),
         Route::checked_by_handler(
             Method::GET,
             "/v1/models",
             RouteAccess::Caller,
-            "The models that can be chosen",
+            "The models that a request can choose",
             list_openai_models,
         )
         .response_body::<ModelList>(),
     ]
 }
 
-/// The models, as OpenAI lists them.
+/// The models, in OpenAI's format.
 #[derive(Serialize, schemars::JsonSchema)]
 struct ModelList {
     /// `list`
     object: &'static str,
-    /// Each of them.
+    /// The models.
     data: Vec<ModelEntry>,
 }
 
 /// One model.
 #[derive(Serialize, schemars::JsonSchema)]
 struct ModelEntry {
-    /// Its name.
+    /// The model's name.
     id: String,
     /// `model`
     object: &'static str,
-    /// Not known, so 0.
+    /// Unknown, always 0.
     created: i64,
-    /// Where it is.
+    /// The endpoint or vendor that serves it.
     owned_by: String,
 }
 
@@ -93,7 +93,7 @@ async fn list_openai_models(State(state): State<ServerState>, headers: HeaderMap
     json_response(StatusCode::OK, &ModelList { object: "list", data: data.collect() })
 }
 
-/// The caller. These clients always send a key; in dev mode a header that names the user wins.
+/// The caller. OpenAI clients always send a key, so in dev mode the `X-User-Id` header takes precedence.
 async fn authenticate(state: &ServerState, mut headers: HeaderMap) -> Result<CallerContext, RequestError> {
     if state.auth_mode == AuthMode::Dev && headers.contains_key(USER_HEADER) {
         headers.remove(header::AUTHORIZATION);
@@ -101,7 +101,7 @@ async fn authenticate(state: &ServerState, mut headers: HeaderMap) -> Result<Cal
     auth::caller_from_headers(state, &headers).await
 }
 
-/// A request that was read, and its caller.
+/// A parsed request and its caller.
 struct AuthenticatedRequest<T> {
     who: CallerContext,
     request: T,
@@ -109,7 +109,7 @@ struct AuthenticatedRequest<T> {
 }
 
 impl<T> AuthenticatedRequest<T> {
-    /// The body is read only once the caller is known. A refusal is ready to be sent.
+    /// Authenticates the caller, then reads the body. The error is a complete response.
     async fn read_authenticated(
         state: &ServerState,
         request: Request,
@@ -125,7 +125,7 @@ impl<T> AuthenticatedRequest<T> {
     }
 }
 
-/// A body that is no request, with everything that is wrong with it.
+/// The response for an invalid body, with all its problems.
 fn invalid_request_response(problems: &[Problem]) -> Response {
     let param = problems.first().map(|problem| problem.path.clone());
     let text: Vec<String> = problems.iter().map(ToString::to_string).collect();

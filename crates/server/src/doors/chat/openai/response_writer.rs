@@ -1,5 +1,5 @@
-//! A turn as a response: what was said in a step is a message, what the caller has to run is a call. Both of OpenAI's forms
-//! come from one place: the whole response is what its events add up to.
+//! Writes a turn as an OpenAI response: the text of a step is a message, a call that the caller must run is a function call.
+//! The complete response is the sum of its events, so streamed and whole responses share this code.
 
 use toolyard_agent::{
     event::{TurnEndReason, TurnEvent, TurnLimitKind},
@@ -14,25 +14,25 @@ use toolyard_protocol::chat::responses::{
 
 use super::stream::TurnWriter;
 
-/// A response as far as it is.
+/// A response in progress.
 #[derive(Debug)]
 pub(super) struct ResponseWriter {
     response: ResponseBody,
-    /// The message that is being said.
+    /// The message in progress.
     open: Option<OpenMessage>,
     usage: ModelUsage,
-    /// The number of the next event.
+    /// Sequence number of the next event.
     sequence: u64,
 }
 
-/// A message that is being said.
+/// A message in progress.
 #[derive(Debug)]
 struct OpenMessage {
     id: String,
     text: String,
 }
 
-/// Hears of each event of the response.
+/// Receives the events of a response.
 type EventSink<'a> = dyn FnMut(ResponseEvent<'_>) + 'a;
 
 impl ResponseWriter {
@@ -56,7 +56,7 @@ impl ResponseWriter {
         Self { response, open: None, usage: ModelUsage::default(), sequence: 0 }
     }
 
-    /// The response as far as it is.
+    /// The response so far.
     pub(super) const fn response(&self) -> &ResponseBody {
         &self.response
     }
@@ -71,13 +71,13 @@ impl ResponseWriter {
             }
             TurnEvent::StepEnds { usage, continues: goes_on } => {
                 self.usage += usage.unwrap_or_default();
-                // What is said in the next step is a message of its own. The last one is closed when it is known how it ended.
+                // The next step is a new message. The last message is closed when the turn ends.
                 if goes_on {
                     self.close_message(ResponseStatus::Completed, sink);
                 }
             }
             TurnEvent::Ends(finish) => self.finish_response(&finish, sink),
-            // What runs inside is not told.
+            // Calls that run on the server are not reported.
             _ => {}
         }
     }
@@ -130,7 +130,7 @@ impl ResponseWriter {
         self.response.output.push(item);
     }
 
-    /// A call is told whole: only then it is sure that the caller shall run it.
+    /// A call is sent complete, because only then is it certain that the caller must run it.
     fn add_call(&mut self, call: ModelToolCall, sink: &mut EventSink<'_>) {
         let (output_index, id) = (self.response.output.len(), self.item_id("fc"));
         let arguments = call.arguments.get().to_owned();
@@ -171,9 +171,10 @@ impl ResponseWriter {
         };
         response.error = match finish {
             TurnEndReason::Failed(error) => Some(response_error(error)),
-            TurnEndReason::Cancelled => {
-                Some(ResponseError { code: "server_error", message: "The answer was cancelled.".to_owned() })
-            }
+            TurnEndReason::Cancelled => Some(ResponseError {
+                code: "server_error",
+                message: "The response was cancelled.".to_owned(),
+            }),
             _ => None,
         };
         let status = match (&response.error, &response.incomplete_details) {
@@ -207,7 +208,7 @@ fn response_error(error: &ModelError) -> ResponseError {
     ResponseError { code, message: error.text.clone() }
 }
 
-/// Numbers events and writes them down.
+/// A sink that numbers events and appends them to a buffer.
 fn numbered_sink<'a>(sequence: &'a mut u64, written: &'a mut String) -> impl FnMut(ResponseEvent<'_>) + 'a {
     move |event| {
         written.push_str(&SequencedEvent::new(event, *sequence).to_event());

@@ -1,4 +1,4 @@
-//! `/v1/responses`: what newer clients of OpenAI speak. Stateless: the whole conversation comes with every request.
+//! `/v1/responses`: OpenAI's newer API. Stateless: every request carries the whole conversation.
 
 use axum::{
     extract::{Request, State},
@@ -33,7 +33,7 @@ pub(super) async fn post_responses(State(state): State<ServerState>, request: Re
             Err(refusal) => return *refusal,
         };
     let (stream, echo) = (request.stream, request.echo);
-    let asked = TurnRequest {
+    let turn_request = TurnRequest {
         messages: request.messages,
         client_tools: request.tools,
         model: request.model,
@@ -47,20 +47,20 @@ pub(super) async fn post_responses(State(state): State<ServerState>, request: Re
         trace,
         ..TurnRequest::default()
     };
-    match begin::start_turn(&state, who, asked).await {
-        Ok(begun) => {
-            // Items are numbered, so an id of a response is enough for all of them.
+    match begin::start_turn(&state, who, turn_request).await {
+        Ok(turn) => {
+            // Item ids are derived from the response id and their index.
             let (id, created) = (new_id(&state, "resp"), state.clock.now().as_second());
-            let writer = ResponseWriter::new(id, created, begun.model.clone(), echo);
-            if stream { stream_turn(begun, writer).await } else { whole_response(begun, writer).await }
+            let writer = ResponseWriter::new(id, created, turn.model.clone(), echo);
+            if stream { stream_turn(turn, writer).await } else { whole_response(turn, writer).await }
         }
         Err(why) => start_error_response(OpenAiApi::Responses, why),
     }
 }
 
-async fn whole_response(mut begun: ActiveTurn, mut writer: ResponseWriter) -> Response {
+async fn whole_response(mut turn: ActiveTurn, mut writer: ResponseWriter) -> Response {
     loop {
-        let event = begun.events.recv().await.unwrap_or_else(vanished_turn_event);
+        let event = turn.events.recv().await.unwrap_or_else(vanished_turn_event);
         if let TurnEvent::Ends(TurnEndReason::Failed(error)) = &event {
             return model_error_response(error);
         }

@@ -1,4 +1,4 @@
-//! One answer that can be heard again, whoever writes it down, and whoever reads it.
+//! One resumable stream, its recorder and its readers.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -24,29 +24,29 @@ use super::{
     DETACHED_TIMEOUT, MAX_READERS, MAX_STREAM_BYTES, ResumableStreamTable, TooManyReaders,
 };
 
-/// What a reader takes at once, unless one piece is larger: it is a copy, which nobody counts.
+/// Most bytes that a reader takes at once, unless one chunk is larger. The copy is not counted against the limit.
 const MAX_READ_BYTES: usize = 64 * 1024;
 
-/// One answer.
+/// One resumable stream.
 #[derive(Debug)]
 pub(super) struct ResumableStream {
     pub(super) protocol: ChatProtocol,
     pub(super) cancel: CancellationToken,
     buffer: Mutex<ReplayBuffer>,
-    /// Bytes of all answers.
+    /// Bytes of all buffers.
     all_bytes: Arc<AtomicUsize>,
-    /// Raised with everything that happens.
+    /// Incremented with every change.
     changes: watch::Sender<u64>,
 }
 
-/// Who may hear an answer.
+/// Who may read a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReplayAudience {
-    /// Whoever comes, from its first word.
+    /// Any client, from the start.
     Anyone,
-    /// Those who listen: what they have heard is not kept.
+    /// Only the current readers. Chunks that all of them have read are dropped.
     CurrentReaders,
-    /// Nobody more: somebody has all of it.
+    /// No new reader: a client has read all of it.
     NoOne,
 }
 
@@ -54,37 +54,37 @@ enum ReplayAudience {
 struct ReplayBuffer {
     audience: ReplayAudience,
     chunks: VecDeque<Bytes>,
-    /// Of the pieces that are here.
+    /// Bytes of `chunks`.
     bytes: usize,
-    /// Pieces before those, which every listener has.
+    /// Number of dropped chunks before them, which every reader has.
     dropped: usize,
-    /// How many pieces each reader has.
+    /// Number of chunks that each reader has.
     readers: HashMap<u64, usize>,
-    /// How many readers there ever were.
+    /// Number of readers ever. Also the id of the last one.
     readers_joined: u64,
-    /// Since when nobody reads.
+    /// When the last reader left.
     unread_since: Instant,
-    /// When it ended.
+    /// When the turn ended.
     ended_at: Option<Instant>,
 }
 
 impl ReplayBuffer {
-    fn push(&mut self, piece: Bytes) {
-        self.bytes += piece.len();
-        self.chunks.push_back(piece);
+    fn push(&mut self, chunk: Bytes) {
+        self.bytes += chunk.len();
+        self.chunks.push_back(chunk);
     }
 
-    /// Drops what every listener has, where nobody else may come.
+    /// Drops chunks that every reader has, unless new readers may join.
     fn drop_read_chunks(&mut self) {
         if self.audience == ReplayAudience::Anyone {
             return;
         }
         let all = self.dropped + self.chunks.len();
-        let heard = self.readers.values().min().copied().unwrap_or(all);
-        for piece in self.chunks.drain(..heard - self.dropped) {
-            self.bytes -= piece.len();
+        let read_by_all = self.readers.values().min().copied().unwrap_or(all);
+        for chunk in self.chunks.drain(..read_by_all - self.dropped) {
+            self.bytes -= chunk.len();
         }
-        self.dropped = heard;
+        self.dropped = read_by_all;
     }
 
     fn close_to_new_readers(&mut self) {
@@ -94,26 +94,26 @@ impl ReplayBuffer {
         self.drop_read_chunks();
     }
 
-    /// What this reader does not have yet, as much as one takes at once.
+    /// Chunks that this reader does not have yet, up to the limit.
     fn take_chunk(&mut self, reader: u64) -> BufferRead {
         let all = self.dropped + self.chunks.len();
         let had = self.readers.get(&reader).copied().unwrap_or(all);
         let (mut fresh, mut bytes) = (Vec::new(), 0);
-        for piece in self.chunks.range(had - self.dropped..) {
-            if bytes > 0 && bytes + piece.len() > MAX_READ_BYTES {
+        for chunk in self.chunks.range(had - self.dropped..) {
+            if bytes > 0 && bytes + chunk.len() > MAX_READ_BYTES {
                 break;
             }
-            bytes += piece.len();
-            fresh.push(piece.clone());
+            bytes += chunk.len();
+            fresh.push(chunk.clone());
         }
         self.readers.insert(reader, had + fresh.len());
-        let piece = match &fresh[..] {
+        let chunk = match &fresh[..] {
             [one] => one.clone(),
             all => all.concat().into(),
         };
-        if !piece.is_empty() {
+        if !chunk.is_empty() {
             self.drop_read_chunks();
-            return BufferRead::Chunk(piece);
+            return BufferRead::Chunk(chunk);
         }
         match self.ended_at {
             Some(_) => {
@@ -136,10 +136,10 @@ impl ResumableStream {
     pub(super) fn new(
         protocol: ChatProtocol,
         cancel: CancellationToken,
-        hello: Bytes,
+        preamble: Bytes,
         all_bytes: Arc<AtomicUsize>,
     ) -> Arc<Self> {
-        let said = ReplayBuffer {
+        let buffer = ReplayBuffer {
             audience: ReplayAudience::Anyone,
             chunks: VecDeque::new(),
             bytes: 0,
@@ -149,9 +149,9 @@ impl ResumableStream {
             unread_since: Instant::now(),
             ended_at: None,
         };
-        let news = watch::Sender::new(0);
-        let replay = Arc::new(Self { protocol, cancel, buffer: Mutex::new(said), all_bytes, changes: news });
-        replay.update_buffer(|said| said.push(hello));
+        let changes = watch::Sender::new(0);
+        let replay = Arc::new(Self { protocol, cancel, buffer: Mutex::new(buffer), all_bytes, changes });
+        replay.update_buffer(|buffer| buffer.push(preamble));
         replay
     }
 
@@ -159,122 +159,122 @@ impl ResumableStream {
         self.buffer.lock()
     }
 
-    /// Changes what is here, and counts it.
+    /// Changes the buffer and updates the byte count.
     fn update_buffer<T>(&self, change: impl FnOnce(&mut ReplayBuffer) -> T) -> T {
-        let mut said = self.lock_buffer();
-        let before = said.bytes;
-        let changed = change(&mut said);
-        match said.bytes.checked_sub(before) {
+        let mut buffer = self.lock_buffer();
+        let before = buffer.bytes;
+        let changed = change(&mut buffer);
+        match buffer.bytes.checked_sub(before) {
             Some(more) => self.all_bytes.fetch_add(more, Ordering::Relaxed),
-            None => self.all_bytes.fetch_sub(before - said.bytes, Ordering::Relaxed),
+            None => self.all_bytes.fetch_sub(before - buffer.bytes, Ordering::Relaxed),
         };
         changed
     }
 
     fn notify_change(&self) {
-        self.changes.send_modify(|news| *news += 1);
+        self.changes.send_modify(|changes| *changes += 1);
     }
 
-    /// Since when it is over and nobody reads it.
+    /// When it ended, if it is over and has no reader.
     pub(super) fn idle_since(&self) -> Option<Instant> {
-        let said = self.lock_buffer();
-        said.ended_at.filter(|_| said.readers.is_empty() || said.audience == ReplayAudience::NoOne)
+        let buffer = self.lock_buffer();
+        buffer.ended_at.filter(|_| buffer.readers.is_empty() || buffer.audience == ReplayAudience::NoOne)
     }
 
-    /// Whether somebody has all of it.
+    /// Whether a client has read all of it.
     pub(super) fn was_fully_read(&self) -> bool {
         self.lock_buffer().audience == ReplayAudience::NoOne
     }
 
-    /// Keeps it no longer. Those who listen hear the rest.
+    /// Stops keeping the stream. Current readers get the rest.
     pub(super) fn stop_keeping(&self) {
         self.update_buffer(ReplayBuffer::close_to_new_readers);
         self.notify_change();
     }
 
-    /// Waits until nobody more may hear it.
+    /// Waits until no new reader may join.
     pub(super) async fn wait_until_unresumable(&self) {
-        let mut news = self.changes.subscribe();
-        while self.lock_buffer().audience == ReplayAudience::Anyone && news.changed().await.is_ok() {}
+        let mut changes = self.changes.subscribe();
+        while self.lock_buffer().audience == ReplayAudience::Anyone && changes.changed().await.is_ok() {}
     }
 
-    /// Writes down what the turn says, until its end or until nobody has read for a while.
+    /// Records the output of the turn until its end, or until it had no reader for too long.
     pub(super) async fn record_turn(
         &self,
-        shelf: &ResumableStreamTable,
-        mut begun: ActiveTurn,
+        table: &ResumableStreamTable,
+        mut turn: ActiveTurn,
         mut writer: ChatWriter,
     ) {
-        let mut news = self.changes.subscribe();
+        let mut changes = self.changes.subscribe();
         loop {
-            let (alone, is_behind) = self.recording_pace();
-            // The few last words of a turn that was ended are not waited with: a server that stops waits for this.
-            let waits = is_behind && !begun.cancel.is_cancelled();
+            let (deadline, is_behind) = self.recording_pace();
+            // The last output of a cancelled turn is recorded at once, because a stopping server waits for this task.
+            let waits = is_behind && !turn.cancel.is_cancelled();
             let event = tokio::select! {
-                event = begun.events.recv(), if !waits => event.unwrap_or_else(vanished_turn_event),
-                () = begun.cancel.cancelled(), if waits => continue,
-                // Somebody came, went or took something.
-                Ok(()) = news.changed() => continue,
-                () = sleep_until_deadline(alone) => {
-                    begun.cancel.cancel();
-                    begun.events.recv().await.unwrap_or_else(vanished_turn_event)
+                event = turn.events.recv(), if !waits => event.unwrap_or_else(vanished_turn_event),
+                () = turn.cancel.cancelled(), if waits => continue,
+                // A reader joined, left or read something.
+                Ok(()) = changes.changed() => continue,
+                () = sleep_until_deadline(deadline) => {
+                    turn.cancel.cancel();
+                    turn.events.recv().await.unwrap_or_else(vanished_turn_event)
                 }
             };
             let over = matches!(event, TurnEvent::Ends(_));
-            self.append_chunk(shelf, writer.write_event(event), over);
+            self.append_chunk(table, writer.write_event(event), over);
             if over {
                 return;
             }
         }
     }
 
-    /// Until when it goes on without a reader, and whether it has to wait for one.
+    /// When to cancel for lack of a reader, and whether recording must wait for slow readers.
     fn recording_pace(&self) -> (Option<Instant>, bool) {
-        let said = self.lock_buffer();
-        let for_all = said.audience == ReplayAudience::Anyone;
-        // What nobody can come back for is not worth a wait.
-        let wait = if for_all { said.unread_since + DETACHED_TIMEOUT } else { said.unread_since };
-        (said.readers.is_empty().then_some(wait), !for_all && !said.chunks.is_empty())
+        let buffer = self.lock_buffer();
+        let is_open = buffer.audience == ReplayAudience::Anyone;
+        // A stream that cannot be resumed does not outlive its readers.
+        let wait = if is_open { buffer.unread_since + DETACHED_TIMEOUT } else { buffer.unread_since };
+        (buffer.readers.is_empty().then_some(wait), !is_open && !buffer.chunks.is_empty())
     }
 
-    fn append_chunk(&self, shelf: &ResumableStreamTable, piece: Bytes, over: bool) {
-        let is_for_all = self.update_buffer(|said| {
-            said.push(piece);
-            said.ended_at = over.then(Instant::now);
-            if said.bytes > MAX_STREAM_BYTES {
-                said.close_to_new_readers();
+    fn append_chunk(&self, table: &ResumableStreamTable, chunk: Bytes, over: bool) {
+        let is_open = self.update_buffer(|buffer| {
+            buffer.push(chunk);
+            buffer.ended_at = over.then(Instant::now);
+            if buffer.bytes > MAX_STREAM_BYTES {
+                buffer.close_to_new_readers();
             }
-            said.drop_read_chunks();
-            said.audience == ReplayAudience::Anyone
+            buffer.drop_read_chunks();
+            buffer.audience == ReplayAudience::Anyone
         });
-        // The lock of all is not taken for every word.
-        if is_for_all && shelf.is_over_capacity() && !shelf.make_room_for_bytes(&mut shelf.lock_streams()) {
+        // Check without the lock first, because this runs for every chunk.
+        if is_open && table.is_over_capacity() && !table.make_room_for_bytes(&mut table.lock_streams()) {
             self.update_buffer(ReplayBuffer::close_to_new_readers);
         }
         self.notify_change();
     }
 
-    /// The answer from its first word, for one more reader. None where it is not for others any more.
+    /// A new reader from the start. `None` if new readers may no longer join.
     pub(super) fn open_reader(
         self: &Arc<Self>,
     ) -> Result<Option<impl Stream<Item = Bytes> + Send + use<>>, TooManyReaders> {
-        let mut said = self.lock_buffer();
-        match said.audience {
+        let mut buffer = self.lock_buffer();
+        match buffer.audience {
             ReplayAudience::CurrentReaders | ReplayAudience::NoOne => Ok(None),
-            ReplayAudience::Anyone if said.readers.len() >= MAX_READERS => Err(TooManyReaders),
-            ReplayAudience::Anyone => Ok(Some(self.add_reader(&mut said))),
+            ReplayAudience::Anyone if buffer.readers.len() >= MAX_READERS => Err(TooManyReaders),
+            ReplayAudience::Anyone => Ok(Some(self.add_reader(&mut buffer))),
         }
     }
 
-    /// The same for the first one.
+    /// The first reader.
     pub(super) fn open_first_reader(self: &Arc<Self>) -> impl Stream<Item = Bytes> + Send + use<> {
         self.add_reader(&mut self.lock_buffer())
     }
 
-    fn add_reader(self: &Arc<Self>, said: &mut ReplayBuffer) -> impl Stream<Item = Bytes> + Send + use<> {
-        said.readers_joined += 1;
-        let (id, from) = (said.readers_joined, said.dropped);
-        said.readers.insert(id, from);
+    fn add_reader(self: &Arc<Self>, buffer: &mut ReplayBuffer) -> impl Stream<Item = Bytes> + Send + use<> {
+        buffer.readers_joined += 1;
+        let (id, from) = (buffer.readers_joined, buffer.dropped);
+        buffer.readers.insert(id, from);
         self.notify_change();
         let reader = ReplayReader { replay: self.clone(), changes: self.changes.subscribe(), id };
         stream::unfold(reader, ReplayReader::next)
@@ -294,7 +294,7 @@ async fn sleep_until_deadline(time: Option<Instant>) {
     }
 }
 
-/// Somebody who reads an answer.
+/// A reader of a stream.
 struct ReplayReader {
     replay: Arc<ResumableStream>,
     changes: watch::Receiver<u64>,
@@ -305,13 +305,13 @@ impl ReplayReader {
     async fn next(mut self) -> Option<(Bytes, Self)> {
         loop {
             self.changes.borrow_and_update();
-            match self.replay.update_buffer(|said| said.take_chunk(self.id)) {
-                BufferRead::Chunk(piece) => {
-                    // Whoever writes it down may wait for this.
+            match self.replay.update_buffer(|buffer| buffer.take_chunk(self.id)) {
+                BufferRead::Chunk(chunk) => {
+                    // The recorder may be waiting for this.
                     self.replay.notify_change();
-                    return Some((piece, self));
+                    return Some((chunk, self));
                 }
-                // More was asked for, so whoever carries it to the client has taken all the rest.
+                // The connection polls for more, so it has taken all chunks before.
                 BufferRead::Finished => {
                     self.replay.notify_change();
                     return None;
@@ -330,12 +330,12 @@ impl ReplayReader {
 
 impl Drop for ReplayReader {
     fn drop(&mut self) {
-        self.replay.update_buffer(|said| {
-            said.readers.remove(&self.id);
-            if said.readers.is_empty() {
-                said.unread_since = Instant::now();
+        self.replay.update_buffer(|buffer| {
+            buffer.readers.remove(&self.id);
+            if buffer.readers.is_empty() {
+                buffer.unread_since = Instant::now();
             }
-            said.drop_read_chunks();
+            buffer.drop_read_chunks();
         });
         self.replay.notify_change();
     }

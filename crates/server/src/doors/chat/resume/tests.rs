@@ -7,15 +7,15 @@ use toolyard_core::Caller;
 
 use super::{super::respond::HEARTBEAT, *};
 
-type Pieces = Pin<Box<dyn Stream<Item = Bytes> + Send>>;
+type ChunkStream = Pin<Box<dyn Stream<Item = Bytes> + Send>>;
 
-struct World {
+struct ResumeStage {
     replays: ResumableStreams,
     lifecycle: Lifecycle,
     ada: CallOwner,
 }
 
-impl World {
+impl ResumeStage {
     fn new() -> Self {
         Self::with(|_| {})
     }
@@ -28,25 +28,25 @@ impl World {
         Self { replays, lifecycle, ada }
     }
 
-    /// A turn, and its first reader where the answer is kept.
-    fn try_begin(&self, id: &str) -> (mpsc::Sender<TurnEvent>, Option<Pieces>) {
-        let (turn, begun) = ActiveTurn::new_scripted();
-        let (writer, hello) = (ChatWriter::new(ChatProtocol::V1, "m"), Bytes::from_static(b"hello\n"));
-        let begun = self.replays.start_stream(&self.ada, id, begun, writer, hello, &self.lifecycle);
-        (turn, begun.ok().map(|pieces| Box::pin(pieces) as Pieces))
+    /// A turn, and its first reader if the stream is kept.
+    fn try_begin(&self, id: &str) -> (mpsc::Sender<TurnEvent>, Option<ChunkStream>) {
+        let (events, turn) = ActiveTurn::new_scripted();
+        let (writer, preamble) = (ChatWriter::new(ChatProtocol::V1, "m"), Bytes::from_static(b"hello\n"));
+        let turn = self.replays.start_stream(&self.ada, id, turn, writer, preamble, &self.lifecycle);
+        (events, turn.ok().map(|chunks| Box::pin(chunks) as ChunkStream))
     }
 
-    fn begin(&self, id: &str) -> (mpsc::Sender<TurnEvent>, Pieces, Arc<ResumableStream>) {
-        let (turn, reader) = self.try_begin(id);
-        (turn, reader.unwrap(), self.kept(id).unwrap())
+    fn begin(&self, id: &str) -> (mpsc::Sender<TurnEvent>, ChunkStream, Arc<ResumableStream>) {
+        let (events, reader) = self.try_begin(id);
+        (events, reader.unwrap(), self.stored(id).unwrap())
     }
 
-    fn kept(&self, id: &str) -> Option<Arc<ResumableStream>> {
+    fn stored(&self, id: &str) -> Option<Arc<ResumableStream>> {
         self.replays.0.lock_streams().get(&(self.ada.clone(), id.to_owned())).cloned()
     }
 
-    fn read(&self, id: &str) -> Option<Pieces> {
-        self.replays.resume_stream(&self.ada, id).unwrap().map(|(_, pieces)| Box::pin(pieces) as Pieces)
+    fn read(&self, id: &str) -> Option<ChunkStream> {
+        self.replays.resume_stream(&self.ada, id).unwrap().map(|(_, chunks)| Box::pin(chunks) as ChunkStream)
     }
 
     fn bytes(&self) -> usize {
@@ -54,21 +54,21 @@ impl World {
     }
 }
 
-async fn say(turn: &mpsc::Sender<TurnEvent>, text: &str) {
-    turn.send(TurnEvent::Text(text.to_owned())).await.unwrap();
+async fn send_text(events: &mpsc::Sender<TurnEvent>, text: &str) {
+    events.send(TurnEvent::Text(text.to_owned())).await.unwrap();
     settle().await;
 }
 
-async fn end(turn: &mpsc::Sender<TurnEvent>, finish: TurnEndReason) {
-    turn.send(TurnEvent::Ends(finish)).await.unwrap();
+async fn send_end(events: &mpsc::Sender<TurnEvent>, finish: TurnEndReason) {
+    events.send(TurnEvent::Ends(finish)).await.unwrap();
     settle().await;
 }
 
-async fn all(reader: Pieces) -> String {
+async fn all(reader: ChunkStream) -> String {
     String::from_utf8(reader.collect::<Vec<Bytes>>().await.concat()).unwrap()
 }
 
-/// Lets everybody else run.
+/// Lets all other tasks run.
 async fn settle() {
     for _ in 0..20 {
         tokio::task::yield_now().await;
@@ -82,180 +82,180 @@ async fn pass(time: Duration) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_goes_on_alone_for_a_while_and_its_answer_stays_for_a_while() {
-    let world = World::new();
-    let (turn, mut reader, replay) = world.begin("c");
+async fn a_turn_continues_without_reader_and_its_stream_is_kept_for_a_while() {
+    let stage = ResumeStage::new();
+    let (events, mut reader, replay) = stage.begin("c");
     assert_eq!(reader.next().await.unwrap(), "hello\n");
     pass(DETACHED_TIMEOUT * 3).await;
-    assert!(!replay.cancel.is_cancelled(), "somebody reads");
+    assert!(!replay.cancel.is_cancelled(), "a client reads");
     drop(reader);
     pass(DETACHED_TIMEOUT / 2).await;
-    drop(world.read("c"));
+    drop(stage.read("c"));
     pass(DETACHED_TIMEOUT - Duration::from_secs(1)).await;
-    assert!(!replay.cancel.is_cancelled(), "somebody came by");
+    assert!(!replay.cancel.is_cancelled(), "a client came back");
     pass(Duration::from_secs(1)).await;
     assert!(replay.cancel.is_cancelled());
-    end(&turn, TurnEndReason::Cancelled).await;
+    send_end(&events, TurnEndReason::Cancelled).await;
     pass(DETACHED_TIMEOUT - Duration::from_secs(1)).await;
-    let mut left = world.read("c").unwrap();
+    let mut left = stage.read("c").unwrap();
     assert!(left.next().await.unwrap().starts_with(b"hello\nd:"));
     drop(left);
-    assert!(world.read("c").is_some(), "that one left before it knew that this is the end");
+    assert!(stage.read("c").is_some(), "the last reader left before it saw the end");
     pass(Duration::from_secs(1)).await;
-    assert!(world.read("c").is_none() && world.kept("c").is_none());
+    assert!(stage.read("c").is_none() && stage.stored("c").is_none());
     drop(replay);
-    assert_eq!(world.bytes(), 0);
+    assert_eq!(stage.bytes(), 0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_somebody_has_whole_is_gone_at_once() {
-    let world = World::new();
-    let (turn, reader, replay) = world.begin("c");
-    let second = world.read("c").unwrap();
-    say(&turn, "one").await;
-    end(&turn, TurnEndReason::Stop).await;
-    assert!(world.read("c").is_some());
+async fn a_fully_read_stream_is_dropped_at_once() {
+    let stage = ResumeStage::new();
+    let (events, reader, replay) = stage.begin("c");
+    let second = stage.read("c").unwrap();
+    send_text(&events, "one").await;
+    send_end(&events, TurnEndReason::Stop).await;
+    assert!(stage.read("c").is_some());
     assert!(all(reader).await.starts_with("hello\n0:\"one\"\nd:"));
-    assert!(world.read("c").is_none());
+    assert!(stage.read("c").is_none());
     settle().await;
-    assert!(world.kept("c").is_none());
-    // Who was there all along loses nothing.
+    assert!(stage.stored("c").is_none());
+    // A current reader loses nothing.
     assert!(all(second).await.starts_with("hello\n0:\"one\"\nd:"));
     drop(replay);
-    assert_eq!(world.bytes(), 0);
+    assert_eq!(stage.bytes(), 0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_listens_to_silence_hears_that_it_is_alive() {
-    let world = World::new();
-    let (_turn, mut reader, _) = world.begin("c");
+async fn a_silent_stream_sends_heartbeats() {
+    let stage = ResumeStage::new();
+    let (_events, mut reader, _) = stage.begin("c");
     reader.next().await.unwrap();
     let before = Instant::now();
     assert_eq!((reader.next().await.unwrap(), before.elapsed()), (Bytes::from_static(b"\n"), HEARTBEAT));
 }
 
 #[tokio::test]
-async fn an_answer_that_is_too_large_is_for_those_who_listen() {
-    let world = World::new();
-    let (turn, mut reader, replay) = world.begin("c");
-    let piece = "x".repeat(1024 * 1024);
-    let mut said = 0;
-    while world.read("c").is_some() {
-        say(&turn, &piece).await;
-        said += 1;
+async fn a_stream_that_is_too_large_is_only_for_current_readers() {
+    let stage = ResumeStage::new();
+    let (events, mut reader, replay) = stage.begin("c");
+    let chunk = "x".repeat(1024 * 1024);
+    let mut sent = 0;
+    while stage.read("c").is_some() {
+        send_text(&events, &chunk).await;
+        sent += 1;
     }
-    assert_eq!(said, MAX_STREAM_BYTES / piece.len());
-    // Nobody takes anything, so nothing more is written down.
+    assert_eq!(sent, MAX_STREAM_BYTES / chunk.len());
+    // Nothing is read, so nothing more is recorded.
     for _ in 0..3 {
-        say(&turn, &piece).await;
+        send_text(&events, &chunk).await;
     }
-    assert!(world.bytes() < MAX_STREAM_BYTES + 2 * piece.len(), "{}", world.bytes());
-    let mut heard = 0;
-    while heard < (said + 3) * piece.len() {
-        heard += reader.next().await.unwrap().len();
+    assert!(stage.bytes() < MAX_STREAM_BYTES + 2 * chunk.len(), "{}", stage.bytes());
+    let mut received = 0;
+    while received < (sent + 3) * chunk.len() {
+        received += reader.next().await.unwrap().len();
         settle().await;
     }
-    assert_eq!(world.bytes(), 0, "what the only listener has is not kept");
+    assert_eq!(stage.bytes(), 0, "chunks that the only reader has are dropped");
     assert!(!replay.cancel.is_cancelled());
-    end(&turn, TurnEndReason::Stop).await;
+    send_end(&events, TurnEndReason::Stop).await;
     assert!(all(reader).await.starts_with("d:"));
-    assert!(world.kept("c").is_none());
+    assert!(stage.stored("c").is_none());
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_only_listeners_can_hear_ends_with_the_last_of_them() {
-    let world = World::with(|config| config.replay_bytes = 100);
-    let (turn, mut reader, replay) = world.begin("c");
-    let slow = world.read("c").unwrap();
-    say(&turn, &"x".repeat(200)).await;
-    assert!(world.read("c").is_none());
+async fn a_stream_that_cannot_be_resumed_ends_with_its_last_reader() {
+    let stage = ResumeStage::with(|config| config.replay_bytes = 100);
+    let (events, mut reader, replay) = stage.begin("c");
+    let slow = stage.read("c").unwrap();
+    send_text(&events, &"x".repeat(200)).await;
+    assert!(stage.read("c").is_none());
     assert!(reader.next().await.unwrap().len() > 200);
     settle().await;
-    assert!(world.bytes() > 200, "the slow one does not have it yet");
+    assert!(stage.bytes() > 200, "the slow reader does not have it yet");
     drop(slow);
-    assert_eq!(world.bytes(), 0);
+    assert_eq!(stage.bytes(), 0);
     settle().await;
     assert!(!replay.cancel.is_cancelled());
     drop(reader);
     settle().await;
-    assert!(replay.cancel.is_cancelled(), "not even a moment later");
+    assert!(replay.cancel.is_cancelled(), "cancelled at once");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_listener_that_takes_nothing_does_not_keep_an_ended_turn() {
-    let world = World::with(|config| config.replay_bytes = 100);
-    let (turn, reader, replay) = world.begin("c");
-    say(&turn, &"x".repeat(200)).await;
-    end(&turn, TurnEndReason::Cancelled).await;
-    assert!(world.kept("c").is_some(), "its last words wait for the listener");
+async fn a_stalled_reader_does_not_keep_a_cancelled_turn() {
+    let stage = ResumeStage::with(|config| config.replay_bytes = 100);
+    let (events, reader, replay) = stage.begin("c");
+    send_text(&events, &"x".repeat(200)).await;
+    send_end(&events, TurnEndReason::Cancelled).await;
+    assert!(stage.stored("c").is_some(), "its last output waits for the reader");
     replay.cancel.cancel();
     settle().await;
-    assert!(world.kept("c").is_none());
-    assert!(all(reader).await.contains("\nd:"), "who comes to take them gets them");
+    assert!(stage.stored("c").is_none());
+    assert!(all(reader).await.contains("\nd:"), "the reader still gets it");
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_oldest_that_are_over_make_room_for_new_ones_and_for_new_words() {
-    let world = World::with(|config| (config.replays, config.replay_bytes) = (3, 1_000));
+async fn the_oldest_ended_streams_are_evicted_for_new_streams_and_output() {
+    let stage = ResumeStage::with(|config| (config.replays, config.replay_bytes) = (3, 1_000));
     let long = "x".repeat(200);
     for id in ["a", "b"] {
-        let (turn, reader, _) = world.begin(id);
+        let (events, reader, _) = stage.begin(id);
         drop(reader);
-        say(&turn, &long).await;
-        end(&turn, TurnEndReason::Stop).await;
+        send_text(&events, &long).await;
+        send_end(&events, TurnEndReason::Stop).await;
         pass(Duration::from_secs(1)).await;
     }
-    let (turn, _reader, _) = world.begin("c");
-    // The fourth takes the place of the first.
-    let (_, reader) = world.try_begin("d");
-    assert!(reader.is_some() && world.kept("a").is_none() && world.kept("b").is_some());
-    // Words take the place of the second, and then there is nothing left to be dropped.
+    let (events, _reader, _) = stage.begin("c");
+    // The fourth evicts the first.
+    let (_, reader) = stage.try_begin("d");
+    assert!(reader.is_some() && stage.stored("a").is_none() && stage.stored("b").is_some());
+    // New output evicts the second. Then nothing is left to evict.
     for _ in 0..4 {
-        say(&turn, &long).await;
+        send_text(&events, &long).await;
     }
-    assert!(world.kept("b").is_none() && world.read("c").is_some());
-    assert!(world.bytes() <= 1_000, "{}", world.bytes());
-    say(&turn, &long).await;
-    assert!(world.read("c").is_none() && world.read("d").is_some());
+    assert!(stage.stored("b").is_none() && stage.read("c").is_some());
+    assert!(stage.bytes() <= 1_000, "{}", stage.bytes());
+    send_text(&events, &long).await;
+    assert!(stage.read("c").is_none() && stage.read("d").is_some());
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_goes_on_is_never_dropped() {
-    let world = World::with(|config| config.replays = 2);
-    let (_one, first, _) = world.begin("a");
-    let (_two, second, _) = world.begin("b");
+async fn a_running_stream_is_never_evicted() {
+    let stage = ResumeStage::with(|config| config.replays = 2);
+    let (_one, first, _) = stage.begin("a");
+    let (_two, second, _) = stage.begin("b");
     drop(second);
-    let (turn, none) = world.try_begin("c");
-    assert!(none.is_none() && world.kept("c").is_none());
-    assert!(world.read("a").is_some() && world.read("b").is_some());
-    assert!(turn.is_closed(), "the turn went back to whoever asked, and was dropped here");
+    let (events, none) = stage.try_begin("c");
+    assert!(none.is_none() && stage.stored("c").is_none());
+    assert!(stage.read("a").is_some() && stage.read("b").is_some());
+    assert!(events.is_closed(), "the turn was returned to the caller, which dropped it");
     drop(first);
-    // Another answer of the same chat takes its place, so it has one.
-    assert!(world.try_begin("a").1.is_some());
+    // A new stream of the same chat replaces the old one, so there is room.
+    assert!(stage.try_begin("a").1.is_some());
 }
 
 #[tokio::test(start_paused = true)]
-async fn so_many_read_one_answer_at_once() {
-    let world = World::new();
-    let (_turn, first, _replay) = world.begin("c");
-    let mut others: Vec<_> = (1..MAX_READERS).map(|_| world.read("c").unwrap()).collect();
-    assert_eq!(world.replays.resume_stream(&world.ada, "c").map(|_| ()), Err(TooManyReaders));
-    assert!(world.replays.resume_stream(&world.ada, "other").unwrap().is_none());
+async fn the_number_of_readers_is_limited() {
+    let stage = ResumeStage::new();
+    let (_events, first, _replay) = stage.begin("c");
+    let mut others: Vec<_> = (1..MAX_READERS).map(|_| stage.read("c").unwrap()).collect();
+    assert_eq!(stage.replays.resume_stream(&stage.ada, "c").map(|_| ()), Err(TooManyReaders));
+    assert!(stage.replays.resume_stream(&stage.ada, "other").unwrap().is_none());
     others.pop();
-    others.push(world.read("c").unwrap());
+    others.push(stage.read("c").unwrap());
     drop(first);
-    assert!(world.read("c").is_some());
+    assert!(stage.read("c").is_some());
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_comes_late_takes_a_long_answer_in_parts() {
-    let world = World::new();
-    let (turn, reader, _replay) = world.begin("c");
+async fn a_late_reader_gets_a_long_stream_in_parts() {
+    let stage = ResumeStage::new();
+    let (events, reader, _replay) = stage.begin("c");
     for _ in 0..40 {
-        say(&turn, &"x".repeat(10_000)).await;
+        send_text(&events, &"x".repeat(10_000)).await;
     }
-    end(&turn, TurnEndReason::Stop).await;
-    let late: Vec<Bytes> = world.read("c").unwrap().collect().await;
-    assert!(late.len() > 5 && late.iter().all(|piece| piece.len() <= 64 * 1024), "{}", late.len());
+    send_end(&events, TurnEndReason::Stop).await;
+    let late: Vec<Bytes> = stage.read("c").unwrap().collect().await;
+    assert!(late.len() > 5 && late.iter().all(|chunk| chunk.len() <= 64 * 1024), "{}", late.len());
     assert_eq!(String::from_utf8(late.concat()).unwrap(), all(reader).await, "nothing is lost");
 }

@@ -1,4 +1,4 @@
-//! The catalogue, and the lists that clients read before they believe anything in it.
+//! The catalogue, and the signed lists that clients need to verify it.
 
 use axum::{
     extract::State,
@@ -7,6 +7,7 @@ use axum::{
 use http::{HeaderValue, Method, header};
 use serde::{Deserialize, Serialize};
 use toolyard_core::ports::PublishedPlugin;
+use toolyard_core::ports::Stores;
 use toolyard_platform::plugins::status_name;
 use toolyard_protocol::{
     plugin::{ContentHash, PluginId, PluginPermissions},
@@ -26,7 +27,7 @@ use crate::{
     state::ServerState,
 };
 
-/// Plugins in one page.
+/// Page size.
 const PAGE: usize = 20;
 
 pub(super) fn routes() -> Vec<Route> {
@@ -40,7 +41,7 @@ pub(super) fn routes() -> Vec<Route> {
         )
         .query(&[
             ("q", "Words in its id, name, description or publisher"),
-            ("after", "The id after which to go on: `next` of the page before"),
+            ("after", "`next` of the previous page"),
         ])
         .response_body::<CataloguePage>(),
         Route::new(
@@ -63,7 +64,7 @@ pub(super) fn routes() -> Vec<Route> {
             Method::GET,
             "/api/plugins/revocations",
             RouteAccess::Public,
-            "What was called back, signed by the same root",
+            "The revocation list, signed by the same root key",
             get_revocations,
         )
         .response_body::<serde_json::Map<String, serde_json::Value>>(),
@@ -81,7 +82,7 @@ struct CatalogueQuery {
 #[derive(Serialize, schemars::JsonSchema)]
 struct CataloguePage {
     plugins: Vec<CatalogueEntry>,
-    /// Where there are more: send it as `after`.
+    /// Present if there are more: send it as `after`.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<PluginId>,
 }
@@ -96,7 +97,7 @@ struct CatalogueEntry {
     description: String,
     publisher: Option<String>,
     content_hash: ContentHash,
-    /// What it is now: a plugin that was called back stays in the catalogue as `revoked`.
+    /// Current status. Revoked plugins stay in the catalogue as `revoked`.
     status: String,
     asks_for: PluginPermissions,
     published_at: String,
@@ -141,12 +142,12 @@ fn catalogue_entry(state: &ServerState, plugin: PublishedPlugin) -> CatalogueEnt
 }
 
 async fn download_manifest(
-    State(state): State<ServerState>,
+    State(stores): State<Stores>,
     KnownActor(_): KnownActor,
     PathParams((id, version)): PathParams<(String, String)>,
 ) -> HandlerResult {
     let id = parse_plugin_id(&id)?;
-    let found = state.stores.published_plugins.find_published(&id, Some(&version)).await?;
+    let found = stores.published_plugins.find_published(&id, Some(&version)).await?;
     let found = found.ok_or_else(|| RequestError::not_found(format_args!("plugin {id} {version}")))?;
     Ok(json_document(found.manifest))
 }

@@ -1,9 +1,12 @@
 //! What curators do: audit a plugin, sign it, revoke it.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use toolyard_platform::Platform;
 use toolyard_platform::{
     PlatformError,
     plugins::{self, RevokeRequest},
@@ -32,7 +35,7 @@ pub(super) fn routes() -> Vec<Route> {
             Method::POST,
             "/api/plugins/sign",
             RouteAccess::Curator,
-            "Looks at a plugin, and where nothing forbids it signs it and adds it to the catalogue",
+            "Audits a plugin; if it passes, signs it and adds it to the catalogue",
             sign_plugin,
         )
         .request_body::<SignBody>()
@@ -41,7 +44,7 @@ pub(super) fn routes() -> Vec<Route> {
             Method::POST,
             "/api/plugins/{id}/revoke",
             RouteAccess::Curator,
-            "Calls a plugin back: a version, a content, or all of it",
+            "Revokes a plugin permanently: one version, one content hash, or all of it",
             revoke_plugin,
         )
         .request_body::<RevokeBody>()
@@ -50,7 +53,7 @@ pub(super) fn routes() -> Vec<Route> {
             Method::POST,
             "/api/plugins/reload",
             RouteAccess::Operator,
-            "Reads the key list and the revocation list again",
+            "Reloads the key list and the revocation list",
             reload_lists,
         )
         .response_body::<ReloadAnswer>(),
@@ -65,14 +68,14 @@ struct SignBody {
     manifest: Box<RawValue>,
 }
 
-/// What a look at a plugin came to.
+/// The result of an audit.
 #[derive(Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct SignAnswer {
-    /// Whether it was signed, and is in the catalogue.
+    /// Whether it was signed and added to the catalogue.
     signed: bool,
     content_hash: ContentHash,
-    /// What was found: `{passes, findings: [{severity, code, place, text}]}`.
+    /// The findings: `{passes, findings: [{severity, code, place, text}]}`.
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     report: AuditReport,
     /// The signed manifest.
@@ -81,37 +84,37 @@ struct SignAnswer {
     manifest: Option<Box<RawValue>>,
 }
 
-/// Body of `POST /api/plugins/{id}/revoke`. Without version and hash: every version of it.
+/// Body of `POST /api/plugins/{id}/revoke`. Without version and hash, it revokes every version.
 #[derive(Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct RevokeBody {
-    /// A version of the catalogue.
+    /// A version in the catalogue.
     version: Option<String>,
-    /// A content, under whatever id.
+    /// A content hash, under any id.
     content_hash: Option<ContentHash>,
-    /// For people.
+    /// The reason, for people.
     #[serde(default)]
     reason: String,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct RevokeAnswer {
-    /// False where that had been said before.
+    /// False if it was revoked already.
     revoked: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct ReloadAnswer {
-    /// Whether a list is new.
+    /// Whether a list changed.
     changed: bool,
 }
 
 async fn sign_plugin(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
     CuratorActor(actor): CuratorActor,
     LargeJsonBody(body): LargeJsonBody<SignBody>,
 ) -> HandlerResult {
-    let signed = plugins::sign(&state.platform, &actor, body.manifest.get()).await?;
+    let signed = plugins::sign(&platform, &actor, body.manifest.get()).await?;
     let raw =
         |manifest: Manifest| RawValue::from_string(manifest.raw().to_owned()).unwrap_or_else(|_| to_raw(&()));
     ok_json(&SignAnswer {
@@ -134,7 +137,7 @@ async fn revoke_plugin(
     })
 }
 
-async fn reload_lists(State(state): State<ServerState>, KnownActor(_): KnownActor) -> HandlerResult {
-    let changed = plugins::reload_lists(&state.platform).await.map_err(PlatformError::from)?;
+async fn reload_lists(State(platform): State<Arc<Platform>>, KnownActor(_): KnownActor) -> HandlerResult {
+    let changed = plugins::reload_lists(&platform).await.map_err(PlatformError::from)?;
     ok_json(&ReloadAnswer { changed })
 }

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{auth::TargetUser, body::LargeJsonBody, error::json_response, state::ServerState};
 
-/// Body of `POST /api/plugins/installed`: a manifest, or a plugin of the catalogue.
+/// Body of `POST /api/plugins/installed`: a manifest, or a plugin from the catalogue.
 #[derive(Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct InstallBody {
@@ -28,30 +28,30 @@ pub(super) struct InstallBody {
     #[serde(default)]
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     manifest: Option<Box<RawValue>>,
-    /// A plugin of this server's catalogue, in place of a manifest.
+    /// A plugin from this server's catalogue, instead of a manifest.
     #[serde(default)]
     catalogue_id: Option<PluginId>,
-    /// Its version; without it the one that was published last.
+    /// Its version. Default: the one published last.
     #[serde(default)]
     version: Option<String>,
-    /// What the user agrees to. Without it: what was agreed to for the version before, or nothing.
+    /// The permissions that the user grants. Default: those granted to the previous version, or none.
     #[serde(default)]
     permissions: Option<PluginPermissions>,
-    /// Whether the user agrees that an update has an older version, another publisher or another signer.
+    /// Whether the user accepts an update with an older version, another publisher or another signer.
     #[serde(default)]
     accept_change: bool,
 }
 
-/// The answer where the user has to agree first.
+/// The response if the user must agree first.
 #[derive(Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct NeedsAgreement {
     error: ApiError,
-    /// All that it asks for: send it as `permissions` to agree.
+    /// All requested permissions: send them as `permissions` to agree.
     asks_for: PluginPermissions,
-    /// What of that was not agreed to.
+    /// Requested permissions that were not granted.
     not_agreed: PluginPermissions,
-    /// What an update changes; where it asks again, `acceptChange` is needed.
+    /// What an update changes. Some changes require `acceptChange`.
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     change: Option<ManifestChange>,
 }

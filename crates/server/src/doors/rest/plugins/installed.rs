@@ -1,9 +1,12 @@
-//! `/api/plugins/installed`: what a user has. Each plugin is judged anew whenever it is shown.
+//! `/api/plugins/installed`: the user's plugins. The verdict on a plugin is computed whenever it is listed.
+
+use std::sync::Arc;
 
 use axum::extract::State;
 use http::Method;
 use serde::{Deserialize, Serialize};
 use toolyard_core::ports::PluginSwitch;
+use toolyard_platform::Platform;
 use toolyard_platform::plugins::{self, status_name};
 use toolyard_protocol::{
     PackageName,
@@ -32,7 +35,7 @@ pub(super) fn routes() -> Vec<Route> {
             Method::GET,
             "/api/plugins/installed",
             RouteAccess::User,
-            "The user's plugins, the earliest first, as they are judged now",
+            "The user's plugins, oldest first, with their current status",
             list_plugins,
         )
         .response_body::<PluginList>(),
@@ -40,7 +43,7 @@ pub(super) fn routes() -> Vec<Route> {
             Method::POST,
             "/api/plugins/installed",
             RouteAccess::User,
-            "Installs a plugin, or another version of it; what it asks for has to be agreed to",
+            "Installs a plugin or another version of it; the user must agree to its permissions",
             install::install_plugin,
         )
         .request_body::<InstallBody>()
@@ -60,7 +63,7 @@ pub(super) fn routes() -> Vec<Route> {
             Method::DELETE,
             "/api/plugins/installed/{id}",
             RouteAccess::User,
-            "Removes a plugin with all that it keeps for the user",
+            "Removes a plugin and its stored values for the user",
             remove_plugin,
         )
         .success_status(204),
@@ -73,7 +76,7 @@ struct PluginList {
     plugins: Vec<PluginSummary>,
 }
 
-/// A plugin that a user has.
+/// An installed plugin.
 #[derive(Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PluginSummary {
@@ -84,19 +87,19 @@ pub(super) struct PluginSummary {
     version: String,
     publisher: Option<String>,
     description: String,
-    /// What it is now: signed, unsigned, modified, unknown-key, revoked, expired.
+    /// Current status: signed, unsigned, modified, unknown-key, revoked, expired.
     status: String,
-    /// What it was when it was installed.
+    /// Status when it was installed.
     status_at_install: String,
-    /// Why it is what it is, for people.
+    /// The reason for the current status, for people.
     reason: String,
-    /// Whether it is on.
+    /// Whether the user has enabled it.
     enabled: bool,
     /// Whether its tools can be called now.
     runs: bool,
-    /// Why not, if not.
+    /// The reason, if they cannot.
     hidden: Option<String>,
-    /// What it may do.
+    /// Granted permissions.
     permissions: PluginPermissions,
     content_hash: ContentHash,
     tools: Vec<String>,
@@ -109,9 +112,9 @@ struct SwitchBody {
     enabled: bool,
 }
 
-/// The source, if the operator allows plugins.
+/// The plugin source, if the operator allows plugins.
 pub(super) fn plugin_source(state: &ServerState) -> Result<&PluginSource, RequestError> {
-    let text = "plugins do not run on this server; the operator can allow them (plugins.enabled)";
+    let text = "plugins are disabled on this server; the operator can enable them (plugins.enabled)";
     state.plugins.source.as_deref().ok_or_else(|| AuthRefusal::Forbidden(text).into())
 }
 
@@ -119,7 +122,7 @@ pub(super) fn plugin_summary(loaded: LoadedPlugin) -> PluginSummary {
     let (row, manifest) = (loaded.row, loaded.manifest);
     let (status, reason) = match &loaded.verdict {
         Some(verdict) => (status_name(&verdict.status), verdict.reason.clone()),
-        None => ("modified", "what is stored cannot be read".to_owned()),
+        None => ("modified", "the stored manifest cannot be read".to_owned()),
     };
     PluginSummary {
         package_name: row.id.package(),
@@ -160,10 +163,10 @@ async fn switch_plugin(
 }
 
 async fn remove_plugin(
-    State(state): State<ServerState>,
+    State(platform): State<Arc<Platform>>,
     who: TargetUser,
     PathParams(id): PathParams<String>,
 ) -> HandlerResult {
-    plugins::uninstall(&state.platform, &who.into(), &parse_plugin_id(&id)?).await?;
+    plugins::uninstall(&platform, &who.into(), &parse_plugin_id(&id)?).await?;
     no_content()
 }

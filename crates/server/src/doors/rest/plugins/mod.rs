@@ -1,11 +1,11 @@
-//! `/api/plugins`: the user's plugins, the curator's service, and the catalogue.
+//! `/api/plugins`: the user's plugins, curation, and the catalogue.
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | what a user has: list, install, switch, remove | `installed`, `install` |
-//! | signing, calling back, reading the lists again | `curate` |
+//! | the user's plugins: list, install, switch, remove | `installed`, `install` |
+//! | signing, revoking, reloading the lists | `curate` |
 //! | the catalogue, and the lists that clients read | `catalogue` |
-//! | whom this server believes, and its bounds | `policy` |
+//! | trusted keys and limits | `policy` |
 
 mod catalogue;
 mod curate;

@@ -1,4 +1,4 @@
-//! What this server holds of plugins, to read: the configuration file says it.
+//! The plugin policy of this server, read-only. It is set in the configuration file.
 
 use axum::extract::State;
 use http::Method;
@@ -19,18 +19,18 @@ pub(super) fn routes() -> Vec<Route> {
             Method::GET,
             "/api/plugins/policy",
             RouteAccess::Authenticated,
-            "Whom this server believes in matters of plugins, and their bounds",
+            "The plugin policy of this server: trusted keys and limits",
             get_plugin_policy,
         )
         .response_body::<PluginPolicy>(),
     ]
 }
 
-/// What this server holds of plugins.
+/// The plugin policy of this server.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct PluginPolicy {
-    /// Whether users' plugins run on it.
+    /// Whether plugins of users run on the server.
     enabled: bool,
     /// The public root key in force, SPKI in base64.
     root_key: Option<String>,
@@ -38,9 +38,9 @@ struct PluginPolicy {
     key_list_number: Option<u64>,
     /// The number of the revocation list in force.
     revocations_number: Option<u64>,
-    /// With which key it signs plugins, where it does.
+    /// The key that the server signs plugins with, if any.
     curator: Option<CuratorKey>,
-    /// Unsigned plugins that may run all the same.
+    /// Unsigned plugins that may run.
     allow_unsigned: Vec<AllowedPlugin>,
     limits: PluginLimits,
 }
@@ -49,7 +49,7 @@ struct PluginPolicy {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct CuratorKey {
-    /// Whose, for people.
+    /// Name of the curator, for people.
     name: String,
     key_id: KeyId,
 }
@@ -61,7 +61,7 @@ struct AllowedPlugin {
     hash: ContentHash,
 }
 
-/// Bounds of plugins.
+/// Limits of plugins.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct PluginLimits {

@@ -1,6 +1,6 @@
-//! Rows of a table as RFC 4180 has them, harmless in programs that take some texts for formulas.
+//! CSV rows (RFC 4180) that spreadsheets do not execute as formulas.
 
-/// One row, with its end.
+/// One row, with its line end.
 pub(super) fn csv_row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
     let mut row = String::new();
     for (place, text) in cells.into_iter().enumerate() {
@@ -14,7 +14,7 @@ pub(super) fn csv_row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 fn push_cell(row: &mut String, text: &str) {
-    // Names of tools and users come from outside, and a spreadsheet would run what begins like this.
+    // Names of tools and users are untrusted, and a spreadsheet would run text that starts like this as a formula.
     let guard = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
     if text.contains([',', '"', '\n', '\r']) {
         row.push('"');
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_are_quoted_where_they_need_it_and_never_a_formula() {
+    fn cells_are_quoted_if_needed_and_never_a_formula() {
         for (text, written) in [
             ("plain", "plain"),
             ("", ""),

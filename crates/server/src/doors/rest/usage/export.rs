@@ -1,4 +1,4 @@
-//! `/api/usage/export`: usage and calls as a table for other programs, read and sent page by page.
+//! `/api/usage/export`: usage and calls as CSV, read and sent page by page.
 
 use std::{io, sync::Arc};
 
@@ -10,6 +10,7 @@ use axum::{
 use futures_util::{Stream, StreamExt as _};
 use http::{HeaderValue, Method, header};
 use serde::Deserialize;
+use toolyard_core::ports::Stores;
 use toolyard_core::ports::{CallFilter, CallLog, UsageFilter};
 use toolyard_protocol::api::CallSummary;
 
@@ -22,12 +23,11 @@ use crate::{
     auth::KnownActor,
     extract::QueryParams,
     routes::{Route, RouteAccess},
-    state::ServerState,
 };
 
-/// Most calls in one table.
+/// Most calls in one export.
 const MAX_ROWS: u32 = 100_000;
-/// Calls that are read at once.
+/// Calls read at once.
 const PAGE: u32 = 1_000;
 
 pub(super) fn route() -> Route {
@@ -60,7 +60,7 @@ enum ExportKind {
 }
 
 async fn export_usage(
-    State(state): State<ServerState>,
+    State(stores): State<Stores>,
     KnownActor(who): KnownActor,
     QueryParams(query): QueryParams<ExportQuery>,
 ) -> HandlerResult {
@@ -68,7 +68,7 @@ async fn export_usage(
     let filter = UsageRequest { user, of, app, tool, since, until }.to_filter(&who)?;
     match what {
         ExportKind::Tools => {
-            let usage = state.stores.calls.tool_usage(&filter).await?;
+            let usage = stores.calls.tool_usage(&filter).await?;
             let mut table = csv_row(["tool", "calls", "errors", "mean_us"]);
             for tool in usage {
                 let numbers = [tool.calls, tool.errors, tool.mean_us].map(|number| number.to_string());
@@ -78,7 +78,7 @@ async fn export_usage(
         }
         ExportKind::Calls => Ok(csv_attachment(
             "toolyard-calls.csv",
-            Body::from_stream(call_table(state.stores.calls.clone(), filter, PAGE, MAX_ROWS)),
+            Body::from_stream(call_table(stores.calls.clone(), filter, PAGE, MAX_ROWS)),
         )),
     }
 }
@@ -111,19 +111,19 @@ const COLUMNS: [&str; 13] = [
     "trace_id",
 ];
 
-/// The table, a page at a time; where the store fails, it breaks off, so that nobody takes a part for the whole.
+/// The table, a page at a time. If the store fails, the response is aborted, so that a part is not mistaken for the whole.
 fn call_table(
     log: Arc<dyn CallLog>,
     filter: UsageFilter,
     page: u32,
-    most: u32,
+    max_rows: u32,
 ) -> impl Stream<Item = io::Result<String>> + Send {
-    // A developer sees what their apps are used for, and not by whom.
+    // A developer sees the calls of their apps, but not the users.
     let tells_who = filter.owner.is_none();
     let UsageFilter { user, owner, package, tool, since, until } = filter;
     let first = CallFilter { user, owner, package, tool, since, until, ..CallFilter::default() };
     let head = futures_util::stream::once(async { Ok(csv_row(COLUMNS)) });
-    let pages = futures_util::stream::unfold(Some((first, most)), move |at| {
+    let pages = futures_util::stream::unfold(Some((first, max_rows)), move |at| {
         let log = log.clone();
         async move {
             let (mut filter, left) = at.filter(|(_, left)| *left > 0)?;
@@ -131,7 +131,7 @@ fn call_table(
             let calls = match log.list_calls(&filter).await {
                 Ok(calls) => calls,
                 Err(error) => {
-                    tracing::error!(%error, "the store failed under an export");
+                    tracing::error!(%error, "store failed during usage export");
                     return Some((Err(io::Error::other("the store failed")), None));
                 }
             };
@@ -181,7 +181,7 @@ mod tests {
 
     use super::*;
 
-    /// So many calls, the newest with the highest number; fails after so many pages.
+    /// Calls with ascending numbers. Fails on the page that contains the call `fails_at`.
     struct Log {
         calls: u8,
         fails_at: Option<u8>,
@@ -231,14 +231,14 @@ mod tests {
         }
     }
 
-    async fn pieces(log: Log, page: u32, most: u32) -> Vec<io::Result<String>> {
-        call_table(Arc::new(log), UsageFilter::default(), page, most).collect().await
+    async fn pieces(log: Log, page: u32, max_rows: u32) -> Vec<io::Result<String>> {
+        call_table(Arc::new(log), UsageFilter::default(), page, max_rows).collect().await
     }
 
     #[tokio::test]
-    async fn pages_follow_each_other_until_the_end_or_the_bound() {
-        // Calls, page, bound; pages, rows.
-        for (calls, page, most, pages, rows) in [
+    async fn an_export_reads_pages_until_the_end_or_the_limit() {
+        // Calls, page size, limit; expected pages and rows.
+        for (calls, page, max_rows, pages, rows) in [
             (0, 4, 100, 0, 0),
             (3, 4, 100, 1, 3),
             (4, 4, 100, 1, 4),
@@ -246,16 +246,16 @@ mod tests {
             (10, 4, 6, 2, 6),
             (10, 4, 8, 2, 8),
         ] {
-            let got = pieces(Log { calls, fails_at: None }, page, most).await;
+            let got = pieces(Log { calls, fails_at: None }, page, max_rows).await;
             let text: String = got.iter().map(|piece| piece.as_ref().unwrap().as_str()).collect();
-            assert_eq!((got.len() - 1, text.lines().count() - 1), (pages, rows), "{calls} {page} {most}");
+            assert_eq!((got.len() - 1, text.lines().count() - 1), (pages, rows), "{calls} {page} {max_rows}");
             let newest = text.lines().nth(1).is_none_or(|row| row.contains(&format!("com.a:t{calls},")));
             assert!(newest, "the newest first: {text}");
         }
     }
 
     #[tokio::test]
-    async fn a_table_breaks_off_where_the_store_fails() {
+    async fn an_export_is_aborted_if_the_store_fails() {
         let got = pieces(Log { calls: 10, fails_at: Some(5) }, 4, 100).await;
         assert_eq!(got.len(), 3, "the head, a page, and the failure");
         assert!(got[1].is_ok() && got[2].is_err());

@@ -1,10 +1,11 @@
-//! `/api/usage/latency`: how long calls took, over the newest of them.
+//! `/api/usage/latency`: how long the newest calls took.
 
 use axum::extract::State;
 use http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolyard_core::ports::CallTiming;
+use toolyard_core::ports::Stores;
 
 use super::{
     super::{HandlerResult, ok_json},
@@ -14,14 +15,13 @@ use crate::{
     auth::KnownActor,
     extract::QueryParams,
     routes::{Route, RouteAccess},
-    state::ServerState,
 };
 
-/// Most calls that are looked at.
+/// Most calls that are evaluated.
 const MAX_CALLS: u32 = 20_000;
-/// Spans of the histogram, each twice as long as the one before.
+/// Buckets of the histogram, each twice as wide as the one before.
 const BUCKETS: usize = 24;
-/// Where the first span ends, in microseconds.
+/// End of the first bucket, in microseconds.
 const FIRST_BUCKET_US: u64 = 64;
 
 pub(super) fn route() -> Route {
@@ -49,32 +49,32 @@ struct LatencyQuery {
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct LatencyReport {
-    /// How many calls were looked at.
+    /// Number of evaluated calls.
     count: usize,
-    /// Whether there were more, which are older.
+    /// Whether older calls were left out.
     sampled: bool,
     p50_us: u64,
     p90_us: u64,
     p95_us: u64,
     p99_us: u64,
     max_us: u64,
-    /// How many calls took how long; each span is twice as long as the one before.
+    /// Number of calls by duration. Each bucket is twice as wide as the one before.
     histogram: Vec<LatencyBucket>,
     steps: StepLatencies,
 }
 
-/// Calls that took so long.
+/// Number of calls with a duration in this range.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct LatencyBucket {
-    /// At least.
+    /// Lower bound, inclusive.
     from_us: u64,
-    /// Less than.
+    /// Upper bound, exclusive.
     to_us: u64,
     count: u64,
 }
 
-/// How long each step took; a step that was not reached took no time.
+/// Duration of each step. A step that was not reached counts as 0.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 struct StepLatencies {
     find: StepLatency,
@@ -85,7 +85,7 @@ struct StepLatencies {
     check: StepLatency,
 }
 
-/// How long a step took.
+/// Duration of a step.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct StepLatency {
@@ -94,13 +94,13 @@ struct StepLatency {
 }
 
 async fn get_latency(
-    State(state): State<ServerState>,
+    State(stores): State<Stores>,
     KnownActor(who): KnownActor,
     QueryParams(query): QueryParams<LatencyQuery>,
 ) -> HandlerResult {
     let LatencyQuery { user, of, app, tool, since } = query;
     let filter = UsageRequest { user, of, app, tool, since, until: None }.to_filter(&who)?;
-    let mut timings = state.stores.usage.list_timings(&filter, MAX_CALLS + 1).await?;
+    let mut timings = stores.usage.list_timings(&filter, MAX_CALLS + 1).await?;
     let sampled = timings.len() > MAX_CALLS as usize;
     timings.truncate(MAX_CALLS as usize);
     ok_json(&summarize_timings(&timings, sampled))
@@ -138,7 +138,7 @@ fn sorted_values(timings: &[CallTiming], of: impl Fn(&CallTiming) -> u64) -> Vec
     all
 }
 
-/// The smallest value that so many of a hundred do not exceed; 0 of none.
+/// The nearest-rank percentile of sorted values. 0 if there are none.
 fn percentile(sorted: &[u64], percent: usize) -> u64 {
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0)
@@ -148,7 +148,7 @@ fn histogram(sorted: &[u64]) -> Vec<LatencyBucket> {
     let mut from = 0;
     (0..BUCKETS)
         .map(|place| {
-            // The last one has no end of its own.
+            // The last bucket is extended to the largest value.
             let to = if place + 1 == BUCKETS {
                 (FIRST_BUCKET_US << place).max(sorted.last().map_or(0, |max| max.saturating_add(1)))
             } else {
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_are_values_that_were_there() {
+    fn percentiles_are_values_of_the_sample() {
         let hundred: Vec<u64> = (1..=100).collect();
         for percent in [50, 90, 95, 99, 100] {
             assert_eq!(percentile(&hundred, percent), percent as u64);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn every_call_is_in_one_span() {
+    fn every_call_is_in_one_bucket() {
         let longest = 400_000_000_000;
         let all = [0, 63, 64, 127, 128, 1_000, FIRST_BUCKET_US << (BUCKETS - 2), longest];
         let spans = histogram(&all);
@@ -198,11 +198,11 @@ mod tests {
     }
 
     #[test]
-    fn no_calls_are_no_time() {
+    fn latency_of_no_calls_is_zero() {
         let none = summarize_timings(&[], false);
         assert_eq!((none.count, none.p50_us, none.p99_us, none.max_us), (0, 0, 0, 0));
         assert_eq!(none.steps.invoke, StepLatency { p50_us: 0, p95_us: 0 });
-        // In whatever order they came.
+        // In any order.
         let some = summarize_timings(&[timing(30), timing(10), timing(20)], true);
         assert_eq!((some.count, some.sampled, some.p50_us, some.max_us), (3, true, 20, 30));
         assert_eq!(some.steps.invoke, StepLatency { p50_us: 10, p95_us: 15 });

@@ -1,11 +1,11 @@
-//! `/api/usage/…`: the ledger as a whole. A user sees their own calls, an operator everybody's, a developer what their apps
-//! are used for.
+//! `/api/usage/…`: reports on the ledger. Users see their own calls, operators all calls, developers the calls of their
+//! apps.
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | how many calls, over time | [`over_time`] |
-//! | how long they took | [`latency`] |
-//! | the same as a table for other programs | [`export`] |
+//! | number of calls over time | [`over_time`] |
+//! | durations | [`latency`] |
+//! | CSV export | [`export`] |
 
 mod csv;
 mod export;
@@ -25,14 +25,14 @@ pub(crate) fn routes() -> Vec<Route> {
     [over_time::route(), latency::route(), export::route()].into()
 }
 
-const USER: (&str, &str) = ("user", "Operators: only of this user");
-const APP: (&str, &str) = ("app", "Only of this app");
-const TOOL: (&str, &str) = ("tool", "Only of this tool, by canonical name");
+const USER: (&str, &str) = ("user", "Operators: only calls of this user");
+const APP: (&str, &str) = ("app", "Only calls of this app");
+const TOOL: (&str, &str) = ("tool", "Only calls of this tool, by canonical name");
 const OF: (&str, &str) = ("of", OF_APPS);
-const SINCE: (&str, &str) = ("since", "Only at this time or later, ISO 8601");
-const UNTIL: (&str, &str) = ("until", "Only before this time, ISO 8601");
+const SINCE: (&str, &str) = ("since", "Only calls at this time or later, ISO 8601");
+const UNTIL: (&str, &str) = ("until", "Only calls before this time, ISO 8601");
 
-/// Which calls, as all of these are asked.
+/// The query parameters that all reports share.
 #[derive(Default, Deserialize)]
 pub(super) struct UsageRequest {
     pub(super) user: Option<String>,
@@ -44,7 +44,7 @@ pub(super) struct UsageRequest {
 }
 
 impl UsageRequest {
-    /// The calls that were asked for, as far as they are this one's to see.
+    /// The filter for the requested calls, if this actor may see them.
     pub(super) fn to_filter(self, who: &Actor) -> Result<UsageFilter, RequestError> {
         let named = |what: &str, error: &dyn std::fmt::Display| {
             RequestError::invalid_request(format!("{what}: {error}"))

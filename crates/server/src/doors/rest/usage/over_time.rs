@@ -1,10 +1,14 @@
-//! `/api/usage/over-time`: how many calls, in equal spans of time.
+//! `/api/usage/over-time`: number of calls in equal intervals.
+
+use std::sync::Arc;
 
 use axum::extract::State;
 use http::Method;
 use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolyard_core::ports::Clock;
+use toolyard_core::ports::Stores;
 use toolyard_core::ports::{CallSeries, SeriesBy, TimeBuckets};
 use toolyard_protocol::session::iso_millis;
 
@@ -17,14 +21,13 @@ use crate::{
     error::RequestError,
     extract::QueryParams,
     routes::{Route, RouteAccess},
-    state::ServerState,
 };
 
-/// Buckets where nobody says how many.
+/// Default number of buckets.
 const DEFAULT_BUCKETS: u32 = 48;
-/// Most buckets.
+/// Maximum number of buckets.
 const MAX_BUCKETS: u32 = 200;
-/// What is shown where nobody says since when.
+/// Default time range.
 const DEFAULT_SPAN: SignedDuration = SignedDuration::from_hours(24);
 
 pub(super) fn route() -> Route {
@@ -36,10 +39,10 @@ pub(super) fn route() -> Route {
         get_over_time,
     )
     .query(&[
-        ("since", "From this time on, ISO 8601; 24 hours before `until` where nothing is said"),
-        ("until", "Before this time, ISO 8601; now where nothing is said"),
-        ("buckets", "In at most so many spans of time, up to 200; 48 where nothing is said"),
-        ("by", "`app` or `tool`: what makes a series; `app` where nothing is said"),
+        ("since", "From this time on, ISO 8601. Default: 24 hours before `until`"),
+        ("until", "Before this time, ISO 8601. Default: now"),
+        ("buckets", "Maximum number of intervals, up to 200. Default: 48"),
+        ("by", "Group by `app` or `tool`. Default: `app`"),
         APP,
         TOOL,
         USER,
@@ -71,15 +74,15 @@ enum SeriesGrouping {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct OverTime {
-    /// Where the first span begins, ISO 8601.
+    /// Start of the first interval, ISO 8601.
     from: String,
-    /// Where the last span ends, ISO 8601.
+    /// End of the last interval, ISO 8601.
     to: String,
-    /// How long each is.
+    /// Length of each interval.
     bucket_seconds: i64,
-    /// The 12 largest, most calls first; then all others, and calls of what is no tool, under `*`.
+    /// The 12 largest, most calls first; then all others, and calls of unknown tools, under `*`.
     series: Vec<SeriesBody>,
-    /// How calls ended, most frequent first.
+    /// Outcomes of calls, most frequent first.
     outcomes: Vec<OutcomeCount>,
 }
 
@@ -87,13 +90,13 @@ struct OverTime {
 #[derive(Serialize, JsonSchema)]
 struct SeriesBody {
     key: String,
-    /// In each span.
+    /// In each interval.
     calls: Vec<u64>,
-    /// In each span.
+    /// In each interval.
     errors: Vec<u64>,
 }
 
-/// How many calls ended so.
+/// Number of calls with an outcome.
 #[derive(Serialize, JsonSchema)]
 struct OutcomeCount {
     /// `OK`, or the error code.
@@ -108,7 +111,8 @@ impl From<CallSeries> for SeriesBody {
 }
 
 async fn get_over_time(
-    State(state): State<ServerState>,
+    State(clock): State<Arc<dyn Clock>>,
+    State(stores): State<Stores>,
     KnownActor(who): KnownActor,
     QueryParams(query): QueryParams<OverTimeQuery>,
 ) -> HandlerResult {
@@ -116,14 +120,14 @@ async fn get_over_time(
     let filter = UsageRequest { user, of, app, tool, since, until }.to_filter(&who)?;
     let buckets = cut_buckets(
         filter.since,
-        filter.until.unwrap_or_else(|| state.clock.now()),
+        filter.until.unwrap_or_else(|| clock.now()),
         buckets.unwrap_or(DEFAULT_BUCKETS),
     )?;
     let by = match by {
         None | Some(SeriesGrouping::App) => SeriesBy::App,
         Some(SeriesGrouping::Tool) => SeriesBy::Tool,
     };
-    let timeline = state.stores.usage.call_timeline(&filter, buckets, by).await?;
+    let timeline = stores.usage.call_timeline(&filter, buckets, by).await?;
     let outcomes = timeline.outcomes.into_iter().map(|(code, count)| OutcomeCount { code, count });
     ok_json(&OverTime {
         from: iso_millis(buckets.from),
@@ -134,7 +138,7 @@ async fn get_over_time(
     })
 }
 
-/// Cuts a span into buckets of whole seconds: at most so many, and no empty one behind the end.
+/// Divides a time range into at most `buckets` buckets of whole seconds, none of them after the end.
 fn cut_buckets(
     since: Option<Timestamp>,
     until: Timestamp,
@@ -171,8 +175,8 @@ mod tests {
     }
 
     #[test]
-    fn a_span_is_cut_into_whole_seconds() {
-        // Span, wanted; length, how many.
+    fn a_time_range_is_divided_into_whole_seconds() {
+        // Range, requested buckets; expected bucket length and count.
         for (span, wanted, millis, count) in [
             (86_400_000, 48, 1_800_000, 48),
             (86_400_000, 200, 432_000, 200),
@@ -195,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_that_are_none_and_too_many_buckets_are_refused() {
+    fn empty_time_ranges_and_too_many_buckets_are_refused() {
         assert!(cut_buckets(Some(at(5)), at(5), 10).is_err() && cut_buckets(Some(at(6)), at(5), 10).is_err());
         assert!(cut_buckets(Some(at(0)), at(5), 0).is_err() && cut_buckets(Some(at(0)), at(5), 201).is_err());
     }

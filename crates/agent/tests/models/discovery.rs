@@ -80,7 +80,7 @@ async fn keys_of_the_environment_bring_vendors_and_what_is_missing_says_how_to_a
     );
     let (kind, text) = err(models.get(&name("nowhere/m")));
     assert_eq!(kind, ModelErrorKind::Unknown);
-    assert_eq!(text, "There is no nowhere/m here: add an endpoint named nowhere with its URL.");
+    assert_eq!(text, "There is no model nowhere/m: add an endpoint named nowhere with its URL.");
     assert_eq!(models.vendor_family(&name("gemini/x")), Some(VendorFamily::Gemini));
     assert_eq!(models.vendor_family(&name("nowhere/x")), None);
 }
@@ -126,8 +126,8 @@ async fn servers_of_this_machine_are_found_with_what_their_models_can() {
     assert_eq!(calling("vllm/q/w"), CallingMode::Native);
 
     llama.queue_replies([ScriptedReply::text("hi")]);
-    let heard = ask(&found.get(&name("llama-server/smol")).unwrap(), hello()).await;
-    assert_eq!(heard.text, "hi");
+    let response = ask(&found.get(&name("llama-server/smol")).unwrap(), hello()).await;
+    assert_eq!(response.text, "hi");
     assert!(!llama.requests()[0].headers.contains_key("authorization"), "no key, no header");
 }
 
@@ -143,9 +143,9 @@ async fn models_that_cannot_chat_are_not_listed() {
 }
 
 #[tokio::test]
-async fn what_only_looks_like_a_server_is_none() {
+async fn a_server_of_another_kind_is_not_listed() {
     let other = ScriptedModel::start().await;
-    // A server of another kind, such as our own, that also lists models.
+    // A server of another kind that also lists models.
     other.serve_path("/v1/models", json!({ "data": [{ "id": "m", "owned_by": "toolyard" }] }));
     other.serve_path("/api/tags", json!({ "tags": [] }));
     let servers = vec![
@@ -242,7 +242,7 @@ async fn an_endpoint_takes_the_place_of_the_vendor_with_its_name() {
 }
 
 #[tokio::test]
-async fn nothing_at_all_says_what_to_do() {
+async fn without_any_model_the_error_says_what_to_do() {
     let (kind, text) = err(make(nothing(), KeyEnvironment::empty()).default());
     assert_eq!(kind, ModelErrorKind::Unknown);
     assert!(text.starts_with("There is no model. Set a key such as OPENAI_API_KEY"), "{text}");

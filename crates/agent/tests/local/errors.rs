@@ -1,4 +1,4 @@
-//! Files that are none, and conversations that are too long.
+//! Invalid files, and conversations that are too long.
 
 use toolyard_agent::{
     message::ModelMessage,
@@ -9,7 +9,7 @@ use toolyard_agent::{
 use crate::{file, open};
 
 #[test]
-fn a_file_that_is_none_is_refused_at_once() {
+fn an_invalid_file_is_refused_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.gguf");
     let error = open(path.clone(), 512).unwrap_err();

@@ -1,4 +1,4 @@
-//! For how long a verdict stands.
+//! How long a verdict stays valid.
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -10,10 +10,10 @@ use crate::fixture::{World, at, key, now, plugin, signed};
 fn without_dates_it_stands_for_ever() {
     let world = World::new();
     let manifest = signed(&plugin(), &key(1));
-    assert_eq!(verdict_validity(&manifest, &world.ground()), Timestamp::MIN..Timestamp::MAX);
+    assert_eq!(verdict_validity(&manifest, &world.context()), Timestamp::MIN..Timestamp::MAX);
 }
 
-/// Each of the dates turns a verdict at exactly that time, and within a span nothing does.
+/// Each date changes a verdict at exactly that time, and nothing changes within a span.
 #[test]
 fn every_verdict_within_a_span_is_the_same_one() {
     let mut plugin = plugin();
@@ -34,14 +34,14 @@ fn every_verdict_within_a_span_is_the_same_one() {
     ];
     for (number, mut world) in worlds.into_iter().enumerate() {
         world.now = now();
-        let (span, first) = (verdict_validity(&manifest, &world.ground()), world.judge(&manifest));
+        let (span, first) = (verdict_validity(&manifest, &world.context()), world.judge(&manifest));
         assert!(first.runs && span.contains(&now()), "{number}: {}", first.reason);
         assert!(span.end <= at("2026-08-01"), "the plugin itself runs out");
         let moment = jiff::SignedDuration::from_millis(1);
         for inside in [span.start.max(at("2020-01-01")), now(), span.end.checked_sub(moment).unwrap()] {
             world.now = inside;
             assert_eq!(world.judge(&manifest), first, "{number}: {inside}");
-            assert_eq!(verdict_validity(&manifest, &world.ground()), span, "{number}: {inside}");
+            assert_eq!(verdict_validity(&manifest, &world.context()), span, "{number}: {inside}");
         }
         world.now = span.end;
         assert_ne!(world.judge(&manifest).status, first.status, "{number}: at {}", span.end);
@@ -58,7 +58,7 @@ fn dates_of_other_keys_only_make_it_shorter() {
     let other = KeyEntry { expires_at: Some(at("2026-06-02")), ..KeyEntry::new(key(5).public_key(), "Bob") };
     world.keys.keys.push(other);
     assert_eq!(
-        verdict_validity(&signed(&plugin(), &key(1)), &world.ground()),
+        verdict_validity(&signed(&plugin(), &key(1)), &world.context()),
         Timestamp::MIN..at("2026-06-02")
     );
 }
