@@ -74,7 +74,7 @@ impl LlamaServer {
         url.set_fragment(None);
         let key_from = format!("the configuration of {id}");
         let target = ModelTarget { id: id.into(), url, key, key_from };
-        Ok(Self { client: web::http_client(&bounds)?, target: target, bounds })
+        Ok(Self { client: web::http_client(&bounds)?, target, bounds })
     }
 
     async fn post_json<T: for<'a> Deserialize<'a>>(&self, path: &str, body: &Value) -> Result<T, ModelError> {

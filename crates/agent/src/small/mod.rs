@@ -6,7 +6,7 @@
 //!    content is subtracted, because the model has a bias. The user's words are scored too, as those of a user who wants
 //!    what the tool does.
 //! 2. Which arguments? They are written with the [`grammar`] of the tool's schema, first with the user's own words
-//! only.
+//!    only.
 //! 3. For `reply`: a short text.
 //!
 //! After a tool call, the text of its result is the response. There is one tool per turn, at most [`MAX_TOOLS`] to

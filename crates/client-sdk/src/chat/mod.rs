@@ -74,7 +74,7 @@ impl ChatStream {
         let (slot, transcript) =
             (EventSlot::default(), SharedTranscript(Arc::new(Mutex::new(ChatTranscript::new(messages)))));
         let work = work(EventSender { slot: slot.clone(), transcript: transcript.clone() });
-        Self { work: Some(work), slot, transcript: transcript }
+        Self { work: Some(work), slot, transcript }
     }
 
     /// Reads the stream to its end and returns the answer.

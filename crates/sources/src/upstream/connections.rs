@@ -4,7 +4,7 @@
 //! - a modern upstream, or a process that all users share: one connection, which also reports changes;
 //! - an upstream that knows its users (OAuth, or a process per user): one per user;
 //! - a handshake upstream over HTTP: a session per user and client capabilities, because capabilities are declared
-//! once per session, and because the state of a session belongs to its user.
+//!   once per session, and because the state of a session belongs to its user.
 
 use std::sync::{
     Arc,

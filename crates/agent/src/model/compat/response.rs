@@ -39,7 +39,7 @@ impl CompatResponse {
         let reasoning = ReasoningBuffer::default();
         Self {
             model,
-            target: target,
+            target,
             calls,
             slots: Vec::new(),
             finish_reason: None,

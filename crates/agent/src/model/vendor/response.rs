@@ -44,7 +44,7 @@ impl VendorResponse {
         ids: Arc<dyn IdGenerator>,
     ) -> Self {
         let calls = CallAssembler::new(ids.clone());
-        Self { model, kind, target: target, ids, calls, growing: None, signatures: HashMap::new(), bytes: 0 }
+        Self { model, kind, target, ids, calls, growing: None, signatures: HashMap::new(), bytes: 0 }
     }
 
     pub(super) fn take_event(&mut self, event: ChatStreamEvent) -> EventBatch {

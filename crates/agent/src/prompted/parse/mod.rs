@@ -4,9 +4,9 @@
 //! the same however the stream was cut. Text is shown at once, except:
 //!
 //! - text that may still become a marker (a few characters), and up to three columns of white space at the start of a
-//! line;
+//!   line;
 //! - the beginning of a reply that may be a bare call (`bare_reply`), until its first key or name shows that it is
-//! none;
+//!   none;
 //! - an end token, until something follows it.
 //!
 //! A call counts only at certain positions (`markers::MarkerPosition`), never in code, and only if its tool is known. A

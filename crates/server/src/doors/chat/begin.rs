@@ -128,7 +128,7 @@ pub(super) struct InvalidClientTool {
 
 impl InvalidClientTool {
     /// The problem with its path in the request: `all` names the list of tools, `one` a single tool.
-    pub(super) fn to_problem(self, all: &str, one: impl Fn(usize, &str) -> String) -> Problem {
+    pub(super) fn into_problem(self, all: &str, one: impl Fn(usize, &str) -> String) -> Problem {
         let mut path = match &self.tool {
             Some((index, name)) => one(*index, name),
             None => all.to_owned(),

@@ -198,7 +198,7 @@ async fn respond_to_chat(
         }
         Err(TurnStartError::Tool(tool)) => {
             let problem =
-                tool.to_problem("clientTools", |_, name| format!("clientTools.{}", truncate_name(name)));
+                tool.into_problem("clientTools", |_, name| format!("clientTools.{}", truncate_name(name)));
             return RequestError::with_problems(problem.to_string(), vec![problem]).into_response();
         }
     };

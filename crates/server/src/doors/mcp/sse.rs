@@ -42,19 +42,19 @@ impl McpExchange {
     pub(super) async fn respond(mut self) -> Response {
         tokio::select! {
             biased;
-            Some(first) = self.messages.recv() => self.to_event_stream(message_event(first)),
+            Some(first) = self.messages.recv() => self.into_event_stream(message_event(first)),
             outcome = &mut self.work => {
                 // The work may have sent messages just before it ended.
                 let events = self.drain_messages();
                 match events.is_empty() {
-                    true => self.to_json_response(outcome),
+                    true => self.into_json_response(outcome),
                     false => event_stream_response(Body::from(self.final_events(events, outcome))),
                 }
             }
         }
     }
 
-    fn to_json_response(self, outcome: Result<RpcResponse, RpcError>) -> Response {
+    fn into_json_response(self, outcome: Result<RpcResponse, RpcError>) -> Response {
         match outcome {
             Ok(response) => json_response(StatusCode::OK, result_envelope(&self.id, response.as_bytes())),
             Err(error) => error_response(rpc_error_status(&error, self.modern), Some(&self.id), &error),
@@ -82,7 +82,7 @@ impl McpExchange {
         events.into()
     }
 
-    fn to_event_stream(self, first: Bytes) -> Response {
+    fn into_event_stream(self, first: Bytes) -> Response {
         let opening = futures_util::stream::once(async { Ok::<_, Infallible>(first) });
         let events = futures_util::stream::unfold(Some(Box::new(self)), |at| async {
             let mut exchange = at?;

@@ -203,8 +203,8 @@ async fn a_command_that_is_not_an_mcp_server_is_reported() {
     let p = Platform::with(|config| config.upstream_settings.connect_timeout_ms = 500).await;
     for (number, (command, args, word)) in [
         ("/no/such/program", json!([]), "/no/such/program"),
-        ("/bin/false", json!([]), "ended"),
-        ("/bin/echo", json!(["garbage"]), "ended"),
+        ("/bin/false", json!([]), "exited"),
+        ("/bin/echo", json!(["garbage"]), "exited"),
         ("/bin/sleep", json!(["1000"]), "no answer"),
     ]
     .into_iter()

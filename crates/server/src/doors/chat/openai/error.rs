@@ -88,7 +88,7 @@ pub(super) fn model_error_response(error: &ModelError) -> Response {
 fn invalid_tool_response(api: OpenAiApi, tool: InvalidClientTool) -> Response {
     let name = tool.tool.as_ref().map(|(_, name)| format!(" ({})", truncate_name(name))).unwrap_or_default();
     let function = if tool.within.is_empty() { "" } else { api.tool_path_suffix() };
-    let problem = tool.to_problem("tools", |index, _| format!("tools[{index}]{function}"));
+    let problem = tool.into_problem("tools", |index, _| format!("tools[{index}]{function}"));
     let text = format!("{}{name}: {}", problem.path, problem.message);
     error_response(StatusCode::BAD_REQUEST, text, Some(problem.path))
 }

@@ -65,7 +65,7 @@ async fn export_usage(
     QueryParams(query): QueryParams<ExportQuery>,
 ) -> HandlerResult {
     let ExportQuery { what, user, of, app, tool, since, until } = query;
-    let filter = UsageRequest { user, of, app, tool, since, until }.to_filter(&who)?;
+    let filter = UsageRequest { user, of, app, tool, since, until }.into_filter(&who)?;
     match what {
         ExportKind::Tools => {
             let usage = stores.calls.tool_usage(&filter).await?;

@@ -99,7 +99,7 @@ async fn get_latency(
     QueryParams(query): QueryParams<LatencyQuery>,
 ) -> HandlerResult {
     let LatencyQuery { user, of, app, tool, since } = query;
-    let filter = UsageRequest { user, of, app, tool, since, until: None }.to_filter(&who)?;
+    let filter = UsageRequest { user, of, app, tool, since, until: None }.into_filter(&who)?;
     let mut timings = stores.usage.list_timings(&filter, MAX_CALLS + 1).await?;
     let sampled = timings.len() > MAX_CALLS as usize;
     timings.truncate(MAX_CALLS as usize);

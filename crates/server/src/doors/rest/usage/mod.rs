@@ -45,7 +45,7 @@ pub(super) struct UsageRequest {
 
 impl UsageRequest {
     /// The filter for the requested calls, if this actor may see them.
-    pub(super) fn to_filter(self, who: &Actor) -> Result<UsageFilter, RequestError> {
+    pub(super) fn into_filter(self, who: &Actor) -> Result<UsageFilter, RequestError> {
         let named = |what: &str, error: &dyn std::fmt::Display| {
             RequestError::invalid_request(format!("{what}: {error}"))
         };

@@ -117,7 +117,7 @@ async fn get_over_time(
     QueryParams(query): QueryParams<OverTimeQuery>,
 ) -> HandlerResult {
     let OverTimeQuery { user, of, app, tool, since, until, buckets, by } = query;
-    let filter = UsageRequest { user, of, app, tool, since, until }.to_filter(&who)?;
+    let filter = UsageRequest { user, of, app, tool, since, until }.into_filter(&who)?;
     let buckets = cut_buckets(
         filter.since,
         filter.until.unwrap_or_else(|| clock.now()),
