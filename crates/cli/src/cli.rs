@@ -120,7 +120,7 @@ pub(crate) enum CliCommand {
     /// Register, install and manage apps
     #[command(subcommand)]
     Apps(apps::AppsCommand),
-    /// List and call tools
+    /// List and call tools, and switch them on or off
     #[command(subcommand)]
     Tools(tools::ToolsCommand),
     /// List calls, show one call, or follow calls as they finish

@@ -31,7 +31,7 @@ pub(crate) enum CliError {
     Unwritable { file: PathBuf, error: io::Error },
     #[error("{} is larger than {limit} bytes", .file.display())]
     TooLarge { file: PathBuf, limit: usize },
-    #[error("{what} is not valid")]
+    #[error("cannot use {what}")]
     Problems { what: String, problems: Vec<Problem> },
     #[error("cannot read {url}: {why}")]
     Fetch { url: String, why: String },

@@ -48,6 +48,7 @@ pub mod schema_expansion;
 pub mod secret;
 pub mod session;
 pub mod stream;
+pub mod text;
 pub mod tool;
 pub mod trace;
 pub mod upstream;

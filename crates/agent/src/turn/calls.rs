@@ -10,6 +10,7 @@ use toolyard_core::{
     executor::CallOutcome,
     ports::{CallNotice, NoticeSink},
 };
+use toolyard_protocol::text::truncate_chars;
 use toolyard_protocol::{ErrorCode, raw::to_raw};
 
 use super::{Turn, TurnState, result_text};
@@ -275,5 +276,5 @@ fn not_run_error(finish: &TurnEndReason) -> ToolError {
 }
 
 fn truncate_name(name: &str) -> String {
-    name.chars().take(64).collect()
+    truncate_chars(name, 64).into_owned()
 }

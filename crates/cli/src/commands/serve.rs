@@ -23,8 +23,8 @@ use crate::{
 
 const HELP: &str = "\
 Settings come from toolyard.toml, then environment variables such as TOOLYARD_SERVER__LISTEN, then flags. Later ones win.
-On SIGINT or SIGTERM the server stops accepting requests and waits for open calls, at most server.drain_ms plus 8 s; then
-it exits with code 124. A second signal stops it at once with exit code 130.
+On SIGINT or SIGTERM the server stops accepting requests and waits for open calls to finish. If that takes longer than
+server.drain_ms plus 8 s, it exits with code 124. A second signal stops it at once (exit code 130).
 
 Examples:
   toolyard serve

@@ -243,7 +243,7 @@ async fn packing_errors_are_reported() {
 async fn wrong_key_and_manifest_files_are_reported() {
     let desk = Desk::packed().await;
     let public = desk.run("plugin sign hello.json --key ada.key.pub").await.bad();
-    assert!(public.contains("ada.key.pub is not valid") && public.contains("no secret key"), "{public}");
+    assert!(public.contains("cannot use ada.key.pub") && public.contains("no secret key"), "{public}");
     let secret = desk.run("plugin verify hello.json --key ada.key").await.bad();
     assert!(secret.contains("this is a secret key"), "{secret}");
     let no_manifest = desk.run("plugin inspect ada.key").await.bad();

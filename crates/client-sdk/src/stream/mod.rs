@@ -24,6 +24,7 @@ pub use order::{MAX_CALLS, MAX_PIECES};
 
 use lines::LineBuffer;
 use order::ChunkOrder;
+use toolyard_protocol::text::truncate_chars;
 
 /// How much of an invalid chunk an error shows, in characters.
 const SHOWN_CHARS: usize = 100;
@@ -169,7 +170,7 @@ impl StreamReader {
 }
 
 fn shorten(text: &str) -> String {
-    text.chars().take(SHOWN_CHARS).collect()
+    truncate_chars(text, SHOWN_CHARS).into_owned()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use jiff::Timestamp;
+use toolyard_protocol::text::truncate_bytes;
 use toolyard_protocol::{ErrorCode, ToolRef, api::outcome_text};
 
 use super::{CallContext, CallOutcome, CallReply, Door, ToolCall, steps::StepTimer};
@@ -78,17 +79,7 @@ fn error_message(outcome: &CallOutcome, max_bytes: usize) -> Option<Arc<str>> {
         Err(error) => Cow::Borrowed(error.for_model.as_str()),
     };
     let message = message.trim();
-    (!message.is_empty()).then(|| truncate_text(message, max_bytes).into())
-}
-
-/// Truncates to this many bytes at a character boundary, with an ellipsis.
-fn truncate_text(text: &str, max_bytes: usize) -> Cow<'_, str> {
-    const ELLIPSIS: &str = "…";
-    if text.len() <= max_bytes {
-        return Cow::Borrowed(text);
-    }
-    let end = text.floor_char_boundary(max_bytes.saturating_sub(ELLIPSIS.len()));
-    Cow::Owned(format!("{}{ELLIPSIS}", &text[..end]))
+    (!message.is_empty()).then(|| truncate_bytes(message, max_bytes).into())
 }
 
 pub(super) fn log_call(record: &CallRecord, error: Option<&ToolError>) {
@@ -108,14 +99,6 @@ pub(super) fn log_call(record: &CallRecord, error: Option<&ToolError>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn messages_are_cut_between_characters() {
-        assert_eq!(truncate_text("short", 5), "short");
-        assert_eq!(truncate_text("longer", 5), "lo…");
-        assert_eq!(truncate_text("üüüü", 6), "ü…");
-        assert!(truncate_text(&"ü".repeat(5_000), 2_000).len() <= 2_000);
-    }
 
     #[test]
     fn only_failures_have_a_message() {

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use serde_json::Value;
 use toolyard_protocol::Problem;
+use toolyard_protocol::text::truncate_chars;
 
 use super::MAX_ERRORS;
 
@@ -101,15 +102,9 @@ fn describe_value(value: &Value) -> String {
 }
 
 pub(super) fn truncate_text(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(MAX_SHOWN) {
-        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
-        None => Cow::Borrowed(text),
-    }
+    truncate_chars(text, MAX_SHOWN)
 }
 
 fn truncate_path(text: &str) -> String {
-    match text.char_indices().nth(MAX_PATH) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    truncate_chars(text, MAX_PATH).into_owned()
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::problem::Problem;
+use crate::text::truncate_chars;
 
 /// Longest name.
 const MAX_NAME: usize = 64;
@@ -160,7 +161,7 @@ fn resolve_root_schema(schema: &Value, dialect: ToolDialect) -> &Value {
 }
 
 fn truncate_name(name: &str) -> String {
-    name.chars().take(MAX_NAME).collect()
+    truncate_chars(name, MAX_NAME).into_owned()
 }
 
 /// Walks a schema. The content of `enum`, `const`, `default` and `examples` is data, not schema.

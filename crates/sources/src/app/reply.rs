@@ -3,6 +3,7 @@
 use http::StatusCode;
 use serde_json::value::RawValue;
 use toolyard_core::{Tool, ToolError};
+use toolyard_protocol::text::truncate_chars;
 use toolyard_protocol::{
     ErrorCode,
     call::{AppError, AppReply, GIVE_APP_CONTROL_OF_TOOL_RESPONSE},
@@ -114,7 +115,7 @@ pub(super) fn reply_error(reply: &AppReply<'_>) -> Option<AppError> {
 
 /// An app's message, truncated.
 pub(super) fn truncate_message(message: &str) -> String {
-    message.chars().take(MAX_MESSAGE_CHARS).collect()
+    truncate_chars(message, MAX_MESSAGE_CHARS).into_owned()
 }
 
 /// The content of the new form: text, content blocks, or anything structured.

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 use toolyard_core::{CatalogView, ports::ToolSearch};
+use toolyard_protocol::text::truncate_chars;
 use toolyard_toolbox::ToolboxOutput;
 
 /// Tools per response: default and maximum.
@@ -63,8 +64,5 @@ pub(super) async fn run_search(
 
 fn shorten_description(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(MAX_DESCRIPTION_CHARS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    truncate_chars(&line, MAX_DESCRIPTION_CHARS).into_owned()
 }

@@ -1,6 +1,7 @@
 //! Schema keywords as text.
 
 use serde_json::Value;
+use toolyard_protocol::text::truncate_bytes;
 
 /// Longest JSON value inside a note.
 const MAX_JSON: usize = 200;
@@ -88,10 +89,7 @@ fn json_text(value: &Value) -> String {
 }
 
 fn truncate_value(text: &str) -> String {
-    if text.len() <= MAX_JSON {
-        return text.to_owned();
-    }
-    format!("{}…", &text[..text.floor_char_boundary(MAX_JSON)])
+    truncate_bytes(text, MAX_JSON).into_owned()
 }
 
 /// A description followed by notes, with a limited length.

@@ -1,5 +1,7 @@
 //! What can be wrong with a call, and the texts for the model: short, and with what to do.
 
+use toolyard_protocol::text::truncate_bytes;
+
 use super::{limits, tools::CallableTools};
 
 /// What is wrong with a call.
@@ -82,10 +84,5 @@ fn unknown_tool_text(name: &str, tools: &CallableTools) -> String {
 
 /// The beginning of a text, cut at a character boundary.
 pub(super) fn truncate_text(text: &str, most: usize) -> String {
-    if text.len() <= most {
-        return text.to_owned();
-    }
-    let mut shown = text[..text.floor_char_boundary(most)].to_owned();
-    shown.push('…');
-    shown
+    truncate_bytes(text, most).into_owned()
 }

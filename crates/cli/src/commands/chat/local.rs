@@ -27,6 +27,7 @@ const ROOT: &str = "files";
 
 /// The flags of a chat without a server.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Chat without a server")]
 pub(super) struct LocalArgs {
     /// Run everything in this process, without a server, for --user [default user: `local`]
     #[arg(long)]

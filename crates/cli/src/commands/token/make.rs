@@ -22,7 +22,7 @@ const MAX_NAME_CHARS: usize = 100;
 
 #[derive(Debug, Args)]
 pub(crate) struct TokenMakeArgs {
-    /// The user whom the token identifies, usually an email address
+    /// The user that the token is for, usually an email address
     #[arg(value_name = "USER")]
     subject: UserId,
     /// What the token is for, as `toolyard token ls` shows it

@@ -49,7 +49,7 @@ pub(crate) enum UpstreamsCommand {
     Test(UpstreamIdArg),
     /// Add the MCP servers of another client's configuration file
     Import(import::UpstreamsImportArgs),
-    /// Print the link with which the user authorizes an upstream
+    /// Print the link with which the user authorizes an upstream, or remove the authorization
     Authorize(authorize::AuthorizeArgs),
 }
 

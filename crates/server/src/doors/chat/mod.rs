@@ -32,6 +32,7 @@ use axum::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use serde::Deserialize;
 use toolyard_agent::model::{ModelError, ModelErrorKind};
+use toolyard_protocol::text::truncate_chars;
 use toolyard_protocol::{
     api::ApiErrorCode,
     chat::{ChatProtocol, ChatRequest, ChatRole, MCP_MODE_HEADER, PROTOCOL_QUERY},
@@ -347,7 +348,7 @@ fn with_model_header(mut response: Response, model: &str) -> Response {
 
 /// A name from a request, cut for an error text.
 fn truncate_name(name: &str) -> String {
-    name.chars().take(MAX_SHOWN_NAME_CHARS).collect()
+    truncate_chars(name, MAX_SHOWN_NAME_CHARS).into_owned()
 }
 
 /// The HTTP status for a model error.

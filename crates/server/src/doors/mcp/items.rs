@@ -8,6 +8,7 @@ use toolyard_core::{
     catalog::AppHead,
     ports::{ForwardedMethod, ForwardedReply, ForwardedRequest},
 };
+use toolyard_protocol::text::truncate_chars;
 use toolyard_protocol::{
     ErrorCode,
     mcp::{RpcError, method, uri},
@@ -269,5 +270,5 @@ fn resource_not_found(client: &McpClientContext, uri: &str) -> RpcError {
 
 /// Text from the client, cut for an error.
 fn truncate_text(text: &str) -> String {
-    text.chars().take(400).collect()
+    truncate_chars(text, 400).into_owned()
 }

@@ -236,6 +236,7 @@ async fn get_usage(
     QueryParams(query): QueryParams<UsageQuery>,
 ) -> HandlerResult {
     let UsageQuery { user, of, since } = query;
-    let filter = usage::UsageRequest { user, of, since, ..usage::UsageRequest::default() }.into_filter(&who)?;
+    let filter =
+        usage::UsageRequest { user, of, since, ..usage::UsageRequest::default() }.into_filter(&who)?;
     ok_json(&Usage { tools: stores.calls.tool_usage(&filter).await? })
 }
