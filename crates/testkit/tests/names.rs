@@ -116,13 +116,14 @@ fn names() -> BTreeMap<String, Names> {
                         name: name.to_owned(),
                         place: format!("{place}:{}", number + 1),
                     };
-                    // A type inside of a function or a macro is nobody else's business.
+                    if line.trim_start().starts_with("//") {
+                        continue;
+                    }
+                    // Types inside of a function or a macro are not visible elsewhere.
                     if !line.starts_with(' ') {
                         found.types.extend(item(line, &["struct", "enum", "trait"]).map(named));
                     }
-                    if !line.trim_start().starts_with("//") {
-                        found.functions.extend(item(line, &["fn"]).map(named));
-                    }
+                    found.functions.extend(item(line, &["fn"]).map(named));
                 }
             }
         }
@@ -147,7 +148,10 @@ fn a_type_name_occurs_once_in_its_crate() {
         for named in &names.types {
             places.entry(&named.name).or_default().push(&named.place);
         }
-        for (name, places) in places.into_iter().filter(|(_, places)| places.len() > 1) {
+        // Two in one file are the same type for two operating systems.
+        let file = |place: &&str| place.split(':').next().map(str::to_owned);
+        let in_several = |places: &[&str]| places.iter().any(|place| file(place) != file(&places[0]));
+        for (name, places) in places.into_iter().filter(|(_, places)| in_several(places)) {
             faults.push(format!("{package}: {name} in {}", places.join(", ")));
         }
     }

@@ -157,7 +157,7 @@ impl JsPlugin {
         })
     }
 
-    /// The name of its storage. It includes the signer; [`Signer`](toolyard_protocol::plugin::Signer) explains why.
+    /// The name of its storage. It includes the signer; [`PluginSigner`](toolyard_protocol::plugin::PluginSigner) explains why.
     fn storage_name(&self) -> String {
         format!("{}.{}", self.manifest.id, self.verdict.signer())
     }

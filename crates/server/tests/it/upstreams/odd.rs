@@ -34,7 +34,7 @@ async fn an_invalid_tool_is_hidden_and_the_others_stay() {
         ("mcp.up:described", "description"),
         ("mcp.up:mirrored", "x-mcp-header"),
         ("mcp.up:bad_schema", "not a JSON Schema"),
-        ("mcp.up:good", "came before"),
+        ("mcp.up:good", "duplicate"),
         ("mcp.up:tools[2]", "name"),
         ("mcp.up:tools[8]", "expected an object"),
     ] {
@@ -131,7 +131,7 @@ async fn a_list_with_a_cursor_loop_ends() {
     upstream.inject_fault(RequestMatch::for_method("tools/list").on_page(2), InjectedFault::Result(page));
     let status = add(&p, "up", &upstream.url()).await;
     assert_eq!(status["tools"], 3, "{status}");
-    assert!(status["setAside"].to_string().contains("circle"), "{status}");
+    assert!(status["setAside"].to_string().contains("repeated a page cursor"), "{status}");
 }
 
 #[tokio::test]

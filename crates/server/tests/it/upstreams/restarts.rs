@@ -111,7 +111,7 @@ async fn results_of_upstreams_have_the_same_size_limit_as_those_of_apps() {
     let refused = echo(10_001).await.expect(502);
     assert_eq!(refused.code(), "INVALID_RESPONSE");
     assert!(
-        refused.text.contains("at most 10000") && refused.text.contains("ask for less"),
+        refused.text.contains("the limit is 10000") && refused.text.contains("ask for less"),
         "{}",
         refused.text
     );
