@@ -47,12 +47,12 @@ describe('activity', () => {
     await call('get_todos');
     await written(3);
     assert.equal(await rows(page).filter({ hasText: 'get_todos' }).count(), 0);
-    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('button', { name: 'Resume' }).click();
     await rows(page).filter({ hasText: 'get_todos' }).waitFor();
 
     await page.getByRole('link', { name: 'add_todo' }).first().click();
     await page.getByRole('heading', { name: 'add_todo' }).waitFor();
-    await page.getByText('The arguments do not fit the input schema.').waitFor();
+    await page.getByText('The arguments do not match the input schema.').waitFor();
     const steps = page.getByRole('region', { name: 'Steps' });
     await becomes(() => steps.getByRole('row').count(), 8);
     await page.getByText('the user', { exact: true }).waitFor();
@@ -134,10 +134,10 @@ describe('activity', () => {
     await call('add_todo', {});
     await written(2);
     const page = await open(browser, base, '/activity');
-    await page.getByRole('tab', { name: 'Plots' }).click();
+    await page.getByRole('tab', { name: 'Charts' }).click();
     await page.getByRole('img', { name: 'Calls over time' }).waitFor();
-    await page.getByRole('img', { name: 'Share of calls that failed' }).waitFor();
-    await page.getByRole('img', { name: 'Calls by time taken' }).waitFor();
+    await page.getByRole('img', { name: 'Share of failed calls' }).waitFor();
+    await page.getByRole('img', { name: 'Calls by duration' }).waitFor();
     await page.getByRole('list', { name: 'Outcomes' }).getByText('INVALID_ARGUMENTS').waitFor();
     await page.getByRole('region', { name: 'Time of each step' }).getByText('invoke').waitFor();
     await page.getByRole('combobox', { name: 'By', exact: true }).selectOption('tool');
@@ -146,18 +146,18 @@ describe('activity', () => {
     await accessible(page);
     // Errors: a line for each tool in the colour that it has above, and one for all of them.
     const drawing = (name) => page.locator('figure').filter({ has: page.getByRole('img', { name }) });
-    const [calls, errors] = [drawing('Calls over time'), drawing('Share of calls that failed')];
+    const [calls, errors] = [drawing('Calls over time'), drawing('Share of failed calls')];
     const legend = (figure) =>
       figure.locator('.legend li').evaluateAll((list) => list.map((one) => `${one.textContent} ${one.firstElementChild.className}`));
     await until(async () => (await legend(calls)).length > 1);
     const named = await legend(calls);
-    await becomes(() => legend(errors), [...named, 'all together swatch total']);
+    await becomes(() => legend(errors), [...named, 'total swatch total']);
     await becomes(() => errors.locator('svg .line').count(), named.length + 1);
     await errors.getByText('As a table').click();
     await becomes(async () => {
       const heads = await errors.getByRole('columnheader').allInnerTexts();
       return [heads.at(-1), heads.length];
-    }, ['all together', named.length + 2]);
+    }, ['total', named.length + 2]);
     await errors.getByRole('cell', { name: '100 %' }).first().waitFor();
     await accessible(page);
     calm(page);
@@ -193,7 +193,7 @@ describe('activity', () => {
     const page = await open(browser, base, '/activity');
     await page.getByRole('tab', { name: 'Upstreams' }).click();
     const one = page.getByRole('list', { name: 'Upstreams' }).getByRole('listitem').filter({ hasText: 'Broken' });
-    await one.getByRole('button', { name: 'Ask now' }).click();
+    await one.getByRole('button', { name: 'Refresh' }).click();
     await one.getByText('down', { exact: true }).waitFor();
     await one.getByText(/no connection/).waitFor();
     await accessible(page);
@@ -250,8 +250,8 @@ describe("activity of a developer's apps", () => {
     await call(`${TODO}:get_todos`);
     const page = await open(browser, base, '/activity', { token });
     await page.getByRole('heading', { name: 'No calls' }).waitFor();
-    await page.getByLabel('Whose').selectOption('apps');
-    await page.getByText('Every call of your apps, whoever made it.', { exact: false }).waitFor();
+    await page.getByLabel('Scope').selectOption('apps');
+    await page.getByText('Every call of your apps, by any user.', { exact: false }).waitFor();
     await rows(page).filter({ hasText: 'echo' }).waitFor();
     await becomes(() => rows(page).count(), 2, 'the head and one call');
     await page.getByText('live', { exact: true }).waitFor();
@@ -271,7 +271,7 @@ describe("activity of a developer's apps", () => {
     await page.getByText('not shown to developers').first().waitFor();
     await page.getByRole('link', { name: 'All calls' }).click();
     await rows(page).filter({ hasText: 'echo' }).first().waitFor();
-    await page.getByLabel('Whose').selectOption('mine');
+    await page.getByLabel('Scope').selectOption('mine');
     await page.getByRole('heading', { name: 'No calls' }).waitFor();
     calm(page);
     await page.context().close();

@@ -25,7 +25,7 @@ test('a schema that is wrong shows where: JSON by line, and what the server says
   await page.getByRole('button', { name: 'JSON Schema' }).click();
   const text = page.getByLabel('JSON Schema of the arguments');
   await text.fill('{\n  "type": "object",\n  "properties": {\n    "x": { "type": "strin", }\n  }\n}');
-  await page.getByText('Line 4, column 27: a comma with nothing after it.').waitFor();
+  await page.getByText('Line 4, column 27: a trailing comma.').waitFor();
   await becomes(() => page.locator('.code-area-lines .wrong').textContent(), '4');
   await disabled(page.getByRole('button', { name: 'Save as a new version' }));
   await text.fill('{\n  "type": "object",\n  "properties": {\n    "x": {\n      "type": "strin"\n    }\n  }\n}');
@@ -42,7 +42,7 @@ test('a schema that is wrong shows where: JSON by line, and what the server says
   await page.getByRole('button', { name: 'Discard' }).click();
   await page.getByText('Version 1 is in use').waitFor();
   await page.getByRole('button', { name: 'Add a tool' }).click();
-  await page.getByText('It is shown as soon as what is wrong above is mended.').waitFor();
+  await page.getByText('Fix the errors above to see the preview.').waitFor();
   await page.getByRole('button', { name: 'delete_todo' }).click();
   await page.getByText('com_example_todo__delete_todo').first().waitFor();
   calm(page);
@@ -107,7 +107,7 @@ test('changes that are not saved are not lost by accident', async () => {
   await ask.getByRole('button', { name: 'Cancel' }).click();
   await becomes(() => page.getByLabel('Title').inputValue(), 'Another title');
   await page.getByRole('link', { name: 'Library' }).click();
-  await ask.getByRole('button', { name: 'Leave and lose the changes' }).click();
+  await ask.getByRole('button', { name: 'Leave and discard changes' }).click();
   await page.getByRole('heading', { name: 'Library', level: 1 }).waitFor();
   calm(page);
   await page.context().close();
@@ -137,7 +137,7 @@ test('a tpa_config.json is imported, and versions are compared and switched', as
     .getByLabel('File')
     .setInputFiles({ name: 'tpa_config.json', mimeType: 'application/json', buffer: Buffer.from(JSON.stringify(config)) });
   await dialog.getByText('This is a tpa_config.json with 2 tools: get_todos and clear_all.').waitFor();
-  await dialog.getByText('Already here: get_todos.').waitFor();
+  await dialog.getByText('Already exist: get_todos.').waitFor();
   await dialog.getByText('Not imported: name and settings.').waitFor();
   await accessible(page);
   await dialog.getByRole('button', { name: 'Import 2 tools' }).click();
@@ -188,10 +188,10 @@ test('somebody else saved meanwhile: nothing is overwritten unasked', async () =
   await page.getByLabel('Title').fill('Mine');
   await it.api('POST', '/api/apps/com.example.two/tools', { tools: [{ name: 'b', inputSchema: { type: 'object' } }] });
   await page.getByRole('button', { name: 'Save as a new version' }).click();
-  const ask = page.getByRole('dialog', { name: 'Somebody saved meanwhile' });
-  await ask.getByText('You began with version 1; version 2 is in use now.').waitFor();
+  const ask = page.getByRole('dialog', { name: 'Another version was saved' });
+  await ask.getByText('You started from version 1; version 2 is in use now.').waitFor();
   assert.equal((await it.api('GET', '/api/apps/com.example.two/tools')).version, 2);
-  await ask.getByRole('button', { name: 'Save mine over it' }).click();
+  await ask.getByRole('button', { name: 'Overwrite' }).click();
   await toasted(page, 'Saved. Version 3 is in use now.');
   calm(page);
   await page.context().close();

@@ -27,7 +27,7 @@ test('Try it: a sleeping app is woken, and it says so with times; the call as cu
   const page = await visit(`/apps/${TODO}?tab=try`);
   await page.getByLabel('todo_item').fill("buy Ada's milk");
   await page.getByRole('button', { name: 'Run' }).click();
-  await page.getByText(/The app was asleep, and was woken in/).waitFor();
+  await page.getByText(/The app was asleep and was woken in/).waitFor();
   await page.getByLabel('result', { exact: true }).getByText("buy Ada's milk").waitFor();
   await becomes(() => page.getByRole('row').count(), 7);
   await page
@@ -37,8 +37,8 @@ test('Try it: a sleeping app is woken, and it says so with times; the call as cu
     .waitFor();
   await accessible(page);
   await page.getByRole('button', { name: 'Run' }).click();
-  await page.getByText('The app was running already.').waitFor();
-  await page.getByText('The same with curl').click();
+  await page.getByText('The app was already running.').waitFor();
+  await page.getByText('As a curl command').click();
   const command = await page.getByLabel('curl command', { exact: true }).textContent();
   // A shell takes the command apart; the request is made here, so that no curl is needed.
   const parts = execFileSync('/bin/sh', ['-c', `curl() { printf '%s\\0' "$@"; }; ${command}`], { encoding: 'utf8' }).split('\0');
@@ -132,9 +132,9 @@ test('Try it: objects and lists of objects: added, moved and removed, with defau
   await line(2).getByLabel('count').fill('0');
   await page.getByLabel('zip').fill('10115');
   await page.getByRole('button', { name: 'Run' }).click();
-  await line(1).getByText('This is needed.').waitFor();
+  await line(1).getByText('This field is required.').waitFor();
   await line(2).getByText('At least 1.').waitFor();
-  await page.getByRole('group', { name: 'address (optional)' }).getByText('This is needed.').waitFor();
+  await page.getByRole('group', { name: 'address (optional)' }).getByText('This field is required.').waitFor();
   await accessible(page);
   await line(2).getByLabel('count').fill('3');
   await page.getByLabel('city').fill('Berlin');
@@ -177,7 +177,7 @@ test('Try it: an app that cannot be reached: what to do about it', async () => {
   await it.api('PUT', '/api/installs/com.example.down');
   const page = await visit('/apps/com.example.down?tab=try');
   await page.getByRole('button', { name: 'Run' }).click();
-  await page.getByText(/Nothing answered at http:\/\/127\.0\.0\.1:9/).waitFor();
+  await page.getByText(/No response from http:\/\/127\.0\.0\.1:9/).waitFor();
   await page.getByText(/Is the app running\?/).waitFor();
   await page.getByText(/the port is 9\./).waitFor();
   await page.getByLabel('request to try', { exact: true }).getByText("curl -i 'http://127.0.0.1:9/tool'").waitFor();

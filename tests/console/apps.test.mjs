@@ -26,8 +26,8 @@ test('an app is registered, its key is shown once, tools are defined in the edit
   const page = await visit('/apps');
   await page.getByRole('button', { name: 'New app' }).click();
   const form = page.getByRole('dialog', { name: 'New app' });
-  await form.getByRole('button', { name: 'Create the app' }).click();
-  await form.getByText('People need a name for it.').waitFor();
+  await form.getByRole('button', { name: 'Create app' }).click();
+  await form.getByText('Enter a name.').waitFor();
   await form.getByLabel('Package').fill('com.example.echo');
   await form.getByLabel('Name', { exact: true }).fill('Echo');
   await form.getByLabel('Description').fill('Says it again');
@@ -37,7 +37,7 @@ test('an app is registered, its key is shown once, tools are defined in the edit
   await flip(form.getByRole('checkbox', { name: /^Calendar/ }), true);
   await form.getByLabel('Why Calendar').fill('To see the day');
   await accessible(page);
-  await form.getByRole('button', { name: 'Create the app' }).click();
+  await form.getByRole('button', { name: 'Create app' }).click();
 
   const secrets = page.getByRole('dialog', { name: 'Key and secret of Echo' });
   await secrets.getByText('This is the only time that you see them.').waitFor();
@@ -62,7 +62,7 @@ test('an app is registered, its key is shown once, tools are defined in the edit
   await flip(page.getByRole('checkbox', { name: 'By language' }), true);
   await page.getByLabel('Language of phrase 1').fill('en');
   await page.getByLabel('Category').selectOption('utility');
-  await page.getByLabel('Only reads').selectOption('yes');
+  await page.getByLabel('Read-only').selectOption('yes');
   await page.getByRole('button', { name: 'Add a parameter' }).click();
   const first = page.getByRole('group', { name: 'Parameter' });
   await first.getByLabel('Name').fill('words');
@@ -94,7 +94,7 @@ test('an app is registered, its key is shown once, tools are defined in the edit
 
   await page.getByRole('tab', { name: 'Try it' }).click();
   await page.getByRole('button', { name: 'Run' }).click();
-  await page.getByText('This is needed.').waitFor();
+  await page.getByText('This field is required.').waitFor();
   await page.getByLabel('words').fill('hello');
   await page.getByLabel('times').selectOption({ label: '2' });
   await page.getByRole('button', { name: 'Run' }).click();
@@ -135,16 +135,16 @@ test('details are edited, a key is made anew, and an app is deleted by typing it
   );
   await accessible(page);
   await page.getByRole('button', { name: 'New key' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Make a new key' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Create a new key' }).click();
   const shown = page.getByRole('dialog', { name: 'The new key' });
   await until(async () => (await shown.getByLabel('API key', { exact: true }).inputValue()).length > 20);
   await shown.getByRole('button', { name: 'I have copied it' }).click();
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
-  const remove = page.getByRole('button', { name: 'Delete for ever' });
+  const remove = page.getByRole('button', { name: 'Delete permanently' });
   await disabled(remove);
   await page.getByLabel('Type com.example.gone to delete it').fill('com.example.gone');
   await remove.click();
-  await toasted(page, 'Going soon is deleted.');
+  await toasted(page, 'Going soon was deleted.');
   await page.getByRole('heading', { name: 'Apps', level: 1 }).waitFor();
   await assert.rejects(it.api('GET', '/api/apps/com.example.gone'), /404/);
   await accessible(page);

@@ -53,7 +53,7 @@ test('markdown, with nothing of it loaded or run', async () => {
   await ask(page, 'hostile markdown');
   await page.getByRole('heading', { name: 'A title' }).waitFor();
   await page.getByRole('cell', { name: '1' }).waitFor();
-  await page.getByText('Picture not loaded: spy').waitFor();
+  await page.getByText('Image not loaded: spy').waitFor();
   await page.locator('a[target=_blank][rel~=noopener]').filter({ hasText: 'read more' }).waitFor();
   await page.getByText('evil.example', { exact: true }).first().waitFor();
   assert.equal(await page.locator('.words img, .words script, .words iframe').count(), 0);
@@ -158,7 +158,7 @@ test('on other pages and in dialogs nothing is told to the model, and it takes n
   await page.getByText(/Done:.*another page of the console/).waitFor();
   await held('open the plugins page', toApps);
   await back(3);
-  await page.getByText(/Done:.*looks at something else/).waitFor();
+  await page.getByText(/Done:.*is on another page now/).waitFor();
   await held('call get_page_info', async () => {
     await page.getByRole('button', { name: 'Rename' }).click();
     await page.getByRole('dialog').waitFor();
@@ -336,7 +336,7 @@ test('without a model the page says what to do', async () => {
   const page = await open(browser, url, '/chat');
   await page.context().route('**/api/models', (route) => route.fulfill({ json: { default: null, models: [], missing: [] } }));
   await page.reload();
-  await page.getByText('No model can answer yet.').waitFor();
+  await page.getByText('No model is available.').waitFor();
   await page.getByText(/OPENAI_API_KEY/).waitFor();
   await accessible(page);
   calm(page);

@@ -44,7 +44,7 @@ describe('the focus after a dialog', () => {
   test('a row that stays without its button has it', async () => {
     await make('is kept');
     const page = await visit('/settings?tab=tokens');
-    await flip(page.getByLabel('Show ended and revoked ones too'), true);
+    await flip(page.getByLabel('Show expired and revoked tokens'), true);
     await confirm(page, page.getByRole('button', { name: 'Revoke is kept' }), 'Revoke');
     await focusOn(page, 'li', 'is kept');
     calm(page);

@@ -14,13 +14,13 @@ test('"remind me to buy milk" wakes the to-do app, shows the list, and the assis
     const page = await open(browser, process.env.CONSOLE_URL ?? it.url, '/glasses');
     await wear(page, 'Simulated Glasses');
     await page.getByRole('button', { name: 'Start Assistant' }).click();
-    await page.getByText('An app listens').waitFor();
+    await page.getByText('An app is listening').waitFor();
     await say(page, 'hey toolyard, remind me to buy milk');
     await display(page).getByText('1. buy milk').waitFor();
     await page.getByText('Drawn by To-do list').waitFor();
     await appRow(page, 'To-do list').getByText('woken by a call').waitFor();
     await events(page)
-      .getByText(/To-do list answered add_todo: OK/)
+      .getByText(/To-do list finished add_todo: OK/)
       .waitFor();
     await becomes(
       async () => (await it.api('GET', '/api/calls?limit=2')).calls.map(({ tool, outcome, userId }) => [tool, outcome, userId]),
@@ -29,7 +29,7 @@ test('"remind me to buy milk" wakes the to-do app, shows the list, and the assis
 
     // One turn follows the other: what it would have said of the first, it has said before it answers the second.
     await say(page, 'hey toolyard, good morning');
-    const aloud = page.getByRole('list', { name: 'Said aloud' });
+    const aloud = page.getByRole('list', { name: 'Spoken' });
     await aloud.getByText(/You said: good morning/i).waitFor();
     await events(page)
       .getByText(/Assistant says: You said/)

@@ -29,14 +29,14 @@ describe('glasses', () => {
 
   test('an app is started, draws on the display at its real size, and is stopped', async () => {
     const page = await fresh();
-    await page.getByText('Known as soon as the glasses are on.').waitFor();
+    await page.getByText('Connect the glasses to see their tools.').waitFor();
     await accessible(page);
     await wear(page, 'Even Realities G1');
     await page.getByRole('button', { name: 'Start To-do list' }).click();
     await display(page).getByText('Nothing to do').waitFor();
     await page.getByText('Drawn by To-do list').waitFor();
     await appRow(page, 'To-do list').getByText('running').waitFor();
-    await appRow(page, 'To-do list').getByText('in front').waitFor();
+    await appRow(page, 'To-do list').getByText('foreground').waitFor();
     await page.getByText('640 × 200 pixels, 5 lines, green').waitFor();
     await until(async () => {
       const { width, height } = await display(page).boundingBox();
@@ -44,7 +44,7 @@ describe('glasses', () => {
     });
     await accessible(page);
     await page.getByRole('button', { name: 'Stop To-do list' }).click();
-    await display(page).getByText('Nothing is shown').waitFor();
+    await display(page).getByText('The display is empty').waitFor();
     await page.getByRole('button', { name: 'Start To-do list' }).waitFor();
     await page.getByRole('button', { name: 'Disconnect' }).click();
     await page.getByText('off', { exact: true }).waitFor();
@@ -70,11 +70,11 @@ describe('glasses', () => {
     stream.open();
     const told = events(page)
       .getByRole('listitem')
-      .filter({ hasText: /To-do list answered add_todo: OK after .*, woken in/ });
+      .filter({ hasText: /To-do list finished add_todo: OK after .*, woken in/ });
     await told.waitFor();
     await call(it, 'get_todos');
     await events(page)
-      .getByText(/To-do list answered get_todos: OK/)
+      .getByText(/To-do list finished get_todos: OK/)
       .waitFor();
     await becomes(() => told.count(), 1, 'once, and not again with the next one');
     calm(page);
@@ -91,10 +91,10 @@ describe('glasses', () => {
       await page.getByLabel('Model').selectOption('Simulated Glasses');
       await page.getByRole('button', { name: 'Start Echo' }).click();
       await display(page).getByText('ready').waitFor();
-      await page.getByText('An app listens').waitFor();
+      await page.getByText('An app is listening').waitFor();
       await page.getByRole('button', { name: 'Press', exact: true }).click();
       await display(page).getByText('pressed short').waitFor();
-      await page.getByRole('button', { name: 'Press long' }).click();
+      await page.getByRole('button', { name: 'Long press' }).click();
       await display(page).getByText('pressed long').waitFor();
       await page.getByLabel('What you say').pressSequentially('hel');
       await display(page).getByText('hearing: hel').waitFor();
@@ -114,7 +114,7 @@ describe('glasses', () => {
         requestId: 'r1',
         audioUrl: `${it.url.replace('http:', 'https:')}/api/tts?text=milk%20is%20on%20the%20list`,
       });
-      const aloud = page.getByRole('list', { name: 'Said aloud' });
+      const aloud = page.getByRole('list', { name: 'Spoken' });
       await aloud.getByText('milk is on the list').waitFor();
       await aloud.getByText('muted').waitFor();
       await until(() => app.heard.some((one) => one.type === 'audio_play_response' && one.requestId === 'r1' && one.success));
@@ -170,7 +170,7 @@ describe('glasses', () => {
     await page.getByText('connected', { exact: true }).waitFor();
     assert.equal(sockets.length, 1);
     await sockets[0].close({ code: 1012, reason: 'the server stops' });
-    await events(page).getByText('The connection was lost. Trying again.').waitFor();
+    await events(page).getByText('The connection was lost. Reconnecting.').waitFor();
     await page.getByText('connected', { exact: true }).waitFor();
     assert.equal(sockets.length, 2);
     await page.context().close();
@@ -180,7 +180,7 @@ describe('glasses', () => {
     const [one, two] = [await fresh(), await open(browser, base, '/glasses')];
     await wear(one);
     await wear(two);
-    await one.getByText('Another device of this user connected, so these glasses are off.').first().waitFor();
+    await one.getByText('Another device of this user connected, so these glasses were turned off.').first().waitFor();
     await one.getByRole('button', { name: 'Connect', exact: true }).waitFor();
     await two.getByText('connected', { exact: true }).waitFor();
     await Promise.all([one.context().close(), two.context().close()]);

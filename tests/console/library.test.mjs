@@ -61,7 +61,7 @@ test('an app that wants a grant is installed with it only after a yes to exactly
   const granted = async () => (await it.api('GET', '/api/installs')).installs.find(({ packageName }) => packageName === HELPER)?.assistant;
   const page = await visit();
   const helper = card(page, 'Helper');
-  await helper.getByText('Asks for a grant').waitFor();
+  await helper.getByText('Requests a grant').waitFor();
   const ask = page.getByRole('dialog', { name: 'Install Helper?' });
   await helper.getByRole('button', { name: 'Install Helper' }).click();
   await ask.getByText('Call the tools of your other apps.').waitFor();

@@ -33,7 +33,7 @@ test('apps, the library, installs and tools', async () => {
   await it.api('PUT', '/api/installs/com.example.new');
   await library.getByRole('button', { name: 'Remove Newcomer' }).waitFor();
   await tools.getByRole('switch', { name: 'Fresh tool', exact: true }).waitFor();
-  const grant = grants.getByRole('switch', { name: 'May call tools of other apps: Newcomer' });
+  const grant = grants.getByRole('switch', { name: 'Can call tools of other apps: Newcomer' });
   await isOn(grant, false);
   await it.api('PUT', '/api/installs/com.example.new/assistant');
   await isOn(grant, true);

@@ -35,7 +35,7 @@ async function visit(path, kept = {}, options = {}) {
 async function paste(page, manifest) {
   await page.getByRole('button', { name: 'Add a plugin' }).first().click();
   await page.getByLabel('Or paste it').fill(typeof manifest === 'string' ? manifest : JSON.stringify(manifest));
-  await page.getByRole('button', { name: 'Look at it' }).click();
+  await page.getByRole('button', { name: 'Review' }).click();
   return page.getByRole('dialog');
 }
 
@@ -43,7 +43,7 @@ async function paste(page, manifest) {
 async function installSigned(page, manifest, { agrees = false } = {}) {
   const dialog = await paste(page, signed(manifest, trust.curator));
   await dialog.getByText('Signed by The curators of this server').waitFor();
-  if (agrees) await flip(dialog.getByLabel('I agree to what changes'), true);
+  if (agrees) await flip(dialog.getByLabel('I agree to the changes'), true);
   await dialog.getByRole('button', { name: /Allow and/ }).click();
   await page.getByRole('article', { name: manifest.name }).getByText('Signed by').waitFor();
 }
@@ -75,8 +75,8 @@ test('a signed plugin is installed from a file, runs in a chat beside a tool of 
   await dialog.getByText('Signed by The curators of this server').waitFor();
   await dialog.getByText('Send and fetch data: api.example.com').waitFor();
   await dialog.getByText('Send and fetch data: everything under example.org').waitFor();
-  await dialog.getByText('Keep data in this browser, at most 64.0 KiB').waitFor();
-  await dialog.getByText('Know what time it is').waitFor();
+  await dialog.getByText('Store data in this browser, at most 64.0 KiB').waitFor();
+  await dialog.getByText('Read the clock').waitFor();
   await accessible(page);
   await dialog.getByRole('button', { name: 'Allow and install' }).click();
   const card = page.getByRole('article', { name: 'Sums' });
@@ -114,7 +114,7 @@ test('an unsigned plugin needs a second yes', async () => {
   await dialog.getByText('Unsigned', { exact: true }).waitFor();
   const go = dialog.getByRole('button', { name: 'Allow and install' });
   await disabled(go);
-  await flip(dialog.getByLabel('I know where it comes from; let it run unsigned'), true);
+  await flip(dialog.getByLabel('I trust its source; let it run unsigned'), true);
   await accessible(page);
   await go.click();
   await page.getByRole('article', { name: 'loose' }).getByText('Unsigned').waitFor();
@@ -178,20 +178,20 @@ test('an update that asks for more asks again, and tools of one name are refused
   const page = await visit('/plugins');
   await installSigned(page, plugin());
   let dialog = await paste(page, signed(plugin({ version: '1.1.0', permissions: { clock: true } }), trust.curator));
-  await dialog.getByText('New permission: Know what time it is').waitFor();
+  await dialog.getByText('New permission: Read the clock').waitFor();
   await disabled(dialog.getByRole('button', { name: 'Allow and update' }));
-  await flip(dialog.getByLabel('I agree to what changes'), true);
+  await flip(dialog.getByLabel('I agree to the changes'), true);
   await dialog.getByRole('button', { name: 'Allow and update' }).click();
   await page.getByRole('article', { name: 'Sums' }).getByText('1.1.0').waitFor();
   dialog = await paste(page, signed(plugin({ permissions: { clock: true } }), trust.curator));
-  await dialog.getByText('It goes back to an older version.').waitFor();
+  await dialog.getByText('It is an older version.').waitFor();
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   dialog = await paste(page, signed(plugin({ id: 'com.example.more', name: 'More sums' }), trust.curator));
   await dialog.getByText('Its tool add has the name of a tool of Sums. Uninstall one of More sums and Sums.').waitFor();
   await disabled(dialog.getByRole('button', { name: 'Allow and install' }));
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   dialog = await paste(page, signed(withTool('com.example.page', 'open_page', 'return 1;'), trust.curator));
-  await dialog.getByText('Its tool open_page has the name of a tool of the console.').waitFor();
+  await dialog.getByText('Its tool open_page has the same name as a tool of the console.').waitFor();
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   dialog = await paste(
     page,
@@ -208,7 +208,7 @@ test('what a plugin keeps belongs to whoever signed it', async () => {
   });
   const page = await visit('/plugins');
   const dialog = await paste(page, memo);
-  await flip(dialog.getByLabel('I know where it comes from; let it run unsigned'), true);
+  await flip(dialog.getByLabel('I trust its source; let it run unsigned'), true);
   await dialog.getByRole('button', { name: 'Allow and install' }).click();
   await page.getByRole('article', { name: 'memo' }).getByText('Unsigned').waitFor();
   await toPage(page, 'Chat');
@@ -229,9 +229,9 @@ test('the catalogue offers what curators signed, for the browser and for the ser
   const page = await visit('/plugins');
   await page.getByRole('tab', { name: 'Catalogue' }).click();
   await page.getByLabel('Search').fill('Listed');
-  await page.getByRole('button', { name: /Look at it\s*: Listed 1.0.0/ }).waitFor();
+  await page.getByRole('button', { name: /Review\s*: Listed 1.0.0/ }).waitFor();
   await accessible(page);
-  await page.getByRole('button', { name: /Look at it\s*: Listed 1.0.0/ }).click();
+  await page.getByRole('button', { name: /Review\s*: Listed 1.0.0/ }).click();
   let dialog = page.getByRole('dialog');
   await dialog.getByText('Signed by The curators of this server').waitFor();
   await dialog.getByRole('button', { name: 'Allow and install' }).click();
@@ -264,8 +264,8 @@ test('the root is pinned when it is first seen; another one is refused until the
   let dialog = await paste(page, signed(plugin(), trust.curator));
   await dialog.getByText('Unknown key', { exact: true }).waitFor();
   await dialog.getByRole('button', { name: 'Cancel' }).click();
-  await page.getByRole('button', { name: 'Believe the new key' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Believe it' }).click();
+  await page.getByRole('button', { name: 'Trust the new key' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Trust it' }).click();
   await page.getByRole('alert').waitFor({ state: 'detached' });
   dialog = await paste(page, signed(plugin(), trust.curator));
   await dialog.getByText('Signed by The curators of this server').waitFor();
@@ -292,10 +292,10 @@ test('plugins of an older client are offered as unsigned ones and never run unas
   await toPage(page, 'Plugins');
   await page.getByRole('heading', { name: 'Plugins of an older client' }).waitFor();
   await accessible(page);
-  await page.getByRole('button', { name: /Look at it\s*: Greeter/ }).click();
+  await page.getByRole('button', { name: /Review\s*: Greeter/ }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByText('Unsigned', { exact: true }).waitFor();
-  await flip(dialog.getByLabel('I know where it comes from; let it run unsigned'), true);
+  await flip(dialog.getByLabel('I trust its source; let it run unsigned'), true);
   await dialog.getByRole('button', { name: 'Allow and install' }).click();
   await page.getByRole('heading', { name: 'Plugins of an older client' }).waitFor({ state: 'detached' });
   await toPage(page, 'Chat');

@@ -49,8 +49,8 @@ async function withCode(tools, permissions = {}, where = browser) {
   for (const [tool, code] of Object.entries(tools)) {
     await page.getByRole('button', { name: 'Add a plugin' }).first().click();
     await page.getByLabel('Or paste it').fill(JSON.stringify(withTool(`com.example.${tool}`, tool, code, { permissions })));
-    await page.getByRole('button', { name: 'Look at it' }).click();
-    await flip(page.getByLabel('I know where it comes from; let it run unsigned'), true);
+    await page.getByRole('button', { name: 'Review' }).click();
+    await flip(page.getByLabel('I trust its source; let it run unsigned'), true);
     await page.getByRole('button', { name: 'Allow and install' }).click();
     await page.getByRole('article', { name: tool }).waitFor();
   }

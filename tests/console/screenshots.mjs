@@ -28,7 +28,7 @@ const PAGES = {
   plugins: async (page) => {
     await page.getByRole('button', { name: 'Add a plugin' }).first().click();
     await page.getByLabel('Or paste it').fill(await readFile(new URL('../../examples/plugins/time.json', import.meta.url), 'utf8'));
-    await page.getByRole('button', { name: 'Look at it' }).click();
+    await page.getByRole('button', { name: 'Review' }).click();
     await page.getByRole('dialog').getByText('Unsigned').first().waitFor();
   },
   glasses: async (page) => {
@@ -37,14 +37,14 @@ const PAGES = {
     const start = page.getByRole('button', { name: 'Start Assistant' });
     await start.or(page.getByRole('button', { name: 'Stop Assistant' })).waitFor();
     if (await start.isVisible()) await start.click();
-    await page.getByText('An app listens').waitFor();
+    await page.getByText('An app is listening').waitFor();
     await page.getByLabel('What you say').fill('hey toolyard, what is on my list?');
     await page.keyboard.press('Enter');
     await page.getByText('Drawn by').waitFor();
   },
   activity: nothing,
   'activity plots': async (page) => {
-    await page.getByRole('tab', { name: 'Plots' }).click();
+    await page.getByRole('tab', { name: 'Charts' }).click();
     await page.getByRole('img').first().waitFor();
   },
   'activity call': async (page) => {

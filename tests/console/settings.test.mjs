@@ -31,14 +31,14 @@ describe('settings', () => {
     await accessible(page);
     const form = page.getByRole('dialog', { name: 'New token' });
     await form.getByLabel('Name').fill('laptop');
-    await form.getByLabel('For whom').fill('ada@example.com');
-    await form.getByLabel('Good for').selectOption('7');
-    await form.getByRole('button', { name: 'Make it' }).click();
+    await form.getByLabel('User', { exact: true }).fill('ada@example.com');
+    await form.getByLabel('Valid for').selectOption('7');
+    await form.getByRole('button', { name: 'Create token' }).click();
     const once = page.getByRole('dialog', { name: 'Your new token' });
     const token = await once.getByLabel('Token', { exact: true }).innerText();
     assert.equal(await status(token), 200);
     await accessible(page);
-    await once.getByRole('button', { name: 'I have it' }).click();
+    await once.getByRole('button', { name: 'Done' }).click();
     const rowOf = (name) =>
       page
         .getByRole('list', { name: 'Tokens' })
@@ -68,7 +68,7 @@ describe('settings', () => {
     await row.waitFor({ state: 'detached' });
     await rowOf('made with laptop').waitFor({ state: 'detached' });
     assert.deepEqual([await status(token), await status(second)], [401, 401]);
-    await flip(page.getByLabel('Show ended and revoked ones too'), true);
+    await flip(page.getByLabel('Show expired and revoked tokens'), true);
     for (const name of ['laptop revoked', 'made with laptop revoked']) await rowOf(name).getByText('revoked', { exact: true }).waitFor();
     calm(page);
     await page.context().close();
@@ -117,7 +117,7 @@ describe('settings', () => {
     const older = gate();
     await page.route('**/api/tokens?*before=*', older.hold);
     await page.reload();
-    await page.getByText('The newest 100 tokens have ended or are revoked.').waitFor();
+    await page.getByText('The newest 100 tokens have expired or were revoked.').waitFor();
     assert.equal(await page.getByRole('heading', { name: 'No tokens' }).count(), 0);
     older.open();
     await page.getByRole('heading', { name: 'No tokens' }).waitFor();
@@ -159,13 +159,13 @@ describe('settings', () => {
     const { token } = await it.api('POST', '/api/tokens', { name: 'ada', user: 'ada@example.com' });
     const page = await settings('grants', { token });
     const app = page.getByRole('list', { name: 'Your apps' }).getByRole('listitem').filter({ hasText: 'To-do list' });
-    const grant = app.getByRole('switch', { name: 'May call tools of other apps' });
+    const grant = app.getByRole('switch', { name: 'Can call tools of other apps' });
     const granted = async () => (await it.api('GET', '/api/installs')).installs[0].assistant;
     await flip(grant, true);
-    await toasted(page, 'To-do list may now call the tools of your other apps.');
+    await toasted(page, 'To-do list can now call the tools of your other apps.');
     assert.equal(await granted(), true);
     await flip(grant, false);
-    await toasted(page, 'To-do list may only use its own tools now.');
+    await toasted(page, 'To-do list can now use only its own tools.');
     assert.equal(await granted(), false);
 
     await app.getByRole('button', { name: 'Settings of To-do list' }).click();
@@ -177,7 +177,7 @@ describe('settings', () => {
     await accessible(page);
     await app.getByLabel('Most lines').fill('7');
     await app.getByRole('button', { name: 'Save' }).click();
-    await toasted(page, 'The settings of To-do list are saved.');
+    await toasted(page, 'The settings of To-do list were saved.');
     const values = (await it.api('GET', `/api/settings/apps/${TODO}`)).settings.map((one) => one.value);
     assert.deepEqual(values, [undefined, true, 7, 'new']);
     calm(page);
@@ -208,10 +208,10 @@ describe('settings', () => {
     await one.getByRole('button', { name: 'Change github' }).click();
     const change = page.getByRole('dialog', { name: 'Change github' });
     await becomes(() => change.getByLabel('Headers').inputValue(), 'Authorization: (sealed)');
-    await change.getByLabel('Not these').fill('delete_*');
-    await flip(change.getByRole('switch', { name: /For everybody/ }), true);
+    await change.getByLabel('Exclude tools').fill('delete_*');
+    await flip(change.getByRole('switch', { name: /For all users/ }), true);
     await change.getByRole('button', { name: 'Save' }).click();
-    await one.getByText('for everybody', { exact: true }).waitFor();
+    await one.getByText('for all users', { exact: true }).waitFor();
     const { details } = await it.api('GET', '/api/upstreams/github');
     assert.deepEqual([details.exclude, details.headers], [['delete_*'], { Authorization: '(sealed)' }]);
     await accessible(page);
@@ -232,7 +232,7 @@ describe('settings', () => {
     await page.getByRole('tab', { name: 'Models' }).click();
     const models = page.getByRole('list', { name: 'Models', exact: true });
     await models.getByText('scripted/brain').waitFor();
-    await models.getByText('asked where nobody names one').waitFor();
+    await models.getByText('default', { exact: true }).waitFor();
     await page
       .getByRole('list', { name: 'Missing' })
       .getByText(/OPENAI_API_KEY/)

@@ -6,7 +6,7 @@ import { ask, live, PHONE, platform } from './kit.mjs';
 
 const it = platform();
 const menu = (page) => page.locator('summary').filter({ hasText: 'User menu' });
-const colours = (page) => page.getByLabel('Colours');
+const colours = (page) => page.getByLabel('Theme');
 const toPage = (page, name) => page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name }).click();
 
 test('the user menu closes on Escape, on a press outside, by the keyboard going on, and with another page', async () => {
@@ -82,7 +82,7 @@ test('tabs and filters are in the address, come back from it, and are taken back
 
   for (const [path, tab] of [
     ['/settings', 'Models'],
-    ['/activity', 'Plots'],
+    ['/activity', 'Charts'],
     ['/plugins', 'Catalogue'],
     ['/apps/com.example.todo', 'Versions'],
   ]) {
@@ -101,7 +101,7 @@ test('tabs and filters are in the address, come back from it, and are taken back
   await becomes(() => page.getByRole('searchbox').inputValue(), '123', 'a number is a text as well');
   await page.goto(new URL('/console/settings?tab=tokens', page.url()).href);
   await it.api('POST', '/api/tokens', { name: 'one' });
-  const ended = page.getByLabel('Show ended and revoked ones too');
+  const ended = page.getByLabel('Show expired and revoked tokens');
   await ended.click();
   await page.waitForURL(/ended=yes/);
   await page.goBack();

@@ -53,7 +53,7 @@ describe('a token that lapses', () => {
     await form.getByLabel('Package', { exact: true }).fill('com.example.half');
     await form.getByLabel('URL', { exact: true }).fill('http://127.0.0.1:9');
     await revoke(first);
-    await form.getByRole('button', { name: 'Create the app' }).click();
+    await form.getByRole('button', { name: 'Create app' }).click();
     await again(page)
       .getByText(/Nothing that you typed is lost: go on as ada@example.com/)
       .waitFor();
@@ -161,7 +161,7 @@ describe('a token that lapses', () => {
     // A third one that is opened now has nothing to lose, and takes nothing from the others.
     const third = await page.context().newPage();
     await third.goto(page.url());
-    await third.getByText('Your token ended or was revoked. Sign in again.').waitFor();
+    await third.getByText('Your token expired or was revoked. Sign in again.').waitFor();
     await again(page).waitFor();
     await again(second).getByRole('button', { name: 'Sign out' }).click();
     await signInPage(second).waitFor();
@@ -300,7 +300,7 @@ describe('a token that lapses', () => {
     await page.clock.install();
     await page.reload();
     await enter(page, first);
-    await page.getByText(/^Your token ends at/).waitFor();
+    await page.getByText(/^Your token expires at/).waitFor();
     await page.unroute('**/api/me');
     await revoke(first);
     await page.clock.fastForward(90_000);

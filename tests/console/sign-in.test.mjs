@@ -26,14 +26,14 @@ describe('in dev mode', () => {
 
   test('a known user is picked, and another one after that', async () => {
     const page = await visit('/library', { user: null });
-    await page.getByText('For whom do you want to use it?').waitFor();
+    await page.getByText('anyone on this machine can sign in as any user').waitFor();
     await accessible(page);
     await page.getByRole('list', { name: 'Known users' }).getByRole('button', { name: USER }).click();
     await page.getByRole('heading', { name: 'Library', level: 1 }).waitFor();
     await menu(page).filter({ hasText: USER }).click();
     await page.getByText('operator, dev mode').waitFor();
     await accessible(page);
-    await page.getByRole('button', { name: 'Another user' }).click();
+    await page.getByRole('button', { name: 'Switch user' }).click();
     await page.getByRole('button', { name: OTHER }).click();
     await menu(page).filter({ hasText: OTHER }).waitFor();
     await page.reload();
@@ -46,7 +46,7 @@ describe('in dev mode', () => {
     const page = await visit('/library', { user: null });
     const field = page.getByRole('textbox', { name: 'User' });
     await field.fill('ada lovelace');
-    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('button', { name: 'Continue' }).click();
     await page
       .getByRole('alert')
       .filter({ hasText: /user id/ })
@@ -55,7 +55,7 @@ describe('in dev mode', () => {
     assert.equal(await page.evaluate(() => localStorage.getItem('toolyard.session')), null);
     await accessible(page);
     await field.fill('new@example.com');
-    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('button', { name: 'Continue' }).click();
     await menu(page).filter({ hasText: 'new@example.com' }).waitFor();
     calm(page, /400/, NO_SESSION);
     await page.context().close();
@@ -68,7 +68,7 @@ describe('in dev mode', () => {
       .filter({ hasText: /user id/ })
       .waitFor();
     await accessible(page);
-    await page.getByRole('button', { name: 'Another user' }).click();
+    await page.getByRole('button', { name: 'Switch user' }).click();
     await page.getByRole('button', { name: USER }).click();
     await page.getByRole('heading', { name: 'Library', level: 1 }).waitFor();
     calm(page, /400/, NO_SESSION);
@@ -162,7 +162,7 @@ describe('with tokens', () => {
     await page.getByRole('heading', { name: 'Library', level: 1 }).waitFor();
     await it.api('DELETE', `/api/tokens/${info.id}`);
     await page.goto(page.url().replace('/library', '/settings'));
-    await page.getByText('Your token ended or was revoked. Sign in again.').waitFor();
+    await page.getByText('Your token expired or was revoked. Sign in again.').waitFor();
     assert.equal(await page.getByRole('dialog').count(), 0);
     await accessible(page);
     const { token: next } = await tokenOf(USER);
@@ -181,7 +181,7 @@ describe('with tokens', () => {
       await route.fulfill({ response, json: { ...me, tokenEndsAt: new Date(Date.now() + 5 * 60_000).toISOString() } });
     });
     await enter(page, token);
-    await page.getByText(/^Your token ends at .*Save what you are working on/).waitFor();
+    await page.getByText(/^Your token expires at .*Save your work/).waitFor();
     await accessible(page);
     await page.context().close();
   });

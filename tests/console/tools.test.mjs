@@ -70,7 +70,7 @@ test('what is new, changed and gone since the last look is marked until it is se
   const page = await visit();
   const group = page.getByRole('region', { name: 'To-do list' });
   await group.getByText('Add a todo', { exact: true }).waitFor();
-  await page.getByText('Since you last looked').waitFor({ state: 'detached' });
+  await page.getByText('Since your last visit').waitFor({ state: 'detached' });
   const { tools, prompts, resources } = await it.api('GET', `/api/apps/${TODO}/tools`);
   const changed = tools
     .filter(({ name }) => name !== 'mark_todo_incomplete')
@@ -81,16 +81,16 @@ test('what is new, changed and gone since the last look is marked until it is se
     resources,
   });
   await page.reload();
-  await page.getByText('1 new, 1 changed, 1 gone.').waitFor();
-  await page.getByText(`Gone: ${TODO}:mark_todo_incomplete`).waitFor();
+  await page.getByText('1 new, 1 changed, 1 removed.').waitFor();
+  await page.getByText(`Removed: ${TODO}:mark_todo_incomplete`).waitFor();
   await group.getByRole('listitem').filter({ hasText: 'Fresh one' }).getByText('New', { exact: true }).waitFor();
   await group.getByRole('listitem').filter({ hasText: 'Get the todos' }).getByText('Changed', { exact: true }).waitFor();
   await accessible(page);
   await page.getByRole('button', { name: 'Mark as seen' }).click();
-  await page.getByText('Since you last looked').waitFor({ state: 'detached' });
+  await page.getByText('Since your last visit').waitFor({ state: 'detached' });
   await page.reload();
   await group.getByText('Fresh one', { exact: true }).waitFor();
-  assert.equal(await page.getByText('Since you last looked').count(), 0);
+  assert.equal(await page.getByText('Since your last visit').count(), 0);
   await it.api('POST', `/api/apps/${TODO}/tools`, { tools, prompts, resources });
   calm(page);
   await page.context().close();

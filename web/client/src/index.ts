@@ -9,8 +9,8 @@
  * | plugins that ship | `plugins` |
  */
 
-export type { Answer, CallResult } from './chat/answer.js';
-export { CutError, HookError, RefusedError, type Problem } from './chat/error.js';
+export type { ChatAnswer, CallResult } from './chat/answer.js';
+export { TruncatedError, HookError, RefusedError, type Problem } from './chat/error.js';
 export {
   NOTICE_HOOK,
   NOTICE_TOOL_ROUNDS,
@@ -27,11 +27,11 @@ export { MAX_TOOL_ROUNDS, TOOL_TIMEOUT } from './chat/transport.js';
 export { PluginError, type PluginErrorCode } from './plugin/error.js';
 export type { Log } from './plugin/log.js';
 export { HOOK_TIMEOUT, PluginManager, REGISTER_TIMEOUT, type ManagerSettings } from './plugin/manager.js';
-export type { Draft, Hooks, OwnTools, Plugin } from './plugin/plugin.js';
+export type { RequestDraft, Hooks, PluginTools, Plugin } from './plugin/plugin.js';
 export { clipboardPlugin } from './plugins/clipboard.js';
 export { pagePlugin, type PageOptions } from './plugins/page.js';
 export { selectionPlugin } from './plugins/selection.js';
 export { argumentsOf, readCall, type ToolCall } from './tool/call.js';
-export { unwatched, type ToolContext } from './tool/context.js';
+export { detachedContext, type ToolContext } from './tool/context.js';
 export type { ClientToolDefinition, JsonSchema, Tool, ToolArguments, ToolExecutor } from './tool/definition.js';
 export { CLIENT_TOOL_LIMITS, type ClientToolLimits } from './tool/rules.js';

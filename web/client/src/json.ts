@@ -9,12 +9,12 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** The length of a text in UTF-8 bytes. */
-export function bytesOf(text: string): number {
+export function byteLength(text: string): number {
   return new TextEncoder().encode(text).length;
 }
 
 /** Truncates to a number of characters, without splitting a surrogate pair. */
-export function cutText(text: string, most: number): string {
+export function truncateText(text: string, most: number): string {
   if (text.length <= most) return text;
   const last = text.charCodeAt(most - 1);
   const isHalf = last >= 0xd800 && last <= 0xdbff;
@@ -22,17 +22,17 @@ export function cutText(text: string, most: number): string {
 }
 
 /** A copy through JSON, as it will be sent. Unlike `structuredClone` it also accepts the proxies of frameworks. */
-export function copyOf<T>(value: T): T {
+export function cloneJson<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
 
 /** The message of anything that was thrown. Does not rely on the class, because errors of another window have another class. */
-export function why(thrown: unknown): string {
+export function errorMessage(thrown: unknown): string {
   try {
     const { message, name } = Object(thrown) as Partial<Error>;
     const text = typeof message === 'string' ? message || String(name) : String(thrown);
-    return cutText(text, MAX_WHY);
+    return truncateText(text, MAX_WHY);
   } catch {
-    return 'it failed, and gave no reason';
+    return 'it failed without a message';
   }
 }

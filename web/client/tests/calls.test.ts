@@ -76,7 +76,7 @@ test('whatever is thrown, the model reads a reason', async (t) => {
   });
   await stage.chat(new PluginManager().registerTool(throws)).sendMessage({ text: 'go' });
   const parts = stage.seen[1]!.body.messages[1].parts.filter(({ type }: any) => type === 'tool-throws');
-  const none = 'it failed, and gave no reason';
+  const none = 'it failed without a message';
   const wanted = [none, 'of another window', 'RangeError', none, 'x'.repeat(2000), 'undefined'];
   assert.deepEqual(
     parts.map(({ output }: any) => output.error),
@@ -130,7 +130,7 @@ test('results that are too large or no JSON are errors', async (t) => {
   await chat.sendMessage({ text: 'two' });
   const [large, circular] = toolsOf(chat)!.map(({ output }) => output.error);
   assert.equal(large, `the result has 1048577 bytes; at most 1048576 can be taken. Ask for less`);
-  assert.match(circular, /^the result is no JSON: /);
+  assert.match(circular, /^the result cannot be written as JSON: /);
 });
 
 test('what a tool does later to its arguments and its result does not enter the conversation', async (t) => {

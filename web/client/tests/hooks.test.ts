@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { HookError, NOTICE_HOOK, PluginManager, RefusedError, type Answer, type Draft, type Hooks } from '@toolyard/client';
+import { HookError, NOTICE_HOOK, PluginManager, RefusedError, type ChatAnswer, type RequestDraft, type Hooks } from '@toolyard/client';
 
 import { keeping, noticesOf, promise, recorded, refused, Stage, stored, textOf, timePlugin, tool } from './stage.js';
 
@@ -49,7 +49,7 @@ test('every hook runs in its place and in the order of registration', async (t) 
 test('a hook changes each request and not the conversation', async (t) => {
   const stage = await Stage.start(t, recorded('time-1'), recorded('time-2'));
   const manager = new PluginManager().registerTool(tool('hidden'));
-  const beforeRequest = (draft: Draft) => {
+  const beforeRequest = (draft: RequestDraft) => {
     draft.messages.unshift({ id: 'x', role: 'user', parts: [{ type: 'text', text: '(today is Friday)' }] });
     draft.system = 'Be kind.';
     draft.model = 'local/other';
@@ -103,7 +103,7 @@ test('hooks see no secrets', async (t) => {
 
 test('an answer is told whole, with every call and result', async (t) => {
   const stage = await Stage.start(t, recorded('mixed-1'), recorded('mixed-2'));
-  const answers: Answer[] = [];
+  const answers: ChatAnswer[] = [];
   const manager = new PluginManager();
   await manager.use({ ...timePlugin(() => 'noon'), hooks: { afterResponse: (answer) => void answers.push(answer) } });
   const chat = stage.chat(manager);

@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import test from 'node:test';
 
-import { createChatOptions, CutError, PluginManager, type Answer, type ToolContext, type ToolyardMessage } from '@toolyard/client';
+import {
+  createChatOptions,
+  TruncatedError,
+  PluginManager,
+  type ChatAnswer,
+  type ToolContext,
+  type ToolyardMessage,
+} from '@toolyard/client';
 
 import { chunks, head, promise, recorded, shows, sse, Stage, stored, textOf, timePlugin, tool, toolsOf, type Play } from './stage.js';
 
@@ -128,8 +135,8 @@ test('an answer that ends in the middle is an error, and no tool runs', async (t
   const ways: boolean[] = [];
   const chat = stage.chat(manager, {}, { onFinish: ({ isDisconnect }) => void ways.push(isDisconnect) });
   await chat.sendMessage({ text: 'time' });
-  assert.ok(chat.error instanceof CutError);
-  assert.match(chat.error.message, /^the answer ended in the middle/);
+  assert.ok(chat.error instanceof TruncatedError);
+  assert.match(chat.error.message, /^the response ended before it was complete/);
   assert.deepEqual([chat.status, textOf(chat), ways], ['error', 'Let me look. ', [true]], 'what was told is there');
   await chat.regenerate();
   assert.equal(chat.status, 'error');
@@ -138,7 +145,7 @@ test('an answer that ends in the middle is an error, and no tool runs', async (t
 
 test('after a break an answer is heard again, its tool runs, and the conversation goes on', async (t) => {
   const stage = await Stage.start(t, ends('time-1', 4), recorded('time-1'), recorded('time-2'));
-  const answers: Answer[] = [];
+  const answers: ChatAnswer[] = [];
   const manager = new PluginManager();
   await manager.use({ ...timePlugin(), hooks: { afterResponse: (answer) => void answers.push(answer) } });
   const chat = stage.chat(manager, { resumable: true, token: 'secret' }, { id: 'chat/1' });
@@ -175,7 +182,7 @@ test('after a break in a later round the rounds before are still there', async (
 
 test('after a reload an answer is heard again and its tool runs', async (t) => {
   const stage = await Stage.start(t, recorded('time-1'), recorded('time-2'));
-  const answers: Answer[] = [];
+  const answers: ChatAnswer[] = [];
   const manager = new PluginManager();
   await manager.use({ ...timePlugin(), hooks: { afterResponse: (answer) => void answers.push(answer) } });
   const asked = { id: 'u', role: 'user' as const, parts: [{ type: 'text' as const, text: 'time' }] };

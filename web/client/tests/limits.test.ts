@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { MAX_TOOL_ROUNDS, NOTICE_TOOL_ROUNDS, PluginManager, type Answer } from '@toolyard/client';
+import { MAX_TOOL_ROUNDS, NOTICE_TOOL_ROUNDS, PluginManager, type ChatAnswer } from '@toolyard/client';
 
 import { chunks, noticesOf, recorded, sse, Stage, stored, textOf, timePlugin, told, toolsOf } from './stage.js';
 
 /** A manager with a clock that counts, and what it told of the answer. */
 async function counting() {
-  const seen = { runs: 0, answers: [] as Answer[] };
+  const seen = { runs: 0, answers: [] as ChatAnswer[] };
   const manager = new PluginManager();
   await manager.use({
     ...timePlugin(() => (seen.runs += 1)),
@@ -31,7 +31,7 @@ test('at the limit of rounds tools are not run and the user is told', async (t) 
   );
   const message = 'The model wants to call tools again after 3 requests; the limit is reached, and they were not run.';
   assert.deepEqual(noticesOf(chat), [{ code: NOTICE_TOOL_ROUNDS, message }]);
-  const [{ finish, rounds, calls, results, history }] = seen.answers as [Answer];
+  const [{ finish, rounds, calls, results, history }] = seen.answers as [ChatAnswer];
   assert.deepEqual([finish, rounds, calls.length, results.length], ['tool-rounds', 3, 3, 2]);
   assert.deepEqual(history, stored(chat.messages));
 });

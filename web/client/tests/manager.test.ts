@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { PluginManager, unwatched, type Draft } from '@toolyard/client';
+import { PluginManager, detachedContext, type RequestDraft } from '@toolyard/client';
 
 import { keeping, tool } from './stage.js';
 
 const echo = () => new PluginManager().registerTool(tool('echo', (args) => args));
-const draft = (): Draft => ({ messages: [], categories: [], tools: [], round: 1 });
+const draft = (): RequestDraft => ({ messages: [], categories: [], tools: [], round: 1 });
 const answer = () => ({ text: 'hi', calls: [], results: [], finish: 'stop' as const, history: [], rounds: 1 });
 
 test('a tool runs with its arguments', async () => {
@@ -28,7 +28,7 @@ test('a call with older field names runs', async () => {
 test('missing arguments are none, and others than objects do not reach a tool', async () => {
   for (const input of [undefined, null, '', ' ']) assert.deepEqual(await echo().run({ id: 'c', name: 'echo', input }), {});
   for (const input of ['half {', '[1]', [1], 5]) {
-    await assert.rejects(echo().run({ id: 'c', name: 'echo', input }), /the arguments are no JSON object/);
+    await assert.rejects(echo().run({ id: 'c', name: 'echo', input }), /the arguments are not a JSON object/);
   }
 });
 
@@ -60,7 +60,7 @@ test('the hook of a plugin comes before its executor, and for its own tools only
   });
   const run = (name: string) => manager.run({ id: 'c', name });
   assert.deepEqual([await run('by_hook'), await run('by_executor'), await run('echo')], [null, 'executor', {}]);
-  await assert.rejects(run('by_nobody'), /nobody ran the tool `by_nobody`/);
+  await assert.rejects(run('by_nobody'), /no hook or executor ran the tool `by_nobody`/);
   assert.deepEqual(asked, ['by_hook', 'by_executor', 'by_nobody']);
 });
 
@@ -86,7 +86,7 @@ test('executors and hooks keep their `this`', async () => {
 
 test('hooks change a request in order, and each sees the change before', async () => {
   const manager = new PluginManager();
-  const add = (word: string) => ({ beforeRequest: (now: Draft) => ({ ...now, system: `${now.system ?? ''}${word}` }) });
+  const add = (word: string) => ({ beforeRequest: (now: RequestDraft) => ({ ...now, system: `${now.system ?? ''}${word}` }) });
   await manager.use({ name: 'a', version: '1', hooks: add('one ') });
   await manager.use({ name: 'b', version: '1', hooks: { beforeRequest: async (now) => void (now.model = 'm') } });
   await manager.use({ name: 'c', version: '1', hooks: add('two') });
@@ -97,7 +97,7 @@ test('hooks change a request in order, and each sees the change before', async (
 test('a hook that gives back no draft has failed', async () => {
   const manager = new PluginManager({ log: keeping() });
   await manager.use({ name: 'p', version: '1', hooks: { beforeRequest: () => ({ messages: [] }) as any } });
-  const text = /^HookError: the plugin `p` stopped the request: it gave back something that is no draft$/;
+  const text = /^HookError: the plugin `p` stopped the request: it returned something that is not a draft$/;
   await assert.rejects(manager.beforeRequest(draft()), text);
 });
 
@@ -165,7 +165,7 @@ test('a log that fails stops nothing', async () => {
 });
 
 test('a context for tests of a tool hears everything and says nothing', () => {
-  const cx = unwatched('c', 't');
+  const cx = detachedContext('c', 't');
   cx.progress(1);
   assert.deepEqual([cx.callId, cx.tool, cx.signal.aborted], ['c', 't', false]);
 });

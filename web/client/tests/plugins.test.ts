@@ -131,7 +131,7 @@ test('a browser without permissions is asked by doing it', async () => {
 test('where the page may not touch the clipboard it says so', async () => {
   const { navigator, board } = clipboard('denied');
   const plugin = clipboardPlugin({ navigator });
-  await assert.rejects(run(plugin, 'read_clipboard'), /this page may not read the clipboard: the user or the browser has forbidden it/);
+  await assert.rejects(run(plugin, 'read_clipboard'), /this page may not read the clipboard: the user or the browser denied it/);
   await assert.rejects(run(plugin, 'copy_to_clipboard', { text: 'x' }), /may not write the clipboard: the user or/);
   assert.equal(board.writes, 0);
 });
@@ -141,13 +141,13 @@ test('a user who says no, and a browser that fails, are told apart', async () =>
   navigator.clipboard.readText = () => Promise.reject(new DOMException('Document is not focused.', 'NotAllowedError'));
   navigator.clipboard.writeText = () => Promise.reject(new DOMException('no memory', 'DataError'));
   const plugin = clipboardPlugin({ navigator });
-  const text = /may not read the clipboard: the user said no, or the page is not in front \(Document is not focused\.\)/;
+  const text = /may not read the clipboard: the user denied it, or the page is not focused \(Document is not focused\.\)/;
   await assert.rejects(run(plugin, 'read_clipboard'), text);
   await assert.rejects(run(plugin, 'copy_to_clipboard', { text: 'x' }), /^DataError: no memory$/);
 });
 
 test('a page without a clipboard says why', async () => {
-  const text = /this page cannot read the clipboard: it needs https and a browser that has one/;
+  const text = /this page cannot read the clipboard: it needs HTTPS and a browser that supports it/;
   await assert.rejects(run(clipboardPlugin({ navigator: {} }), 'read_clipboard'), text);
 });
 
@@ -187,7 +187,7 @@ test('arguments that do not fit are answered with what is wrong', async () => {
 });
 
 test('outside a browser the tools say so', async () => {
-  const text = /there is no page here: this program runs outside a browser/;
+  const text = /there is no page: this program does not run in a browser/;
   await assert.rejects(run(pagePlugin(), 'get_page_info'), text);
   await assert.rejects(run(selectionPlugin(), 'get_selection'), text);
   await assert.rejects(run(clipboardPlugin(), 'read_clipboard'), text);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { PluginError, PluginManager, type OwnTools, type Plugin, type PluginErrorCode } from '@toolyard/client';
+import { PluginError, PluginManager, type PluginTools, type Plugin, type PluginErrorCode } from '@toolyard/client';
 
 import { keeping, promise, timePlugin, tool } from './stage.js';
 
@@ -39,7 +39,7 @@ test('a valid plugin is registered', async () => {
 
 test('a plugin hears that it is registered and may set tools then', async () => {
   const manager = new PluginManager();
-  const onRegister = async (tools: OwnTools) => tools.replace([...tools.get(), tool('found')]);
+  const onRegister = async (tools: PluginTools) => tools.replace([...tools.get(), tool('found')]);
   await manager.use({ ...plugin('p', 'own'), hooks: { onRegister } });
   assert.deepEqual(
     manager.clientToolDefinitions().map(({ name }) => name),
@@ -101,11 +101,11 @@ test('a tool needs an executor or a hook', async () => {
 });
 
 test('a plugin of the wrong shape is refused', async () => {
-  await isRefused({ ...plugin('p'), tools: 'a' }, 'bad-plugin', /`tools` is no list/);
-  await isRefused({ ...plugin('p'), executors: [] }, 'bad-plugin', /`executors` is no object/);
-  await isRefused({ ...plugin('p'), hooks: 'x' }, 'bad-plugin', /`hooks` is no object/);
-  await isRefused({ ...plugin('p'), hooks: { onRegister: 1 } }, 'bad-plugin', /the hook `onRegister` is no function/);
-  await isRefused({ ...plugin('p', 'a'), executors: { a: 1 } }, 'bad-plugin', /the executor for `a` is no function/);
+  await isRefused({ ...plugin('p'), tools: 'a' }, 'bad-plugin', /`tools` is not a list/);
+  await isRefused({ ...plugin('p'), executors: [] }, 'bad-plugin', /`executors` is not an object/);
+  await isRefused({ ...plugin('p'), hooks: 'x' }, 'bad-plugin', /`hooks` is not an object/);
+  await isRefused({ ...plugin('p'), hooks: { onRegister: 1 } }, 'bad-plugin', /the hook `onRegister` is not a function/);
+  await isRefused({ ...plugin('p', 'a'), executors: { a: 1 } }, 'bad-plugin', /the executor for `a` is not a function/);
   const hooks = { onToolCall: () => null };
   await isRefused({ name: 'p', version: '1', tools: [null], hooks }, 'bad-tool', /a tool has no name/);
   await isRefused({ name: 'p', version: '1', tools: [{}], hooks }, 'bad-tool', /a tool has no name/);
@@ -128,15 +128,15 @@ test('tools without a plugin have names of their own too', async () => {
   await manager.use(plugin('p', 'b'));
   assert.throws(() => manager.registerTool(tool('b')), /a tool `b` is registered already, by the plugin `p`/);
   assert.throws(() => manager.registerTool(undefined as any), /the tool cannot be used: clientTools: expected an object/);
-  assert.throws(() => manager.registerTool({ ...tool('c'), execute: 5 as any }), /`execute` is no function/);
+  assert.throws(() => manager.registerTool({ ...tool('c'), execute: 5 as any }), /`execute` is not a function/);
   assert.equal(manager.pluginOf('a'), undefined);
   assert.equal(manager.clientToolDefinitions().length, 2);
 });
 
 test('a plugin that fails to register leaves nothing behind', async () => {
   const manager = quiet();
-  let kept: OwnTools | undefined;
-  const onRegister = (tools: OwnTools) => {
+  let kept: PluginTools | undefined;
+  const onRegister = (tools: PluginTools) => {
     kept = tools;
     tools.replace([tool('found')]);
     throw new Error('no server');
@@ -152,7 +152,7 @@ test('a plugin that sets tools that cannot be used is refused', async () => {
   const manager = quiet().registerTool(tool('mine'));
   const sets = (name: string) => ({
     ...plugin('p'),
-    hooks: { onRegister: (own: OwnTools) => own.replace([tool(name)]) },
+    hooks: { onRegister: (own: PluginTools) => own.replace([tool(name)]) },
   });
   await assert.rejects(manager.use(sets('mine')), /could not be registered: a tool `mine` is registered already/);
   await assert.rejects(manager.use(sets('1')), /could not be registered: .*the name must begin/);
@@ -190,7 +190,7 @@ test('tools are not offered before their plugin is ready', async () => {
 
 test('a plugin changes its tools later', async () => {
   const manager = new PluginManager();
-  let own!: OwnTools;
+  let own!: PluginTools;
   await manager.use({ ...plugin('p', 'a'), hooks: { onRegister: (tools) => void (own = tools) } });
   own.replace([tool('b')]);
   assert.deepEqual(

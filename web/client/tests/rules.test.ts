@@ -42,7 +42,7 @@ test('each rule says which tool and why', () => {
     [{ type: 'string' }, /^the tool cannot be used: clientTools\.a: parameters\.type: expected `object`$/],
     [{}, /parameters\.type: expected `object`/],
     ['object', /parameters: expected a schema/],
-    [loop, /parameters: no JSON/],
+    [loop, /parameters: not JSON/],
     [x({ type: 'date' }), /clientTools\.a: parameters\.properties\.x\.type: expected one of string, number/],
     [x({ type: [] }), /x\.type: expected one of/],
     [x({ $ref: '#' }), /x\.\$ref: references are not supported; inline the schema/],

@@ -1,4 +1,4 @@
-/** Every page of the console and where it is. Pages are loaded when they are opened. */
+/** Every page of the console and its path. Pages are loaded on demand. */
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { FILTER_NAMES } from './pages/activity/filters';
 import { NotFound } from './shell/not-found';
@@ -7,7 +7,7 @@ import { Shell } from './shell/shell';
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, errorComponent: PageError });
 
-/** Parameters that a page has in its address. Others are dropped. */
+/** Parameters that a page has in its URL. Others are dropped. */
 const params =
   <Name extends string>(...names: readonly Name[]) =>
   (search: Record<string, unknown>): Partial<Record<Name, string>> =>
@@ -87,11 +87,11 @@ export const router = createRouter({
   routeTree: root.addChildren([home, apps, app, library, tools, chat, plugins, glasses, activity, call, settings]),
   basepath: '/console',
   defaultPreload: 'intent',
-  // Plain texts: an address is read and written by people too.
+  // Plain text, because people read and edit URLs.
   parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
   stringifySearch: (search) => {
-    const said = Object.entries(search).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
-    const text = new URLSearchParams(said).toString();
+    const entries = Object.entries(search).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+    const text = new URLSearchParams(entries).toString();
     return text === '' ? '' : `?${text}`;
   },
 });

@@ -1,9 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EventReader, MAX_EVENT } from '../src/api/sse';
-import { allowed, filtersFrom, fits, listQuery, NONE, searchFrom, sinceOf, usageQuery, whoseQuery } from '../src/pages/activity/filters';
+import {
+  visibleFilters,
+  filtersFrom,
+  matchesFilters,
+  listQuery,
+  NO_FILTERS,
+  searchFrom,
+  startTime,
+  usageQuery,
+  scopeQuery,
+} from '../src/pages/activity/filters';
 import { bucketLabels, callSeries, errorRates, errorSeries, seriesName } from '../src/pages/activity/shape';
-import { callerWords, outcomeWords, splitTool } from '../src/pages/activity/words';
+import { callerLabel, describeOutcome, splitTool } from '../src/pages/activity/labels';
 
 test('events are read however the pieces fall', () => {
   const text = ': keep alive\n\nevent: call\nid: 7\ndata: {"a":\ndata: 1}\n\r\nevent:missed\r\ndata:3\r\n\r\ndata: plain\n\n';
@@ -18,14 +28,14 @@ test('events are read however the pieces fall', () => {
     [...text].flatMap((sign) => slow.push(sign)),
     whole,
   );
-  assert.throws(() => new EventReader().push('x'.repeat(MAX_EVENT + 1)), /without an end/);
+  assert.throws(() => new EventReader().push('x'.repeat(MAX_EVENT + 1)), /unterminated/);
 });
 
 const NOW = Date.parse('2026-01-02T03:04:05.678Z');
 
 test('filters become the questions of the server', () => {
-  assert.equal(sinceOf({ ...NONE, hours: '1' }, NOW), '2026-01-02T02:04:00.000Z');
-  const filters = { ...NONE, app: ' com.a ', tool: 'com.a:t', outcome: 'OK', user: 'bob' };
+  assert.equal(startTime({ ...NO_FILTERS, hours: '1' }, NOW), '2026-01-02T02:04:00.000Z');
+  const filters = { ...NO_FILTERS, app: ' com.a ', tool: 'com.a:t', outcome: 'OK', user: 'bob' };
   assert.deepEqual(listQuery(filters, NOW), {
     app: 'com.a',
     tool: 'com.a:t',
@@ -40,7 +50,7 @@ test('filters become the questions of the server', () => {
     since: '2026-01-01T03:04:00.000Z',
     of: 'apps',
   });
-  assert.deepEqual([whoseQuery(filters), whoseQuery({ ...filters, scope: 'apps' })], [{ user: 'bob' }, { of: 'apps' }]);
+  assert.deepEqual([scopeQuery(filters), scopeQuery({ ...filters, scope: 'apps' })], [{ user: 'bob' }, { of: 'apps' }]);
   assert.deepEqual(usageQuery({ ...filters, scope: 'apps' }, NOW), {
     app: 'com.a',
     tool: 'com.a:t',
@@ -50,27 +60,27 @@ test('filters become the questions of the server', () => {
 });
 
 test('filters are what the address says, and never what the role cannot see', () => {
-  const filters = { ...NONE, scope: 'apps' as const, hours: '1', user: 'bob' };
+  const filters = { ...NO_FILTERS, scope: 'apps' as const, hours: '1', user: 'bob' };
   const written = Object.fromEntries(Object.entries(searchFrom(filters)).filter(([, value]) => value !== undefined));
   assert.deepEqual(written, { of: 'apps', hours: '1', user: 'bob' });
   assert.deepEqual(filtersFrom(written), filters);
-  assert.deepEqual(filtersFrom({}), NONE);
-  assert.deepEqual(filtersFrom({ of: 'everything', hours: '999999', unknown: 'x' }), NONE);
-  const all = { ...NONE, app: 'com.a', tool: 'com.a:t', outcome: 'OK', hours: '720' };
+  assert.deepEqual(filtersFrom({}), NO_FILTERS);
+  assert.deepEqual(filtersFrom({ of: 'everything', hours: '999999', unknown: 'x' }), NO_FILTERS);
+  const all = { ...NO_FILTERS, app: 'com.a', tool: 'com.a:t', outcome: 'OK', hours: '720' };
   assert.deepEqual(filtersFrom(searchFrom(all)), all);
-  assert.deepEqual(allowed(filters, { builds: true, operates: true }), filters);
-  assert.deepEqual(allowed(filters, { builds: true, operates: false }), { ...filters, user: '' });
-  assert.deepEqual(allowed(filters, { builds: false, operates: false }), { ...filters, user: '', scope: 'mine' });
+  assert.deepEqual(visibleFilters(filters, { builds: true, operates: true }), filters);
+  assert.deepEqual(visibleFilters(filters, { builds: true, operates: false }), { ...filters, user: '' });
+  assert.deepEqual(visibleFilters(filters, { builds: false, operates: false }), { ...filters, user: '', scope: 'mine' });
 });
 
 test('a call that just ended is listed only if it fits', () => {
   const call = { tool: 'com.a:t', outcome: 'OK', userId: 'ada', startedAt: '' };
-  assert.ok(fits(call, NONE));
-  assert.ok(fits(call, { ...NONE, app: 'com.a', tool: 'com.a:t', outcome: 'OK', user: 'ada' }));
+  assert.ok(matchesFilters(call, NO_FILTERS));
+  assert.ok(matchesFilters(call, { ...NO_FILTERS, app: 'com.a', tool: 'com.a:t', outcome: 'OK', user: 'ada' }));
   for (const other of [{ app: 'com' }, { tool: 'com.a:u' }, { outcome: 'TIMEOUT' }, { user: 'bob' }])
-    assert.ok(!fits(call, { ...NONE, ...other }));
+    assert.ok(!matchesFilters(call, { ...NO_FILTERS, ...other }));
   // Of one's apps nobody is told for whom, so that the filter by user says nothing there.
-  assert.ok(fits({ tool: 'com.a:t', outcome: 'OK', startedAt: '' }, { ...NONE, scope: 'apps', user: 'bob' }));
+  assert.ok(matchesFilters({ tool: 'com.a:t', outcome: 'OK', startedAt: '' }, { ...NO_FILTERS, scope: 'apps', user: 'bob' }));
 });
 
 test('numbers get the shape of plots', () => {
@@ -86,7 +96,7 @@ test('numbers get the shape of plots', () => {
   assert.equal(labels.length, 7);
   assert.match(labels[0] ?? '', /Jan/);
   assert.match(bucketLabels('2026-01-02T00:00:00.000Z', 1_800, 48, 'en-GB')[0] ?? '', /^\d\d:\d\d$/);
-  assert.equal(seriesName('*'), 'all others');
+  assert.equal(seriesName('*'), 'other');
 });
 
 test('a series has the same look in all plots, and errors have a total where there are more', () => {
@@ -97,7 +107,7 @@ test('a series has the same look in all plots, and errors have a total where the
   assert.deepEqual(looks(callSeries([a, b, rest])), [
     ['com.a', 0],
     ['com.b', 1],
-    ['all others', 7],
+    ['other', 7],
   ]);
   assert.deepEqual(looks(errorSeries([a, b, rest])).slice(0, 3), looks(callSeries([a, b, rest])));
   assert.deepEqual(
@@ -109,14 +119,14 @@ test('a series has the same look in all plots, and errors have a total where the
       [40, 0],
     ],
   );
-  assert.deepEqual(errorSeries([a, b]).at(-1), { name: 'all together', values: [50, 0], isTotal: true });
+  assert.deepEqual(errorSeries([a, b]).at(-1), { name: 'total', values: [50, 0], isTotal: true });
   assert.deepEqual(errorSeries([a]), [{ name: 'com.a', hue: 0, values: [25, 0] }]);
 });
 
 test('codes and names in words', () => {
-  assert.equal(outcomeWords('TIMEOUT'), 'The app did not answer in time.');
-  assert.match(outcomeWords('NEW_CODE'), /does not know/);
-  assert.equal(callerWords('app:com.a'), 'the app com.a');
+  assert.equal(describeOutcome('TIMEOUT'), 'The app did not respond in time.');
+  assert.match(describeOutcome('NEW_CODE'), /Unknown code/);
+  assert.equal(callerLabel('app:com.a'), 'the app com.a');
   assert.deepEqual(splitTool('com.a:t:u'), { app: 'com.a', name: 't:u' });
   assert.deepEqual(splitTool('plain'), { app: null, name: 'plain' });
 });

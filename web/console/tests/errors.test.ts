@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { refusedBy, told } from '../src/api/error';
+import { parseErrorResponse, errorText } from '../src/api/error';
 import { endsSoon } from '../src/shell/ends-soon';
 
 test('only what fetch says of a server that is not there is said so', () => {
   for (const words of ['Failed to fetch', 'NetworkError when attempting to fetch resource.', 'Load failed', 'network error']) {
-    assert.equal(told(new TypeError(words)), 'The server cannot be reached.');
+    assert.equal(errorText(new TypeError(words)), 'The server cannot be reached.');
   }
   assert.equal(
-    told(new TypeError("Cannot read properties of undefined (reading 'x')")),
+    errorText(new TypeError("Cannot read properties of undefined (reading 'x')")),
     "Cannot read properties of undefined (reading 'x')",
   );
-  assert.equal(told('plain'), 'plain');
+  assert.equal(errorText('plain'), 'plain');
 });
 
 test('a refusal knows how long to wait', async () => {
   const refused = (headers: Record<string, string>) =>
-    refusedBy(new Response('{"error":{"code":"BUSY","message":"Later."}}', { status: 429, headers }));
+    parseErrorResponse(new Response('{"error":{"code":"BUSY","message":"Later."}}', { status: 429, headers }));
   const asked = await refused({ 'Retry-After': '7' });
   assert.deepEqual([asked.message, asked.status, asked.retryAfterMs], ['Later.', 429, 7_000]);
   assert.equal((await refused({})).retryAfterMs, undefined);

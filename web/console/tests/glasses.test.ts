@@ -1,20 +1,30 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  FIRST,
-  logged,
-  loggedCall,
-  looked,
+  INITIAL_STATE,
+  withLogEntry,
+  withCallLogged,
+  withHeadPosition,
   MAX_ALOUD,
   MAX_LOG,
   MAX_LOGGED_CALLS,
-  parted,
-  received,
-  seen,
-  spokenEnded,
+  disconnected,
+  applyMessage,
+  visibleLayout,
+  withSpokenOutcome,
 } from '../src/pages/glasses/state';
 import { speechAt } from '../src/pages/glasses/tts-address';
-import { battery, gesturesOf, headPosition, MAX_TEXT, played, readMessage, wear, words, wordsOf } from '../src/pages/glasses/wire';
+import {
+  battery,
+  gesturesOf,
+  headPosition,
+  MAX_TEXT,
+  playbackResult,
+  readMessage,
+  connectionState,
+  transcription,
+  layoutText,
+} from '../src/pages/glasses/wire';
 
 const read = (message: object) => readMessage(JSON.stringify(message));
 const AT = '2026-01-02T03:04:05.678Z';
@@ -92,12 +102,17 @@ test('other messages, and what is none', () => {
 });
 
 test('the messages of the device are those of the phone', () => {
-  assert.deepEqual(wear('Mentra Live'), { type: 'glasses_connection_state', modelName: 'Mentra Live', status: 'CONNECTED' });
-  assert.deepEqual(words('hi', false, 'de-DE'), { type: 'local_transcription', text: 'hi', isFinal: false, transcribeLanguage: 'de-DE' });
+  assert.deepEqual(connectionState('Mentra Live'), { type: 'glasses_connection_state', modelName: 'Mentra Live', status: 'CONNECTED' });
+  assert.deepEqual(transcription('hi', false, 'de-DE'), {
+    type: 'local_transcription',
+    text: 'hi',
+    isFinal: false,
+    transcribeLanguage: 'de-DE',
+  });
   assert.deepEqual(headPosition('up'), { type: 'head_position', position: 'up' });
   assert.deepEqual(battery(80, true), { type: 'glasses_battery_update', level: 80, charging: true });
-  assert.deepEqual(played('r', 12), { type: 'audio_play_response', requestId: 'r', success: true, duration: 12 });
-  assert.deepEqual(played('r', null, 'no'), { type: 'audio_play_response', requestId: 'r', success: false, error: 'no' });
+  assert.deepEqual(playbackResult('r', 12), { type: 'audio_play_response', requestId: 'r', success: true, duration: 12 });
+  assert.deepEqual(playbackResult('r', null, 'no'), { type: 'audio_play_response', requestId: 'r', success: false, error: 'no' });
 });
 
 test('glasses have the gestures that their buttons report', () => {
@@ -105,7 +120,7 @@ test('glasses have the gestures that their buttons report', () => {
     gesturesOf({ modelName: 'M', hasButton: true, button: { buttons: [{ type, events }] } });
   assert.deepEqual(
     gestures(['press', 'double_press', 'long_press']).map((one) => one.name),
-    ['Press', 'Press twice', 'Press long'],
+    ['Press', 'Double press', 'Long press'],
   );
   assert.deepEqual(
     gestures(['press']).map((one) => one.messages),
@@ -122,14 +137,14 @@ test('glasses have the gestures that their buttons report', () => {
 });
 
 test('the display shows what came last, and nothing after it is cleared or lost', () => {
-  let worn = received(FIRST, { type: 'ack', user: 'ada', at: AT }, AT);
+  let worn = applyMessage(INITIAL_STATE, { type: 'ack', user: 'ada', at: AT }, AT);
   assert.equal(worn.status, 'on');
-  worn = received(worn, { type: 'display', app: 'a', layout: { kind: 'text', text: '1. milk' }, durationMs: null }, AT);
-  assert.equal(wordsOf(worn.picture?.layout ?? { kind: 'clear' }), '1. milk');
+  worn = applyMessage(worn, { type: 'display', app: 'a', layout: { kind: 'text', text: '1. milk' }, durationMs: null }, AT);
+  assert.equal(layoutText(worn.picture?.layout ?? { kind: 'clear' }), '1. milk');
   assert.equal(worn.log[0]?.text, 'draws: 1. milk');
-  const cleared = received(worn, { type: 'display', app: 'a', layout: { kind: 'clear' }, durationMs: null }, AT);
+  const cleared = applyMessage(worn, { type: 'display', app: 'a', layout: { kind: 'clear' }, durationMs: null }, AT);
   assert.equal(cleared.picture, null);
-  const lost = parted(worn, 'lost', 'why');
+  const lost = disconnected(worn, 'lost', 'why');
   assert.deepEqual([lost.picture, lost.microphone, lost.problem, lost.log.length], [null, false, 'why', worn.log.length]);
 });
 
@@ -139,36 +154,40 @@ test('the dashboard is seen while the wearer looks up, and is no picture of an a
     assert.ok(message);
     return message;
   };
-  let worn = received(received(FIRST, draw('main', 'the map'), AT), draw('dashboard', '3 open'), AT);
-  assert.equal(wordsOf(seen(worn)?.layout ?? { kind: 'clear' }), 'the map');
-  worn = looked(worn, true);
-  assert.equal(wordsOf(seen(worn)?.layout ?? { kind: 'clear' }), '3 open');
-  worn = received(worn, draw('dashboard', '2 open'), AT);
-  assert.equal(wordsOf(seen(worn)?.layout ?? { kind: 'clear' }), '2 open');
-  assert.equal(wordsOf(seen(looked(worn, false))?.layout ?? { kind: 'clear' }), 'the map');
-  assert.equal(seen(received(looked(FIRST, true), draw('main', 'the map'), AT))?.app, 'toolyard', 'an empty dashboard hides nothing');
-  assert.deepEqual([parted(worn, 'lost', 'why').dashboard, parted(worn, 'lost', 'why').headUp], [null, false]);
+  let worn = applyMessage(applyMessage(INITIAL_STATE, draw('main', 'the map'), AT), draw('dashboard', '3 open'), AT);
+  assert.equal(layoutText(visibleLayout(worn)?.layout ?? { kind: 'clear' }), 'the map');
+  worn = withHeadPosition(worn, true);
+  assert.equal(layoutText(visibleLayout(worn)?.layout ?? { kind: 'clear' }), '3 open');
+  worn = applyMessage(worn, draw('dashboard', '2 open'), AT);
+  assert.equal(layoutText(visibleLayout(worn)?.layout ?? { kind: 'clear' }), '2 open');
+  assert.equal(layoutText(visibleLayout(withHeadPosition(worn, false))?.layout ?? { kind: 'clear' }), 'the map');
+  assert.equal(
+    visibleLayout(applyMessage(withHeadPosition(INITIAL_STATE, true), draw('main', 'the map'), AT))?.app,
+    'toolyard',
+    'an empty dashboard hides nothing',
+  );
+  assert.deepEqual([disconnected(worn, 'lost', 'why').dashboard, disconnected(worn, 'lost', 'why').headUp], [null, false]);
   const mode = read({ type: 'dashboard_mode_change', mode: 'expanded' });
   assert.deepEqual(mode, { type: 'dashboard-mode', mode: 'expanded' });
 });
 
 test('log and transcript have a bound', () => {
-  let worn = FIRST;
-  for (let place = 0; place < MAX_LOG + 5; place += 1) worn = logged(worn, 'you', `word ${place}`, null, AT);
+  let worn = INITIAL_STATE;
+  for (let place = 0; place < MAX_LOG + 5; place += 1) worn = withLogEntry(worn, 'you', `word ${place}`, null, AT);
   assert.deepEqual([worn.log.length, worn.log[0]?.text], [MAX_LOG, `word ${MAX_LOG + 4}`]);
   for (let place = 0; place < MAX_ALOUD + 5; place += 1)
-    worn = received(worn, { type: 'play', app: 'a', requestId: 'r', url: '', text: `say ${place}`, volume: 1, stopOthers: true }, AT);
+    worn = applyMessage(worn, { type: 'play', app: 'a', requestId: 'r', url: '', text: `say ${place}`, volume: 1, stopOthers: true }, AT);
   assert.equal(worn.aloud.length, MAX_ALOUD);
   const [newest] = worn.aloud;
   assert.ok(newest);
-  assert.equal(spokenEnded(worn, newest.id, 'heard').aloud[0]?.outcome, 'heard');
+  assert.equal(withSpokenOutcome(worn, newest.id, 'heard').aloud[0]?.outcome, 'heard');
 });
 
 test('only the pong after the glasses said what they are asks for anything anew', () => {
-  const pong = (worn: typeof FIRST) => received(worn, { type: 'pong' }, AT);
-  assert.equal(pong(FIRST), FIRST);
+  const pong = (worn: typeof INITIAL_STATE) => applyMessage(worn, { type: 'pong' }, AT);
+  assert.equal(pong(INITIAL_STATE), INITIAL_STATE);
   // One ping was on its way before.
-  const one = pong({ ...FIRST, pongs: 2 });
+  const one = pong({ ...INITIAL_STATE, pongs: 2 });
   assert.deepEqual([one.changes, one.pongs], [0, 1]);
   const two = pong(one);
   assert.deepEqual([two.changes, two.pongs], [1, 0]);
@@ -190,21 +209,21 @@ test('only speech of this server is fetched, and a signed address without the cr
 });
 
 test('a call is logged once, whether the stream or the ledger told it first', () => {
-  let worn = loggedCall(FIRST, 'c1', 'answered add: OK', 'a', AT);
-  worn = loggedCall(worn, 'c1', 'answered add: OK', 'a', AT);
+  let worn = withCallLogged(INITIAL_STATE, 'c1', 'finished add: OK', 'a', AT);
+  worn = withCallLogged(worn, 'c1', 'finished add: OK', 'a', AT);
   assert.deepEqual(
     worn.log.map((one) => [one.kind, one.text, one.app]),
-    [['call', 'answered add: OK', 'a']],
+    [['call', 'finished add: OK', 'a']],
   );
-  for (let count = 0; count <= MAX_LOGGED_CALLS; count += 1) worn = loggedCall(worn, `more${count}`, 'answered add: OK', 'a', AT);
+  for (let count = 0; count <= MAX_LOGGED_CALLS; count += 1) worn = withCallLogged(worn, `more${count}`, 'finished add: OK', 'a', AT);
   assert.equal(worn.loggedCalls.length, MAX_LOGGED_CALLS);
 });
 
 test('calls are told from when the server let the glasses in, also after a loss, and anew after they were off', () => {
   const LATER = '2026-01-02T03:05:00.000Z';
-  const on = received(FIRST, { type: 'ack', user: 'ada', at: AT }, AT);
+  const on = applyMessage(INITIAL_STATE, { type: 'ack', user: 'ada', at: AT }, AT);
   assert.equal(on.since, AT);
-  assert.equal(received(parted(on, 'lost', 'why'), { type: 'ack', user: 'ada', at: LATER }, AT).since, AT);
-  assert.equal(parted(on, 'off', null).since, null);
-  assert.equal(received(parted(on, 'off', null), { type: 'ack', user: 'ada', at: LATER }, AT).since, LATER);
+  assert.equal(applyMessage(disconnected(on, 'lost', 'why'), { type: 'ack', user: 'ada', at: LATER }, AT).since, AT);
+  assert.equal(disconnected(on, 'off', null).since, null);
+  assert.equal(applyMessage(disconnected(on, 'off', null), { type: 'ack', user: 'ada', at: LATER }, AT).since, LATER);
 });

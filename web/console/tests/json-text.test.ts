@@ -9,17 +9,17 @@ function wrong(text: string) {
 }
 
 test('says line, column and what is wrong', () => {
-  assert.equal(wrong('{\n  "a": 1,\n}'), '2:9 a comma with nothing after it');
+  assert.equal(wrong('{\n  "a": 1,\n}'), '2:9 a trailing comma');
   assert.equal(wrong('{\n  "a" 1\n}'), '2:7 expected a colon after "a", found `1`');
   assert.equal(wrong("{ 'a': 1 }"), "1:3 expected a name in double quotes, found `'`");
   assert.equal(wrong('{"a":1 "b":2}'), '1:8 expected a comma or }, found `"`');
   assert.equal(wrong('[1, tru]'), '1:5 expected a value, found `t`');
-  assert.equal(wrong('{"a": "x\n"}'), '1:7 a text that does not end on its line');
-  assert.equal(wrong('{"a":1,\n"a":2}'), '2:1 "a" is here twice');
+  assert.equal(wrong('{"a": "x\n"}'), '1:7 a string that does not end on its line');
+  assert.equal(wrong('{"a":1,\n"a":2}'), '2:1 duplicate name "a"');
   assert.equal(wrong('{"a":'), '1:6 expected a value, found the end');
-  assert.equal(wrong('  '), '1:3 nothing is here; expected a value');
+  assert.equal(wrong('  '), '1:3 empty; expected a value');
   assert.equal(wrong('{} x'), '1:4 `x` after the end');
-  assert.equal(wrong('"\\q"'), '1:1 a text with an escape that JSON does not know');
+  assert.equal(wrong('"\\q"'), '1:1 an invalid escape sequence');
   assert.match(wrong('['.repeat(500)), /nested deeper than 100$/);
 });
 

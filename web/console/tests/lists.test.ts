@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { KeyObject } from 'node:crypto';
 import { test } from 'node:test';
-import { keptKeys, keptRevocations } from '../src/plugins/trust/kept';
+import { storedKeys, storedRevocations } from '../src/plugins/trust/stored-lists';
 import { acceptKeys, acceptRevocations, type Pin } from '../src/plugins/trust/lists';
 import { at, key, NOW, publicOf, RSA, seal, spki, type Value } from './trust-fixture';
 
@@ -87,17 +87,17 @@ test('what was taken before counts after a handover, and what cannot be read any
   const handovers = [await handOver(ROOT, key(101))];
   const list = await text(keys(5, { handovers }), key(101));
   const [, after] = await acceptKeys(before, list, NOW);
-  assert.equal((await keptRevocations(after, old, spki(ROOT))).plugins.length, 1);
-  assert.equal((await keptKeys(after, list)).keys.length, 1);
+  assert.equal((await storedRevocations(after, old, spki(ROOT))).plugins.length, 1);
+  assert.equal((await storedKeys(after, list)).keys.length, 1);
   for (const broken of [
-    await keptRevocations(after, old, spki(key(101))),
-    await keptRevocations(after, old.replace('"r"', '"s"'), spki(ROOT)),
-    await keptRevocations(after, old, 'x'),
-    await keptKeys(after, 'x'),
+    await storedRevocations(after, old, spki(key(101))),
+    await storedRevocations(after, old.replace('"r"', '"s"'), spki(ROOT)),
+    await storedRevocations(after, old, 'x'),
+    await storedKeys(after, 'x'),
   ]) {
     assert.equal(broken.expiresAt, 0);
   }
-  assert.deepEqual([(await keptRevocations(after, null, spki(ROOT))).expiresAt, (await keptKeys(after, null)).expiresAt], [null, null]);
+  assert.deepEqual([(await storedRevocations(after, null, spki(ROOT))).expiresAt, (await storedKeys(after, null)).expiresAt], [null, null]);
 });
 
 test('nobody else can hand over', async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LIST_KEYS, topicsOf } from '../src/api/live-lists';
 import { helpFor } from '../src/pages/apps/try/help';
-import { hasWords, matches, wordsIn } from '../src/ui/matches';
+import { containsWords, matches, searchWords } from '../src/ui/matches';
 
 test('topics of an event are those that this console knows', () => {
   assert.deepEqual(topicsOf('{"topics":["apps","tokens"]}'), ['apps', 'tokens']);
@@ -15,7 +15,7 @@ test('topics of an event are those that this console knows', () => {
 test('a developer is told what to do when the app cannot be reached', () => {
   const help = helpFor('NETWORK_ERROR', { kind: 'tools-only', publicUrl: 'http://127.0.0.1:7010/' }, 'say', { words: "it's" });
   assert.ok(help !== undefined);
-  assert.match(help.title, /Nothing answered at http:\/\/127\.0\.0\.1:7010/);
+  assert.match(help.title, /No response from http:\/\/127\.0\.0\.1:7010/);
   assert.match(help.steps.join(' '), /Is the app running\?.*the port is 7010/);
   assert.ok(!help.steps.join(' ').includes('session app'));
   assert.match(help.curl ?? '', /^curl -i 'http:\/\/127\.0\.0\.1:7010\/tool'/);
@@ -31,5 +31,5 @@ test('a developer is told what to do when the app cannot be reached', () => {
 test('a search looks for every word, whatever the letters', () => {
   assert.ok(matches('TODO list', 'A todo', 'in a List'));
   assert.ok(!matches('todo x', 'A todo'));
-  assert.ok(hasWords(wordsIn(''), 'anything'));
+  assert.ok(containsWords(searchWords(''), 'anything'));
 });

@@ -2,8 +2,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ManifestError, readManifest } from '../src/plugins/trust/manifest';
-import { allowsHost, beyond, hostProblem, inWords, isAddress, readPermissions, within } from '../src/plugins/trust/permissions';
-import { toldOf, type Problem } from '../src/plugins/trust/problem';
+import {
+  allowsHost,
+  addedPermissions,
+  hostProblem,
+  describePermissions,
+  isAddress,
+  readPermissions,
+  intersectPermissions,
+} from '../src/plugins/trust/permissions';
+import { formatProblem, type Problem } from '../src/plugins/trust/problem';
 import type { Json } from '../src/plugins/trust/strict';
 import { OLDER, plugin, read, type Value } from './trust-fixture';
 
@@ -15,7 +23,7 @@ function told(change: (manifest: any) => void): string[] {
   try {
     read(value as Value);
   } catch (error) {
-    return (error as ManifestError).problems.map(toldOf);
+    return (error as ManifestError).problems.map(formatProblem);
   }
   return [];
 }
@@ -120,7 +128,7 @@ test('permissions: both, and beyond', () => {
   };
   const wide = asked({ network: ['*.a.com', 'b.com', 'c.com'], storage: true, clock: true });
   const less = asked({ network: ['x.a.com', 'b.com', '*.d.com'], storage: { bytes: 9 } });
-  assert.deepEqual(within(wide, less), { network: ['b.com', 'x.a.com'], storage: 9, clock: false });
+  assert.deepEqual(intersectPermissions(wide, less), { network: ['b.com', 'x.a.com'], storage: 9, clock: false });
   const before = asked({ network: ['*.a.com'], storage: { bytes: 9 } });
   for (const [now, fresh] of [
     [{ network: ['x.a.com'], storage: { bytes: 9 } }, {}],
@@ -130,7 +138,7 @@ test('permissions: both, and beyond', () => {
     [{ storage: { bytes: 0 } }, {}],
     [{ clock: true }, { clock: true }],
   ] as [Json, Json][]) {
-    assert.deepEqual(beyond(asked(now), before), asked(fresh));
+    assert.deepEqual(addedPermissions(asked(now), before), asked(fresh));
   }
-  assert.deepEqual(inWords(wide).length, 5);
+  assert.deepEqual(describePermissions(wide).length, 5);
 });

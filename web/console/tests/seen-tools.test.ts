@@ -38,6 +38,6 @@ test('parameters and effects are told in words', () => {
     parametersOf(definition).map(({ name, type, required }) => `${name}: ${type}${required ? '!' : ''}`),
     ['a: text!', 'b: whole number', 'c: one of x, 1', 'd: list of number', 'e: anything'],
   );
-  assert.deepEqual(effects(definition), ['only reads', 'safe to repeat']);
+  assert.deepEqual(effects(definition), ['read-only', 'safe to repeat']);
   assert.deepEqual(parametersOf(undefined), []);
 });

@@ -1,10 +1,10 @@
 import { toldByOtherTab } from './browser-parts';
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { api, data, plain } from '../src/api/client';
-import { isSignedOut, Refused } from '../src/api/error';
+import { api, responseData, fetchRaw } from '../src/api/client';
+import { isSignedOut, ApiError } from '../src/api/error';
 import { credentials, hasEnded, hasLapsed, onLapse, renew, session, signIn, signOut, type Session } from '../src/api/session';
-import { comeBack } from '../src/shell/again';
+import { resumeSession } from '../src/shell/resume-session';
 
 /** Tokens that the server believes, and what it was asked, with which one. */
 const good = new Set<string>();
@@ -35,13 +35,13 @@ beforeEach(() => {
 });
 
 test('a request whose token lapsed waits, and is sent with the next one', async () => {
-  const save = plain('/api/apps', { method: 'POST', body: 'typed' });
-  const list = data(api.GET('/api/tools'));
+  const save = fetchRaw('/api/apps', { method: 'POST', body: 'typed' });
+  const list = responseData(api.GET('/api/tools'));
   await turns();
   assert.ok(hasLapsed());
   // One look at who one is for all that was refused; then nothing more.
   assert.deepEqual(asked.sort(), ['GET /api/me one', 'GET /api/tools one', 'POST /api/apps one typed']);
-  const later = plain('/api/users');
+  const later = fetchRaw('/api/users');
   await turns();
   assert.equal(asked.length, 3);
   assert.deepEqual(credentials(), {});
@@ -58,7 +58,7 @@ test('a request whose token lapsed waits, and is sent with the next one', async 
 test('what waits is not sent for somebody else, nor after a sign-out', async () => {
   for (const leave of [() => signIn(token('other'), false), () => signOut()]) {
     signIn(token('one'), false);
-    const save = plain('/api/apps', { method: 'POST', body: 'typed' });
+    const save = fetchRaw('/api/apps', { method: 'POST', body: 'typed' });
     await turns();
     asked = [];
     good.add('other');
@@ -71,7 +71,7 @@ test('what waits is not sent for somebody else, nor after a sign-out', async () 
 
 test('what is given up does not wait', async () => {
   const stop = new AbortController();
-  const save = plain('/api/apps', { signal: stop.signal });
+  const save = fetchRaw('/api/apps', { signal: stop.signal });
   await turns();
   stop.abort();
   await assert.rejects(save, { name: 'AbortError' });
@@ -84,14 +84,14 @@ test('what is given up does not wait', async () => {
 test('a refusal that is not about the token is told, and the session goes on', async () => {
   good.add('one');
   noUser = true;
-  await assert.rejects(plain('/api/tools'), (error) => error instanceof Refused && error.status === 401);
+  await assert.rejects(fetchRaw('/api/tools'), (error) => error instanceof ApiError && error.status === 401);
   assert.ok(!hasLapsed());
   assert.deepEqual(session(), token('one'));
 });
 
 test('an answer that comes late is not for who is here now', async () => {
   good.add('one');
-  const list = plain('/api/tools');
+  const list = fetchRaw('/api/tools');
   signOut();
   await assert.rejects(list, isSignedOut);
 });
@@ -100,7 +100,7 @@ test('a token that ended says nothing to the other tabs; a sign-out does', async
   signIn(token('one'), true);
   const heard: string[] = [];
   const stop = onLapse((now) => heard.push(now));
-  const save = plain('/api/apps');
+  const save = fetchRaw('/api/apps');
   await turns();
   assert.notEqual(localStorage.getItem('toolyard.session'), null);
   // Another tab found the same, with no page open.
@@ -124,7 +124,7 @@ test('a token that ended says nothing to the other tabs; a sign-out does', async
 
 test('a token for this tab alone leaves what the other tabs have', async () => {
   signIn(token('one'), true);
-  const list = plain('/api/apps');
+  const list = fetchRaw('/api/apps');
   await turns();
   good.add('two');
   renew(token('two'), false);
@@ -143,18 +143,18 @@ test('who comes back: the same user, or another one', async () => {
     assert.equal(next.kind, 'token');
     const { token: which, actingFor } = next as Session & { kind: 'token' };
     const who = people[which];
-    if (who === undefined) throw new Refused('no', 401, 'UNAUTHORIZED');
-    if (actingFor !== undefined && actingFor !== who.name && who.operates !== true) throw new Refused('no', 403, 'FORBIDDEN');
+    if (who === undefined) throw new ApiError('no', 401, 'UNAUTHORIZED');
+    if (actingFor !== undefined && actingFor !== who.name && who.operates !== true) throw new ApiError('no', 403, 'FORBIDDEN');
     return { name: who.name, userId: actingFor ?? who.name };
   };
   const ada = { name: 'ada', userId: 'ada' };
-  assert.deepEqual(await comeBack('ada', token('old'), ada, ask), { session: token('ada'), isSame: true });
-  assert.deepEqual(await comeBack('boss', token('old'), ada, ask), { session: token('boss'), isSame: false });
-  await assert.rejects(comeBack('none', token('old'), ada, ask), { status: 401 });
+  assert.deepEqual(await resumeSession('ada', token('old'), ada, ask), { session: token('ada'), isSame: true });
+  assert.deepEqual(await resumeSession('boss', token('old'), ada, ask), { session: token('boss'), isSame: false });
+  await assert.rejects(resumeSession('none', token('old'), ada, ask), { status: 401 });
   const boss = { name: 'boss', userId: 'ada' };
-  assert.deepEqual(await comeBack('boss', token('old', 'ada'), boss, ask), { session: token('boss', 'ada'), isSame: true });
+  assert.deepEqual(await resumeSession('boss', token('old', 'ada'), boss, ask), { session: token('boss', 'ada'), isSame: true });
   // Another operator, the user themselves, and one who is no operator any more: what was typed is not theirs.
   for (const other of ['carol', 'ada', 'fired'])
-    assert.deepEqual(await comeBack(other, token('old', 'ada'), boss, ask), { session: token(other), isSame: false }, other);
-  await assert.rejects(comeBack('none', token('old', 'ada'), boss, ask), { status: 401 });
+    assert.deepEqual(await resumeSession(other, token('old', 'ada'), boss, ask), { session: token(other), isSame: false }, other);
+  await assert.rejects(resumeSession('none', token('old', 'ada'), boss, ask), { status: 401 });
 });

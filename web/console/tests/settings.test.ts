@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readSettings, said, shown, valuesOf, type Setting } from '../src/pages/settings/setting-values';
-import { stateOf } from '../src/pages/settings/token-state';
+import { readSettings, parseValue, formatValue, valuesOf, type Setting } from '../src/pages/settings/setting-values';
+import { tokenState } from '../src/pages/settings/token-state';
 import { bodyOf, draftOf, NEW } from '../src/pages/settings/upstream-draft';
 
 const one = (fields: object) => readSettings([{ key: 'k', label: 'L', ...fields }])[0] as Setting;
@@ -18,8 +18,8 @@ test('settings of apps become fields and come back as values', () => {
     [{ type: 'moon_phase', value: { full: true } }, '{"full":true}', { full: true }],
   ] as const) {
     const setting = one(fields);
-    assert.equal(shown(setting), field);
-    assert.deepEqual(said(setting, field), { value });
+    assert.equal(formatValue(setting), field);
+    assert.deepEqual(parseValue(setting, field), { value });
   }
   assert.deepEqual(readSettings([{ type: 'group', title: 'Sound' }, { type: 'titleValue', label: 'Version' }, null, {}, 7]), [
     { words: 'Sound' },
@@ -53,10 +53,10 @@ test('what was not edited goes back as it came, and defaults are not frozen', ()
 test('a value out of bounds is said in words, and an empty one keeps the default', () => {
   const slider = one({ type: 'slider', min: 1, max: 5 });
   assert.deepEqual(
-    [said(slider, '9'), said(slider, '0'), said(slider, 'x'), said(slider, ' ')],
-    [{ error: 'At most 5.' }, { error: 'At least 1.' }, { error: 'Expected a number.' }, { value: undefined }],
+    [parseValue(slider, '9'), parseValue(slider, '0'), parseValue(slider, 'x'), parseValue(slider, ' ')],
+    [{ error: 'At most 5.' }, { error: 'At least 1.' }, { error: 'Enter a number.' }, { value: undefined }],
   );
-  assert.deepEqual(said(one({ type: 'moon_phase' }), '{'), { error: 'Expected JSON.' });
+  assert.deepEqual(parseValue(one({ type: 'moon_phase' }), '{'), { error: 'Enter valid JSON.' });
 });
 
 test('an upstream goes through the form unharmed', () => {
@@ -99,7 +99,7 @@ test('what is wrong with an upstream is said at its field', () => {
 
 test('a token is good until it ends or is revoked', () => {
   const now = Date.parse('2026-01-02T00:00:00Z');
-  assert.equal(stateOf({ expiresAt: '2026-01-03T00:00:00Z' }, now), 'good');
-  assert.equal(stateOf({ expiresAt: '2026-01-02T00:00:00Z' }, now), 'ended');
-  assert.equal(stateOf({ expiresAt: '2026-01-03T00:00:00Z', revokedAt: '2026-01-01T00:00:00Z' }, now), 'revoked');
+  assert.equal(tokenState({ expiresAt: '2026-01-03T00:00:00Z' }, now), 'good');
+  assert.equal(tokenState({ expiresAt: '2026-01-02T00:00:00Z' }, now), 'ended');
+  assert.equal(tokenState({ expiresAt: '2026-01-03T00:00:00Z', revokedAt: '2026-01-01T00:00:00Z' }, now), 'revoked');
 });

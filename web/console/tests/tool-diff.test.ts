@@ -37,7 +37,7 @@ test('tools are added, removed and changed, with the texts before and after', ()
       name: 'a',
       fields: [
         { field: 'Description', code: false, before: 'old', after: 'new' },
-        { field: 'Only reads', code: false, before: 'yes' },
+        { field: 'Read-only', code: false, before: 'yes' },
         { field: 'Activation phrases', code: false, before: 'one', after: 'en: one\nde: eins' },
       ],
     },

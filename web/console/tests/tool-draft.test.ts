@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newDraft, readDraft, switchView, whyNoForm, writeDraft, type Draft } from '../src/pages/apps/tools/draft';
+import { newDraft, readDraft, switchView, formProblem, writeDraft, type ToolDraft } from '../src/pages/apps/tools/draft';
 import type { Json } from '../src/pages/apps/tools/json';
-import { besides, haveSameOrder, moved, newRow, readRows, writeRows, type Row, type RowProblem } from '../src/pages/apps/tools/parameters';
+import {
+  describeExtras,
+  haveSameOrder,
+  moveRow,
+  newRow,
+  readRows,
+  writeRows,
+  type Row,
+  type RowProblem,
+} from '../src/pages/apps/tools/parameters';
 
 const TOOL: Json = {
   name: 'add',
@@ -67,22 +76,22 @@ test('a schema that the form cannot show stays a schema, with the reason', () =>
   assert.equal(why([]), 'it is not an object');
   assert.equal(why({ type: 'array' }), 'its type is not "object"');
   assert.equal(why({ type: 'object', oneOf: [] }), 'it uses "oneOf"');
-  assert.equal(why({ type: 'object', required: ['ghost'] }), '"required" names "ghost", which is no property');
+  assert.equal(why({ type: 'object', required: ['ghost'] }), '"required" names "ghost", which is not a property');
   assert.equal(property({ type: 'object' }), undefined);
   assert.equal(property({ type: 'object', properties: { y: { oneOf: [] } } }), '"x.y" uses "oneOf"');
   assert.equal(property({ type: 'array', items: { type: 'object', properties: { y: {} } } }), '"x[].y" has no type');
-  assert.equal(property({ type: 'array', items: { type: 'array' } }), '"x" is a list of something that the form has no field for');
-  assert.equal(property({ type: 'object', required: ['ghost'] }), '"x": "required" names "ghost", which is no property');
+  assert.equal(property({ type: 'array', items: { type: 'array' } }), '"x" is a list of a type that the form does not support');
+  assert.equal(property({ type: 'object', required: ['ghost'] }), '"x": "required" names "ghost", which is not a property');
   assert.equal(property({ $ref: '#/$defs/x' }), '"x" uses "$ref"');
   assert.equal(property({ type: 'array' }), '"x" is a list of anything');
   assert.equal(property({ type: ['string', 'number'] }), '"x" has several types');
   assert.equal(property(true), '"x" has no type');
-  assert.equal(property({ type: 'string', enum: ['a', 1] }), 'it says more than the form has fields for');
+  assert.equal(property({ type: 'string', enum: ['a', 1] }), 'it uses keywords that the form does not support');
   assert.equal(property({ type: 'string', enum: ['two\nlines'] }), 'the "enum" of "x" has values that do not fit on a line');
   assert.equal(why({ type: 'object', required: [] }), undefined);
   const draft = readDraft({ name: 'a', inputSchema: { type: 'object', anyOf: [] } });
   assert.equal(draft.input.view, 'schema');
-  assert.equal(whyNoForm(draft), 'The form cannot show this schema: it uses "anyOf".');
+  assert.equal(formProblem(draft), 'The form cannot show this schema: it uses "anyOf".');
 });
 
 test('rows say what is wrong with them, and then the schema is not shown', () => {
@@ -95,9 +104,9 @@ test('rows say what is wrong with them, and then the schema is not shown', () =>
   const { problems } = writeRows({ rows, rest: {} });
   assert.deepEqual(
     problems.map(({ message }) => message),
-    ['Each parameter needs a name.', 'There is another "a".', '"2.5" is no whole number.'],
+    ['Each parameter needs a name.', '"a" is used twice.', '"2.5" is not a whole number.'],
   );
-  const draft: Draft = { ...newDraft('t'), input: { view: 'form', rows, rest: {} } };
+  const draft: ToolDraft = { ...newDraft('t'), input: { view: 'form', rows, rest: {} } };
   assert.equal(switchView(draft, 'schema').draft, draft);
   assert.ok(writeDraft(draft).problems.length > 0);
 });
@@ -105,14 +114,14 @@ test('rows say what is wrong with them, and then the schema is not shown', () =>
 test('a row keeps what it has no field for, and says so', () => {
   const read = readRows(TOOL.inputSchema);
   assert.ok('rows' in read);
-  assert.deepEqual(read.rows.map(besides), [['minLength 1'], ['null is allowed', 'format "date"'], [], ['maxItems 3'], []]);
+  assert.deepEqual(read.rows.map(describeExtras), [['minLength 1'], ['null is allowed', 'format "date"'], [], ['maxItems 3'], []]);
 });
 
 test('ids and broken JSON are refused where they are typed', () => {
-  const of = (draft: Draft) => writeDraft(draft).problems.map(({ message }) => message);
+  const of = (draft: ToolDraft) => writeDraft(draft).problems.map(({ message }) => message);
   assert.deepEqual(of(newDraft('')), ['Each tool needs an id.']);
-  assert.deepEqual(of(newDraft('a:b')), ['A colon separates package and tool, so an id has none.']);
-  assert.deepEqual(of(newDraft('a b')), ['An id has 1 to 128 letters, digits and signs, without spaces.']);
+  assert.deepEqual(of(newDraft('a:b')), ['An id cannot contain a colon, which separates package and tool.']);
+  assert.deepEqual(of(newDraft('a b')), ['An id has 1 to 128 letters, digits and symbols, without spaces.']);
   assert.deepEqual(of({ ...newDraft('a'), input: { view: 'schema', text: '{\n  "type": \n}' } }), [
     'Line 3, column 1: expected a value, found `}`.',
   ]);
@@ -187,8 +196,8 @@ test('what is changed inside an object is written there, and what is wrong is sa
   for (const [row, field, message] of [
     [{ ...count, name: '' }, 'name', 'Each parameter needs a name.'],
     [{ ...count, preset: '7' }, 'preset', '"7" is not among the values.'],
-    [{ ...count, preset: 'x', choices: '' }, 'preset', '"x" is no whole number.'],
-    [{ ...count, choices: 'one' }, 'choices', '"one" is no whole number.'],
+    [{ ...count, preset: 'x', choices: '' }, 'preset', '"x" is not a whole number.'],
+    [{ ...count, choices: 'one' }, 'choices', '"one" is not a whole number.'],
   ] as const) {
     const wrong: RowProblem[] = writeRows({ ...read, rows: [{ ...lines, rows: [row as Row] }] }).problems;
     assert.deepEqual(
@@ -200,12 +209,12 @@ test('what is changed inside an object is written there, and what is wrong is sa
 
 test('rows are moved, and another order is another schema', () => {
   assert.deepEqual(
-    [moved(['a', 'b', 'c'], 0, 1), moved(['a', 'b', 'c'], 2, 0), moved(['a'], 0, 0)],
+    [moveRow(['a', 'b', 'c'], 0, 1), moveRow(['a', 'b', 'c'], 2, 0), moveRow(['a'], 0, 0)],
     [['b', 'a', 'c'], ['c', 'a', 'b'], ['a']],
   );
   const draft = readDraft({ name: 'order', inputSchema: NESTED });
   assert.ok(draft.input.view === 'form');
-  const turned = writeDraft({ ...draft, input: { ...draft.input, rows: moved(draft.input.rows, 0, 1) } }).definition.inputSchema;
+  const turned = writeDraft({ ...draft, input: { ...draft.input, rows: moveRow(draft.input.rows, 0, 1) } }).definition.inputSchema;
   assert.deepEqual(Object.keys((turned as Json).properties as Json).slice(0, 2), ['lines', 'address']);
   assert.ok(!haveSameOrder(turned, NESTED) && haveSameOrder(NESTED, structuredClone(NESTED)));
 });

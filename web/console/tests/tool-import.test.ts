@@ -82,7 +82,7 @@ test('everything that is wrong is named at once', () => {
       'tools[2].parameters.a.type: expected string, number or boolean, found `object`',
       'tools[2].parameters.b: expected an object, found a number',
       'tools[2].parameters.c.required: expected true or false, found a text',
-      'tools[2].parameters.c.enum: "one" is no number',
+      'tools[2].parameters.c.enum: "one" is not a number',
       'tools[3].id: `x` is already the id of tools[2]',
     ],
   );

@@ -3,7 +3,7 @@ import { createPrivateKey, createPublicKey, sign as nodeSign, type KeyObject } f
 import { readFileSync } from 'node:fs';
 import { covered } from '../src/plugins/trust/canonical';
 import { readKey } from '../src/plugins/trust/key';
-import { judge, type Ground } from '../src/plugins/trust/judge';
+import { judge, type TrustContext } from '../src/plugins/trust/judge';
 import { NO_REVOCATIONS, type KeyEntry } from '../src/plugins/trust/lists';
 import { readManifest, type Manifest } from '../src/plugins/trust/manifest';
 import { readStrict, type JsonObject } from '../src/plugins/trust/strict';
@@ -55,9 +55,9 @@ export async function entry(text: string, owner: string, more: Partial<KeyEntry>
 }
 
 /** What a client knows: key 1 is believed, nothing was called back, nothing is allowed. */
-export async function world(): Promise<Ground> {
+export async function world(): Promise<TrustContext> {
   const keys = [await entry(spki(key(1)), 'Ada'), await entry(RSA, 'The curators', { curatorId: 'curator-1' })];
   return { keys: { number: 0, expiresAt: null, keys }, revocations: structuredClone(NO_REVOCATIONS), allowed: [], pinned: null, now: NOW };
 }
 
-export const judged = async (manifest: Manifest, more: Partial<Ground> = {}) => judge(manifest, { ...(await world()), ...more });
+export const judged = async (manifest: Manifest, more: Partial<TrustContext> = {}) => judge(manifest, { ...(await world()), ...more });

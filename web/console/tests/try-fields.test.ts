@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { blank, collect, fieldsOf, mayAdd, pathsOf, typedFrom, wrongFrom, type Field, type Typed } from '../src/pages/apps/try/fields';
+import {
+  emptyInput,
+  collect,
+  fieldsOf,
+  mayAdd,
+  pathsOf,
+  inputFromArguments,
+  serverProblems,
+  type Field,
+  type FormInput,
+} from '../src/pages/apps/try/fields';
 
 const SCHEMA = {
   type: 'object',
@@ -49,7 +59,7 @@ test('a schema that leads back to itself ends', () => {
 });
 
 test('what is typed becomes arguments; what is not typed is not there', () => {
-  const typed: Typed = {
+  const typed: FormInput = {
     name: 'x',
     unit: '1',
     when: '',
@@ -69,11 +79,11 @@ test('what is wrong is said at its place', () => {
   assert.deepEqual(
     wrong.map(({ path, message }) => `${path}: ${message}`),
     [
-      'name: This is needed.',
-      'count: A whole number is needed.',
-      'at.lat: This is needed.',
-      'at.lon: A number is needed.',
-      'items[0].n: This is needed.',
+      'name: This field is required.',
+      'count: Enter a whole number.',
+      'at.lat: This field is required.',
+      'at.lon: Enter a number.',
+      'items[0].n: This field is required.',
       'free: Not JSON: line 1, expected a name in double quotes, found the end.',
     ],
   );
@@ -85,11 +95,11 @@ test('a group that need not be there is asked for only when something is in it',
 
 test('arguments come back into the form only where they stay the same', () => {
   const args = { items: [{ n: 2 }], name: 'x', at: { lat: 1 } };
-  const typed = typedFrom(form, args);
+  const typed = inputFromArguments(form, args);
   assert.ok(typed !== null);
   assert.deepEqual(collect(form, typed).value, args);
-  assert.equal(typedFrom(form, { name: 'x', items: [], unknown: 1 }), null);
-  assert.equal(typedFrom(form, { name: 5, items: [] }), null);
+  assert.equal(inputFromArguments(form, { name: 'x', items: [], unknown: 1 }), null);
+  assert.equal(inputFromArguments(form, { name: 5, items: [] }), null);
 });
 
 const ORDER = fieldsOf({
@@ -114,17 +124,17 @@ const ORDER = fieldsOf({
 });
 
 test('a form begins with its defaults, and so does a new item of a list', () => {
-  const typed = blank(ORDER);
+  const typed = emptyInput(ORDER);
   assert.deepEqual(collect(ORDER, typed).value, { name: 'Ada', lines: [{ count: 1, unit: 'm' }], address: { country: 'DE' } });
   assert.ok(ORDER.kind === 'group');
   const lines = ORDER.fields.find(({ name }) => name === 'lines');
   assert.ok(lines?.kind === 'list');
-  assert.deepEqual(blank(lines.item), { count: '1', unit: '1' });
+  assert.deepEqual(emptyInput(lines.item), { count: '1', unit: '1' });
   assert.deepEqual([mayAdd([undefined], lines.limits), mayAdd([undefined, undefined], lines.limits)], [true, false]);
 });
 
 test('bounds are checked at the field that is beyond them', () => {
-  const typed: Typed = { name: 'A', lines: [{ count: '0' }, { count: '10' }, { count: '2' }], address: {} };
+  const typed: FormInput = { name: 'A', lines: [{ count: '0' }, { count: '10' }, { count: '2' }], address: {} };
   assert.deepEqual(
     collect(ORDER, typed).wrong.map(({ path, message }) => `${path}: ${message}`),
     ['name: At least 2 characters.', 'lines[0].count: At least 1.', 'lines[1].count: Less than 10.', 'lines: At most 2 items.'],
@@ -133,7 +143,7 @@ test('bounds are checked at the field that is beyond them', () => {
 });
 
 test('what the server says of arguments stands at the fields that it names', () => {
-  const typed: Typed = { name: 'A', lines: [{ count: '1' }], address: { country: 'x' } };
+  const typed: FormInput = { name: 'A', lines: [{ count: '1' }], address: { country: 'x' } };
   const paths = pathsOf(ORDER, typed);
   assert.deepEqual(paths, [
     'name',
@@ -149,9 +159,9 @@ test('what the server says of arguments stands at the fields that it names', () 
   ]);
   const message =
     'The arguments of com.a:order do not fit: lines[0].count: expected 5 or more, got 1; address.country: missing; it is required; other: unknown.';
-  assert.deepEqual(wrongFrom(message, paths), [
+  assert.deepEqual(serverProblems(message, paths), [
     { path: 'lines[0].count', message: 'expected 5 or more, got 1' },
     { path: 'address.country', message: 'missing; it is required; other: unknown' },
   ]);
-  assert.deepEqual(wrongFrom('The app said no: name.', paths), []);
+  assert.deepEqual(serverProblems('The app said no: name.', paths), []);
 });

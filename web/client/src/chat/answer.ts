@@ -2,7 +2,7 @@
 
 import { getToolName, isToolUIPart, readUIMessageStream, type FinishReason, type UIMessage, type UIMessageChunk } from 'ai';
 
-import { copyOf } from '../json.js';
+import { cloneJson } from '../json.js';
 import type { ToolCall } from '../tool/call.js';
 import { sinceUser } from './rounds.js';
 
@@ -18,7 +18,7 @@ export interface CallResult {
 }
 
 /** A complete answer. */
-export interface Answer {
+export interface ChatAnswer {
   /** The text parts, one per line. */
   text: string;
   /** All calls of the server and of this client, in order. */
@@ -34,7 +34,7 @@ export interface Answer {
 }
 
 /** Records the chunks of a response, without those that only matter for rendering. */
-export class Told {
+export class ResponseRecorder {
   #chunks: UIMessageChunk[] = [];
 
   add(chunk: UIMessageChunk): void {
@@ -51,7 +51,7 @@ export class Told {
   /** The sent messages and this response, which the AI SDK appends to the last message or after it. */
   async history(sent: readonly UIMessage[]): Promise<UIMessage[]> {
     const last = sent.at(-1);
-    const continued = last?.role === 'assistant' ? copyOf(last) : undefined;
+    const continued = last?.role === 'assistant' ? cloneJson(last) : undefined;
     const chunks = this.#chunks;
     const stream = new ReadableStream<UIMessageChunk>({
       start(controller) {
@@ -68,7 +68,7 @@ export class Told {
 }
 
 /** Builds an answer from the history that ends with it. */
-export function answerOf(history: UIMessage[], finish: Answer['finish'], rounds: number): Answer {
+export function toChatAnswer(history: UIMessage[], finish: ChatAnswer['finish'], rounds: number): ChatAnswer {
   const parts = sinceUser(history).flatMap((message) => message.parts);
   const text = parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
   const calls: ToolCall[] = [];

@@ -2,7 +2,7 @@
 
 import { APICallError } from 'ai';
 
-import { cutText, isObject } from '../json.js';
+import { truncateText, isObject } from '../json.js';
 
 /** How many characters of an unknown error body are shown. */
 const SHOWN = 200;
@@ -43,26 +43,26 @@ export class RefusedError extends Error {
 }
 
 /** The response ended early. A `TypeError` like that of `fetch`, so that the AI SDK knows that it can be resumed. */
-export class CutError extends TypeError {
-  override readonly name = 'CutError';
+export class TruncatedError extends TypeError {
+  override readonly name = 'TruncatedError';
 
   constructor() {
-    super('the answer ended in the middle: the network or the server failed');
+    super('the response ended before it was complete: the network or the server failed');
   }
 }
 
 /** Replaces the raw body of an error response by the server's error message. */
-export function readable(error: unknown): unknown {
+export function toReadableError(error: unknown): unknown {
   if (!APICallError.isInstance(error) || error.statusCode === undefined) return error;
   const { statusCode, responseBody = '' } = error;
-  const told = errorOf(responseBody);
-  if (typeof told === 'string') return new RefusedError(statusCode, told);
-  if (isObject(told) && typeof told['message'] === 'string') {
-    const { code, message, problems } = told;
+  const detail = errorOf(responseBody);
+  if (typeof detail === 'string') return new RefusedError(statusCode, detail);
+  if (isObject(detail) && typeof detail['message'] === 'string') {
+    const { code, message, problems } = detail;
     const places = Array.isArray(problems) ? problems.filter(isProblem) : [];
     return new RefusedError(statusCode, message as string, typeof code === 'string' ? code : undefined, places);
   }
-  return new RefusedError(statusCode, `it answered ${statusCode}: ${cutText(responseBody.trim(), SHOWN)}`);
+  return new RefusedError(statusCode, `it answered ${statusCode}: ${truncateText(responseBody.trim(), SHOWN)}`);
 }
 
 function errorOf(body: string): unknown {

@@ -2,7 +2,7 @@
 
 import type { UIMessageChunk } from 'ai';
 
-import { cutText } from '../json.js';
+import { truncateText } from '../json.js';
 
 /** Maximum number of queued progress reports of one call. The last one is always kept; intermediate ones are dropped. */
 export const PROGRESS_QUEUE = 16;
@@ -21,7 +21,7 @@ export class Outbox {
       toolCallId: callId,
       progress: Number.isFinite(done) ? done : 0,
       ...(Number.isFinite(total) && { total }),
-      ...(message !== undefined && { message: cutText(String(message), MAX_PROGRESS_CHARS) }),
+      ...(message !== undefined && { message: truncateText(String(message), MAX_PROGRESS_CHARS) }),
     };
     const reports = this.#reports.get(callId) ?? [];
     if (reports.length === PROGRESS_QUEUE) reports.pop();

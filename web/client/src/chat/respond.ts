@@ -2,13 +2,13 @@
 
 import type { FinishReason, UIMessage, UIMessageChunk } from 'ai';
 
-import { copyOf } from '../json.js';
+import { cloneJson } from '../json.js';
 import type { PluginManager } from '../plugin/manager.js';
 import { readCall, type ToolCall } from '../tool/call.js';
-import { answerOf, Told, type Answer } from './answer.js';
-import { CutError } from './error.js';
+import { toChatAnswer, ResponseRecorder, type ChatAnswer } from './answer.js';
+import { TruncatedError } from './error.js';
 import { NOTICE_HOOK, NOTICE_TOOL_ROUNDS } from './message.js';
-import { retold } from './resume.js';
+import { replayParts } from './resume.js';
 import { runCalls, type Runner } from './run.js';
 
 /** How long the connection may stay open after the end, in milliseconds. */
@@ -34,30 +34,30 @@ export async function* respond(
   round: Round,
   signal: AbortSignal,
 ): AsyncGenerator<UIMessageChunk> {
-  const told = new Told();
+  const recorder = new ResponseRecorder();
   const open = new Map<string, ToolCall>();
   let finish: FinishReason | undefined;
   let isOver = false;
   for await (const chunk of chunksOf(response, signal)) {
-    told.add(chunk);
+    recorder.add(chunk);
     note(chunk, open);
     if (chunk.type === 'error' || chunk.type === 'abort') isOver = true;
     if (chunk.type === 'finish') finish = chunk.finishReason ?? 'other';
     else yield chunk;
-    if (chunk.type === 'start' && round.isAgain) yield* retold(continued(round.sent, chunk.messageId));
+    if (chunk.type === 'start' && round.isAgain) yield* replayParts(continued(round.sent, chunk.messageId));
   }
   if (signal.aborted || isOver) return;
-  if (finish === undefined) throw new CutError();
+  if (finish === undefined) throw new TruncatedError();
   const calls = finish === 'tool-calls' ? [...open.values()] : [];
   // Checked before tools run: a result that is not sent back must not have side effects.
   const tooMany = calls.length > 0 && round.most !== 0 && round.number >= round.most;
   if (tooMany) {
     const notice = tooManyRounds(round.most);
-    told.add(notice);
+    recorder.add(notice);
     yield notice;
   }
   if (calls.length > 0 && !tooMany) yield* runCalls(calls, round.runner, signal);
-  else yield* tellPlugins(told, tooMany ? 'tool-rounds' : finish, round, signal);
+  else yield* notifyPlugins(recorder, tooMany ? 'tool-rounds' : finish, round, signal);
   if (!signal.aborted) yield { type: 'finish', finishReason: finish };
 }
 
@@ -71,20 +71,20 @@ function continued(sent: readonly UIMessage[], id: string | undefined): UIMessag
 function note(chunk: UIMessageChunk, open: Map<string, ToolCall>): void {
   if (chunk.type === 'tool-input-available' && !chunk.providerExecuted) {
     // A copy, so that a tool cannot change the conversation through its arguments.
-    open.set(chunk.toolCallId, readCall(copyOf(chunk)));
+    open.set(chunk.toolCallId, readCall(cloneJson(chunk)));
   }
   if (chunk.type === 'tool-output-available' || chunk.type === 'tool-output-error') open.delete(chunk.toolCallId);
 }
 
 /** Passes the complete answer to the plugins. */
-async function* tellPlugins(
-  told: Told,
-  finish: Answer['finish'],
+async function* notifyPlugins(
+  recorder: ResponseRecorder,
+  finish: ChatAnswer['finish'],
   { plugins, sent, number }: Round,
   signal: AbortSignal,
 ): AsyncGenerator<UIMessageChunk> {
-  if (!plugins.hearsAnswers()) return;
-  const answer = answerOf(await told.history(sent), finish, number);
+  if (!plugins.hasAnswerHooks()) return;
+  const answer = toChatAnswer(await recorder.history(sent), finish, number);
   for (const { plugin, why } of await plugins.afterResponse(answer, signal)) {
     yield noticeOf(NOTICE_HOOK, `The plugin \`${plugin}\` failed after the answer: ${why}`);
   }

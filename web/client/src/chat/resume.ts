@@ -9,7 +9,7 @@ import { getToolName, isDataUIPart, isToolUIPart, type UIMessage, type UIMessage
  * The messages that were sent for the last response, as far as the page has stored them: everything up to the last step in which all
  * tools of this client have a result. The rest belongs to the response.
  */
-export function sentFor<M extends UIMessage>(messages: readonly M[]): M[] {
+export function sentMessages<M extends UIMessage>(messages: readonly M[]): M[] {
   const last = messages.at(-1);
   if (last?.role !== 'assistant') return [...messages];
   const starts = last.parts.flatMap((part, index) => (part.type === 'step-start' ? [index] : []));
@@ -25,7 +25,7 @@ function isAnswered(step: UIMessage['parts']): boolean {
 }
 
 /** The chunks that reproduce the parts of a message. */
-export function* retold(parts: UIMessage['parts']): Generator<UIMessageChunk> {
+export function* replayParts(parts: UIMessage['parts']): Generator<UIMessageChunk> {
   for (const [index, part] of parts.entries()) {
     const id = `before-${index}`;
     if (part.type === 'step-start') yield { type: 'start-step' };
@@ -33,7 +33,7 @@ export function* retold(parts: UIMessage['parts']): Generator<UIMessageChunk> {
       yield { type: `${part.type}-start`, id };
       yield { type: `${part.type}-delta`, id, delta: part.text };
       yield { type: `${part.type}-end`, id };
-    } else if (isToolUIPart(part)) yield* retoldCall(part);
+    } else if (isToolUIPart(part)) yield* replayCall(part);
     else if (isDataUIPart(part)) yield { ...part };
     else if (part.type === 'source-url' || part.type === 'source-document') yield { ...part };
     else if (part.type === 'file') yield { type: 'file', url: part.url, mediaType: part.mediaType };
@@ -42,7 +42,7 @@ export function* retold(parts: UIMessage['parts']): Generator<UIMessageChunk> {
 
 type ToolPart = Extract<UIMessage['parts'][number], { toolCallId: string }>;
 
-function* retoldCall(part: ToolPart): Generator<UIMessageChunk> {
+function* replayCall(part: ToolPart): Generator<UIMessageChunk> {
   const { toolCallId, input } = part;
   const who = { toolCallId, ...(part.providerExecuted && { providerExecuted: true }) };
   const dynamic = part.type === 'dynamic-tool' && { dynamic: true };

@@ -2,8 +2,8 @@
 
 import type { UIMessageChunk } from 'ai';
 
-import { bytesOf, why } from '../json.js';
-import { bounded } from '../plugin/bounded.js';
+import { byteLength, errorMessage } from '../json.js';
+import { withTimeout } from '../plugin/with-timeout.js';
 import type { Trace } from '../plugin/log.js';
 import type { Toolset } from '../plugin/toolset.js';
 import type { ToolCall } from '../tool/call.js';
@@ -73,11 +73,11 @@ async function runCall(call: ToolCall, how: Runner, outbox: Outbox, signal: Abor
   const asked = over ? () => over({ call, context, isKnown: how.tools.has(call.tool), run }) : run;
   let ok = false;
   try {
-    const output = asJson(await bounded(how.limit, asked, signal, `the tool \`${call.tool}\``));
+    const output = asJson(await withTimeout(how.limit, asked, signal, `the tool \`${call.tool}\``));
     ok = true;
     return output;
   } catch (error) {
-    return { error: why(error) };
+    return { error: errorMessage(error) };
   } finally {
     // Tell the tool that its result is no longer needed, however it ended.
     cancel.abort();
@@ -88,7 +88,7 @@ async function runCall(call: ToolCall, how: Runner, outbox: Outbox, signal: Abor
 /** Converts the output to JSON, as it is sent to the server, so that nothing else of it is visible or changes later. */
 function asJson(output: unknown): unknown {
   const text = jsonOf(output);
-  const bytes = bytesOf(text);
+  const bytes = byteLength(text);
   if (bytes > MAX_RESULT_BYTES) {
     throw new RangeError(`the result has ${bytes} bytes; at most ${MAX_RESULT_BYTES} can be taken. Ask for less`);
   }
@@ -100,6 +100,6 @@ function jsonOf(output: unknown): string {
     // A function that returns nothing has succeeded.
     return JSON.stringify(output) ?? 'null';
   } catch (error) {
-    throw new TypeError(`the result is no JSON: ${why(error)}`);
+    throw new TypeError(`the result cannot be written as JSON: ${errorMessage(error)}`);
   }
 }

@@ -2,14 +2,14 @@
 
 import { DefaultChatTransport, type UIMessage, type UIMessageChunk } from 'ai';
 
-import { copyOf } from '../json.js';
+import { cloneJson } from '../json.js';
 import type { PluginManager } from '../plugin/manager.js';
-import type { Draft } from '../plugin/plugin.js';
+import type { RequestDraft } from '../plugin/plugin.js';
 import type { Toolset } from '../plugin/toolset.js';
-import { readable } from './error.js';
+import { toReadableError } from './error.js';
 import type { ChatSettings } from './options.js';
 import { respond, type Round } from './respond.js';
-import { sentFor } from './resume.js';
+import { sentMessages } from './resume.js';
 import { nextRound } from './rounds.js';
 
 /** Default for the maximum number of requests between two messages of the user. */
@@ -52,7 +52,7 @@ export class PluginTransport<M extends UIMessage> extends DefaultChatTransport<M
   override async sendMessages(options: Sending<M>): Promise<ReadableStream<UIMessageChunk>> {
     const { chatId, abortSignal } = options;
     // A copy, because a chat may change its messages in place.
-    const messages = copyOf(options.messages);
+    const messages = cloneJson(options.messages);
     const sent: Sent = { chatId, messages, tools: this.#plugins.toolset(), isAgain: false };
     this.#last = sent;
     const { draft, rest } = this.#draft(sent, options.body);
@@ -61,24 +61,24 @@ export class PluginTransport<M extends UIMessage> extends DefaultChatTransport<M
     const usual = { ...(maxSteps !== undefined && { maxSteps }), ...(resumable && { resumable }) };
     const body = { ...usual, ...rest, ...bodyOf(changed, sent.tools) };
     const request = { ...options, messages: changed.messages as M[], body };
-    return this.#told(() => super.sendMessages(request), sent, abortSignal);
+    return this.#stream(() => super.sendMessages(request), sent, abortSignal);
   }
 
   override async reconnectToStream(options: Resuming<M>): Promise<ReadableStream<UIMessageChunk> | null> {
     const { chatId, abortSignal } = options;
     const last = this.#last?.chatId === chatId ? this.#last : undefined;
     // After a reload, only the messages that the page stored are known.
-    const messages = last?.messages ?? sentFor(this.#settings.messages ?? []);
+    const messages = last?.messages ?? sentMessages(this.#settings.messages ?? []);
     const sent: Sent = { chatId, messages, tools: last?.tools ?? this.#plugins.toolset(), isAgain: true };
-    return this.#told(() => super.reconnectToStream(options), sent, abortSignal);
+    return this.#stream(() => super.reconnectToStream(options), sent, abortSignal);
   }
 
-  #draft({ messages, tools }: Sent, body: object = {}): { draft: Draft; rest: object } {
+  #draft({ messages, tools }: Sent, body: object = {}): { draft: RequestDraft; rest: object } {
     const { model, system, selectedToolCategories, clientTools: _, ...rest } = body as Record<string, unknown>;
     const text = (value: unknown, otherwise: string | undefined) => (typeof value === 'string' ? value : otherwise);
     const categories = Array.isArray(selectedToolCategories) ? (selectedToolCategories as string[]) : this.#settings.categories;
-    const draft: Draft = {
-      messages: copyOf([...messages]),
+    const draft: RequestDraft = {
+      messages: cloneJson([...messages]),
       system: text(system, this.#settings.system),
       model: text(model, this.#settings.model),
       categories: [...(categories ?? [])],
@@ -88,14 +88,14 @@ export class PluginTransport<M extends UIMessage> extends DefaultChatTransport<M
     return { draft, rest };
   }
 
-  async #told<S extends ReadableStream<UIMessageChunk> | null>(
+  async #stream<S extends ReadableStream<UIMessageChunk> | null>(
     ask: () => Promise<S>,
     { messages, tools, isAgain }: Sent,
     signal: AbortSignal | undefined,
   ): Promise<S | ReadableStream<UIMessageChunk>> {
     const { maxToolRounds = MAX_TOOL_ROUNDS, toolTimeout = TOOL_TIMEOUT, onToolCall } = this.#settings;
     const response = await ask().catch((error: unknown) => {
-      throw readable(error);
+      throw toReadableError(error);
     });
     if (!response) return response;
     const round: Round = {
@@ -116,7 +116,7 @@ async function headersOf({ token, user }: Pick<ChatSettings, 'token' | 'user'>):
 }
 
 /** The body of a request, except its messages. Members without a value are omitted. */
-function bodyOf(draft: Draft, offered: Toolset): object {
+function bodyOf(draft: RequestDraft, offered: Toolset): object {
   const wanted = new Set(draft.tools.map((tool) => tool?.name));
   const clientTools = offered.definitions().filter(({ name }) => wanted.has(name));
   return {

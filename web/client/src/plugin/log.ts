@@ -1,6 +1,6 @@
 /** Traces. They contain names of plugins, hooks, tools and arguments, but never the values passed to tools or returned by them. */
 
-import { isObject, why } from '../json.js';
+import { isObject, errorMessage } from '../json.js';
 
 /** The console of every browser and of Node implements this. */
 export interface Log {
@@ -23,10 +23,10 @@ export class Trace {
     const begun = performance.now();
     try {
       const outcome = await running;
-      if (this.#debug) this.#say('debug', `toolyard: ${hook} of \`${plugin}\` ran in ${since(begun)}`);
+      if (this.#debug) this.#write('debug', `toolyard: ${hook} of \`${plugin}\` ran in ${since(begun)}`);
       return outcome;
     } catch (error) {
-      this.#say('warn', `toolyard: ${hook} of \`${plugin}\` failed: ${why(error)}`);
+      this.#write('warn', `toolyard: ${hook} of \`${plugin}\` failed: ${errorMessage(error)}`);
       throw error;
     }
   }
@@ -35,11 +35,11 @@ export class Trace {
   call(call: { id: string; tool: string; input: unknown }, ok: boolean, begun: number): void {
     if (!this.#debug) return;
     const names = isObject(call.input) ? Object.keys(call.input).join(', ') : '';
-    this.#say('debug', `toolyard: call ${call.id} of ${call.tool}(${names}) ${ok ? 'ran' : 'failed'} in ${since(begun)}`);
+    this.#write('debug', `toolyard: call ${call.id} of ${call.tool}(${names}) ${ok ? 'ran' : 'failed'} in ${since(begun)}`);
   }
 
   /** A failing log must not stop the operation. */
-  #say(level: keyof Log, line: string): void {
+  #write(level: keyof Log, line: string): void {
     try {
       this.#log[level](line);
     } catch {

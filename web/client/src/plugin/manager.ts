@@ -1,18 +1,18 @@
 /** Registers plugins, keeps their order, and runs their hooks. */
 
-import type { Answer } from '../chat/answer.js';
+import type { ChatAnswer } from '../chat/answer.js';
 import { HookError } from '../chat/error.js';
-import { copyOf, isObject, why } from '../json.js';
+import { cloneJson, isObject, errorMessage } from '../json.js';
 import { readCall } from '../tool/call.js';
-import { unwatched, type ToolContext } from '../tool/context.js';
+import { detachedContext, type ToolContext } from '../tool/context.js';
 import type { ClientToolDefinition, Tool } from '../tool/definition.js';
 import { CLIENT_TOOL_LIMITS, type ClientToolLimits } from '../tool/rules.js';
-import { bounded } from './bounded.js';
+import { withTimeout } from './with-timeout.js';
 import { checkPlugin } from './check.js';
 import { PluginError } from './error.js';
 import { Trace, type Log } from './log.js';
-import type { Draft, Hooks, Plugin } from './plugin.js';
-import { conflict, NO_PLUGIN, Table, type Entry } from './table.js';
+import type { RequestDraft, Hooks, Plugin } from './plugin.js';
+import { conflict, NO_PLUGIN, ToolTable, type PluginEntry } from './table.js';
 import { Toolset } from './toolset.js';
 
 /** Timeout of a hook in milliseconds. */
@@ -37,13 +37,13 @@ export interface ManagerSettings {
 interface Registered {
   readonly name: string;
   readonly hooks: Hooks;
-  readonly entry: Entry;
+  readonly entry: PluginEntry;
 }
 
 /** The plugins of a page or program, and its tools that belong to no plugin. */
 export class PluginManager {
-  readonly #table: Table;
-  readonly #own: Entry;
+  readonly #table: ToolTable;
+  readonly #own: PluginEntry;
   readonly #hookTimeout: number;
   readonly #registerTimeout: number;
   /** @internal */
@@ -55,7 +55,7 @@ export class PluginManager {
     this.#hookTimeout = hookTimeout;
     this.#registerTimeout = registerTimeout;
     this.trace = new Trace(debug, log);
-    this.#table = new Table({ ...CLIENT_TOOL_LIMITS, ...limits });
+    this.#table = new ToolTable({ ...CLIENT_TOOL_LIMITS, ...limits });
     this.#own = this.#table.add(NO_PLUGIN, []);
     this.#own.live = true;
   }
@@ -77,7 +77,7 @@ export class PluginManager {
       await this.#hook({ name, hooks, entry }, 'onRegister', () => hooks.onRegister?.(own), this.#registerTimeout);
     } catch (error) {
       this.#table.remove(entry);
-      throw new PluginError('refused', `the plugin \`${name}\` could not be registered: ${why(error)}`, {
+      throw new PluginError('refused', `the plugin \`${name}\` could not be registered: ${errorMessage(error)}`, {
         cause: error,
       });
     }
@@ -96,7 +96,7 @@ export class PluginManager {
     try {
       await this.#hook(plugin, 'onUnregister', () => hooks.onUnregister?.());
     } catch (error) {
-      const text = `the plugin \`${name}\` is not registered any more, but did not end well: ${why(error)}`;
+      const text = `the plugin \`${name}\` is not registered any more, but did not end well: ${errorMessage(error)}`;
       throw new PluginError('left', text, { cause: error });
     } finally {
       // Its name stays reserved until the hook has ended.
@@ -142,7 +142,7 @@ export class PluginManager {
   /** Runs a call with the hook of its plugin, or its executor. Also accepts the older field names. Without a timeout. */
   async run(call: object, cx?: ToolContext): Promise<unknown> {
     const read = readCall(call);
-    return this.toolset().run(read, cx ?? unwatched(read.id, read.tool));
+    return this.toolset().run(read, cx ?? detachedContext(read.id, read.tool));
   }
 
   /** The current tools. @internal */
@@ -152,40 +152,40 @@ export class PluginManager {
   }
 
   /** Lets each plugin change a request, in the order of registration. Throws an error that names the first plugin that fails. */
-  async beforeRequest(draft: Draft, signal?: AbortSignal): Promise<Draft> {
+  async beforeRequest(draft: RequestDraft, signal?: AbortSignal): Promise<RequestDraft> {
     let now = draft;
     for (const plugin of this.#plugins) {
       const change = async () => {
         const after = (await plugin.hooks.beforeRequest?.(now)) ?? now;
-        if (!isDraft(after)) throw new TypeError('it gave back something that is no draft');
+        if (!isDraft(after)) throw new TypeError('it returned something that is not a draft');
         now = { ...after, round: draft.round };
       };
       try {
         await this.#hook(plugin, 'beforeRequest', change, this.#hookTimeout, signal);
       } catch (error) {
         if (signal?.aborted) throw error;
-        throw new HookError(plugin.name, why(error), { cause: error });
+        throw new HookError(plugin.name, errorMessage(error), { cause: error });
       }
     }
     return now;
   }
 
   /** Whether any plugin has an `afterResponse` hook. */
-  hearsAnswers(): boolean {
+  hasAnswerHooks(): boolean {
     return this.#plugins.some(({ hooks }) => hooks.afterResponse);
   }
 
   /** Calls `afterResponse` of each plugin, and returns those that failed. */
-  async afterResponse(answer: Answer, signal?: AbortSignal): Promise<{ plugin: string; why: string }[]> {
+  async afterResponse(answer: ChatAnswer, signal?: AbortSignal): Promise<{ plugin: string; why: string }[]> {
     const failed: { plugin: string; why: string }[] = [];
     for (const plugin of this.#plugins) {
       // A copy for each, so that plugins do not see each other's changes.
-      const tell = () => plugin.hooks.afterResponse?.(copyOf(answer));
+      const tell = () => plugin.hooks.afterResponse?.(cloneJson(answer));
       try {
         await this.#hook(plugin, 'afterResponse', tell, this.#hookTimeout, signal);
       } catch (error) {
         if (signal?.aborted) throw error;
-        failed.push({ plugin: plugin.name, why: why(error) });
+        failed.push({ plugin: plugin.name, why: errorMessage(error) });
       }
     }
     return failed;
@@ -199,10 +199,10 @@ export class PluginManager {
     limit = this.#hookTimeout,
     signal?: AbortSignal,
   ): Promise<void> {
-    if (hooks[hook]) await this.trace.hook(name, hook, bounded(limit, run, signal));
+    if (hooks[hook]) await this.trace.hook(name, hook, withTimeout(limit, run, signal));
   }
 }
 
-function isDraft(value: unknown): value is Draft {
+function isDraft(value: unknown): value is RequestDraft {
   return isObject(value) && ['messages', 'tools', 'categories'].every((name) => Array.isArray(value[name]));
 }

@@ -2,7 +2,7 @@
 
 import type { UIMessage } from 'ai';
 
-import type { Answer } from '../chat/answer.js';
+import type { ChatAnswer } from '../chat/answer.js';
 import type { ToolCall } from '../tool/call.js';
 import type { ToolContext } from '../tool/context.js';
 import type { ClientToolDefinition, Tool, ToolExecutor } from '../tool/definition.js';
@@ -11,7 +11,7 @@ import type { ClientToolDefinition, Tool, ToolExecutor } from '../tool/definitio
  * A request before it is sent. Changes apply to this request only: the messages of the chat stay unchanged, and the next request starts
  * from them again. It contains no secrets: neither the token nor the user.
  */
-export interface Draft {
+export interface RequestDraft {
   /** The conversation. A copy: changes have no other effect. */
   messages: UIMessage[];
   /** Instructions for the model. */
@@ -27,7 +27,7 @@ export interface Draft {
 }
 
 /** The tools of one plugin. The plugin can change them while it is registered. */
-export interface OwnTools {
+export interface PluginTools {
   /** The tools that the plugin offers now. */
   get(): Tool[];
   /** Replaces all tools, or none if one is invalid. Requests in progress keep the previous tools. */
@@ -40,14 +40,14 @@ export interface OwnTools {
  */
 export interface Hooks {
   /** Called at registration. It can set the tools now and later. If it fails, the plugin is not registered. */
-  onRegister?(tools: OwnTools): void | PromiseLike<void>;
+  onRegister?(tools: PluginTools): void | PromiseLike<void>;
   /**
    * Called before each request of a chat, including those with tool results. Returns the draft, or nothing if it changed the draft in
    * place. The next plugin sees the changes. If it fails, the chat ends with an error that names the plugin.
    */
-  beforeRequest?(draft: Draft): Draft | void | PromiseLike<Draft | void>;
+  beforeRequest?(draft: RequestDraft): RequestDraft | void | PromiseLike<RequestDraft | void>;
   /** Called once for each successful answer, after all rounds. If it fails, the user gets a notice in addition to the answer. */
-  afterResponse?(answer: Answer): void | PromiseLike<void>;
+  afterResponse?(answer: ChatAnswer): void | PromiseLike<void>;
   /** Runs a call of a tool of this plugin. `undefined` leaves it to the tool's executor. */
   onToolCall?(call: ToolCall, cx: ToolContext): unknown;
   /** Called when the plugin was removed. Its tools are no longer offered. */

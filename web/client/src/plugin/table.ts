@@ -1,16 +1,16 @@
 /** The tools of all plugins, with unique names, within the server's rules. */
 
-import { why } from '../json.js';
+import { errorMessage } from '../json.js';
 import type { Tool } from '../tool/definition.js';
 import { checkTools, readDefinition, type ClientToolLimits } from '../tool/rules.js';
 import { PluginError } from './error.js';
-import type { OwnTools } from './plugin.js';
+import type { PluginTools } from './plugin.js';
 
 /** The entry of tools that belong to no plugin. No plugin can have this name. */
 export const NO_PLUGIN = '';
 
 /** The entry of one plugin. A later plugin with the same name gets another entry. */
-export interface Entry {
+export interface PluginEntry {
   readonly plugin: string;
   tools: readonly Tool[];
   /** Whether registration is complete; before that its tools are not offered. */
@@ -18,31 +18,31 @@ export interface Entry {
 }
 
 /** The tools of all plugins, in the order of registration. */
-export class Table {
+export class ToolTable {
   readonly #limits: ClientToolLimits;
-  #entries: Entry[] = [];
+  #entries: PluginEntry[] = [];
 
   constructor(limits: ClientToolLimits) {
     this.#limits = limits;
   }
 
   /** Adds a plugin with its first tools, all or none. */
-  add(plugin: string, tools: readonly Tool[]): Entry {
+  add(plugin: string, tools: readonly Tool[]): PluginEntry {
     if (this.#entries.some((entry) => entry.plugin === plugin)) {
       throw new PluginError('duplicate', `a plugin \`${plugin}\` is registered already; unuse it first`);
     }
-    const entry: Entry = { plugin, tools: [], live: false };
+    const entry: PluginEntry = { plugin, tools: [], live: false };
     entry.tools = this.#checked(entry, tools);
     this.#entries.push(entry);
     return entry;
   }
 
-  remove(entry: Entry): void {
+  remove(entry: PluginEntry): void {
     this.#entries = this.#entries.filter((other) => other !== entry);
   }
 
   /** Replaces the tools of an entry, all or none. */
-  replace(entry: Entry, tools: readonly Tool[]): void {
+  replace(entry: PluginEntry, tools: readonly Tool[]): void {
     if (!this.#entries.includes(entry)) {
       throw new PluginError('unknown', `no plugin \`${entry.plugin}\` is registered`);
     }
@@ -56,7 +56,7 @@ export class Table {
   }
 
   /** The entry as its plugin sees it. */
-  own(entry: Entry): OwnTools {
+  own(entry: PluginEntry): PluginTools {
     return {
       get: () => [...entry.tools],
       replace: (tools) => this.replace(entry, tools),
@@ -64,7 +64,7 @@ export class Table {
   }
 
   /** Copies of the tools, if they are valid replacements for those of the entry. */
-  #checked(entry: Entry, given: readonly Tool[]): Tool[] {
+  #checked(entry: PluginEntry, given: readonly Tool[]): Tool[] {
     const others = this.#entries.filter((other) => other !== entry);
     try {
       const tools = given.map((tool) => ({ ...readDefinition(tool), execute: tool.execute }));
@@ -75,12 +75,12 @@ export class Table {
       // The rules apply to all tools of a request together.
       checkTools([...others.flatMap((other) => other.tools), ...tools], this.#limits);
       const mute = tools.find((tool) => typeof tool.execute !== 'function');
-      if (mute) throw new TypeError(`clientTools.${mute.name}: \`execute\` is no function`);
+      if (mute) throw new TypeError(`clientTools.${mute.name}: \`execute\` is not a function`);
       return tools;
     } catch (error) {
       if (error instanceof PluginError) throw error;
       const subject = entry.plugin === NO_PLUGIN ? 'the tool' : `the plugin \`${entry.plugin}\``;
-      throw new PluginError('bad-tool', `${subject} cannot be used: ${why(error)}`, { cause: error });
+      throw new PluginError('bad-tool', `${subject} cannot be used: ${errorMessage(error)}`, { cause: error });
     }
   }
 }

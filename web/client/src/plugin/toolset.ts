@@ -1,13 +1,13 @@
 /** The tools of one request, frozen: every offered tool can run, even if plugins change meanwhile. */
 
-import { copyOf } from '../json.js';
+import { cloneJson } from '../json.js';
 import { argumentsOf, type ToolCall } from '../tool/call.js';
 import type { ToolContext } from '../tool/context.js';
 import type { ClientToolDefinition, Tool } from '../tool/definition.js';
 import type { Hooks } from './plugin.js';
 
 /** A tool, its plugin, and the hooks that are called first. */
-export interface Offered {
+export interface OfferedTool {
   readonly plugin: string;
   readonly tool: Tool;
   readonly hooks: Hooks | undefined;
@@ -15,15 +15,15 @@ export interface Offered {
 
 /** The tools of one request. */
 export class Toolset {
-  readonly #offered: ReadonlyMap<string, Offered>;
+  readonly #offered: ReadonlyMap<string, OfferedTool>;
 
-  constructor(offered: readonly Offered[]) {
+  constructor(offered: readonly OfferedTool[]) {
     this.#offered = new Map(offered.map((one) => [one.tool.name, one]));
   }
 
   /** Copies of the definitions, as models see them. */
   definitions(): ClientToolDefinition[] {
-    return [...this.#offered.values()].map(({ tool: { name, description, parameters } }) => copyOf({ name, description, parameters }));
+    return [...this.#offered.values()].map(({ tool: { name, description, parameters } }) => cloneJson({ name, description, parameters }));
   }
 
   has(tool: string): boolean {

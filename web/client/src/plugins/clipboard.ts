@@ -1,6 +1,6 @@
 /** Lets the model read and write the clipboard, if the browser and the user allow it. */
 
-import { why } from '../json.js';
+import { errorMessage } from '../json.js';
 import type { Plugin } from '../plugin/plugin.js';
 import { countArgument, onlyArguments, textArgument } from './arguments.js';
 import { pageWindow } from './page.js';
@@ -22,12 +22,12 @@ export function clipboardPlugin({ navigator: given }: { navigator?: Place } = {}
     tools: [
       {
         name: 'read_clipboard',
-        description: 'Reads the text in the clipboard of the user. The browser may ask the user first.',
+        description: "Reads the text in the user's clipboard. The browser may ask the user first.",
         parameters: { type: 'object', properties: { max_chars: CHARS_SCHEMA }, additionalProperties: false },
       },
       {
         name: 'copy_to_clipboard',
-        description: 'Puts a text into the clipboard of the user, in place of what is there.',
+        description: "Replaces the content of the user's clipboard with a text.",
         parameters: {
           type: 'object',
           properties: { text: { type: 'string', description: 'The text.', minLength: 1, maxLength: MAX_WRITTEN } },
@@ -55,16 +55,16 @@ export function clipboardPlugin({ navigator: given }: { navigator?: Place } = {}
 /** Uses the clipboard if the page has the permission. If the user has not decided yet, the browser asks. */
 async function allowed<T>(act: Act, { clipboard, permissions }: Place, use: (clipboard: Clipboard) => Promise<T>): Promise<T> {
   if (typeof clipboard?.[`${act}Text`] !== 'function') {
-    throw new Error(`this page cannot ${act} the clipboard: it needs https and a browser that has one`);
+    throw new Error(`this page cannot ${act} the clipboard: it needs HTTPS and a browser that supports it`);
   }
   if ((await permission(act, permissions)) === 'denied') {
-    throw new Error(`this page may not ${act} the clipboard: the user or the browser has forbidden it`);
+    throw new Error(`this page may not ${act} the clipboard: the user or the browser denied it`);
   }
   try {
     return await use(clipboard);
   } catch (error) {
     if ((error as DOMException).name !== 'NotAllowedError') throw error;
-    const text = `this page may not ${act} the clipboard: the user said no, or the page is not in front (${why(error)})`;
+    const text = `this page may not ${act} the clipboard: the user denied it, or the page is not focused (${errorMessage(error)})`;
     throw new Error(text, { cause: error });
   }
 }

@@ -1,6 +1,6 @@
 /** Gives the model information about the page that the user sees. */
 
-import { cutText } from '../json.js';
+import { truncateText } from '../json.js';
 import type { Plugin } from '../plugin/plugin.js';
 import { countArgument, onlyArguments, type Count } from './arguments.js';
 
@@ -25,13 +25,13 @@ export function pagePlugin({ query = false, window: given }: PageOptions = {}): 
     tools: [
       {
         name: 'get_page_info',
-        description: 'Tells which page the user looks at: its title, URL, language and headings.',
+        description: 'Returns the page that the user is looking at: its title, URL, language and headings.',
         parameters: {
           type: 'object',
           properties: {
             max_headings: {
               type: 'integer',
-              description: `Most headings, ${HEADINGS.otherwise} unless said otherwise.`,
+              description: `Maximum number of headings. Default: ${HEADINGS.otherwise}.`,
               minimum: 1,
               maximum: HEADINGS.most,
             },
@@ -47,9 +47,9 @@ export function pagePlugin({ query = false, window: given }: PageOptions = {}): 
         const { document, location } = given ?? pageWindow();
         const headings = headingsOf(document);
         return {
-          title: cutText(document.title, MAX_TITLE),
-          url: cutText(urlOf(location, query), MAX_URL),
-          language: cutText(document.documentElement.lang, MAX_HEADING) || null,
+          title: truncateText(document.title, MAX_TITLE),
+          url: truncateText(urlOf(location, query), MAX_URL),
+          language: truncateText(document.documentElement.lang, MAX_HEADING) || null,
           headings: headings.slice(0, most),
           moreHeadings: Math.max(0, headings.length - most),
         };
@@ -60,7 +60,7 @@ export function pagePlugin({ query = false, window: given }: PageOptions = {}): 
 
 /** The global window, or an error that the model can read. */
 export function pageWindow(): Window & typeof globalThis {
-  if (typeof window === 'undefined') throw new Error('there is no page here: this program runs outside a browser');
+  if (typeof window === 'undefined') throw new Error('there is no page: this program does not run in a browser');
   return window;
 }
 
@@ -75,7 +75,7 @@ function headingsOf(document: Document): { level: number; text: string }[] {
   const shown = [...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].filter(isShown);
   const headings = shown.map(({ tagName, textContent }) => ({
     level: Number(tagName.slice(1)),
-    text: cutText((textContent ?? '').replace(/\s+/g, ' ').trim(), MAX_HEADING),
+    text: truncateText((textContent ?? '').replace(/\s+/g, ' ').trim(), MAX_HEADING),
   }));
   return headings.filter(({ text }) => text !== '');
 }

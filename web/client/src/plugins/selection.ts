@@ -16,7 +16,7 @@ export function selectionPlugin({ window: given }: { window?: Pick<Window, 'docu
     tools: [
       {
         name: 'get_selection',
-        description: 'Reads the text that the user has selected on the page. It is empty where nothing is selected.',
+        description: 'Reads the text that the user has selected on the page. Empty if nothing is selected.',
         parameters: { type: 'object', properties: { max_chars: CHARS_SCHEMA }, additionalProperties: false },
       },
     ],

@@ -1,6 +1,6 @@
 /** Truncates a text for the model. */
 
-import { cutText } from '../json.js';
+import { truncateText } from '../json.js';
 import type { JsonSchema } from '../tool/definition.js';
 import type { Count } from './arguments.js';
 
@@ -10,7 +10,7 @@ export const CHARS: Count = { most: 20_000, otherwise: 4000 };
 /** The schema of the argument. */
 export const CHARS_SCHEMA: JsonSchema = {
   type: 'integer',
-  description: `Most characters of the text, ${CHARS.otherwise} unless said otherwise.`,
+  description: `Maximum number of characters. Default: ${CHARS.otherwise}.`,
   minimum: 1,
   maximum: CHARS.most,
 };
@@ -26,5 +26,5 @@ export interface Excerpt {
 
 /** The start of a text. */
 export function excerpt(whole: string, most: number): Excerpt {
-  return { text: cutText(whole, most), characters: whole.length, cut: whole.length > most };
+  return { text: truncateText(whole, most), characters: whole.length, cut: whole.length > most };
 }

@@ -37,7 +37,7 @@ export function readCall(fields: object): ToolCall {
 /** The arguments as an object. */
 export function argumentsOf(call: ToolCall): ToolArguments {
   if (call.input === undefined || call.input === null) return {};
-  if (!isObject(call.input)) throw new TypeError('the arguments are no JSON object');
+  if (!isObject(call.input)) throw new TypeError('the arguments are not a JSON object');
   return call.input;
 }
 

@@ -13,6 +13,6 @@ export interface ToolContext {
 }
 
 /** A context that reports to nobody, for tests of a tool. */
-export function unwatched(callId: string, tool: string): ToolContext {
+export function detachedContext(callId: string, tool: string): ToolContext {
   return { callId, tool, signal: new AbortController().signal, progress: () => {} };
 }

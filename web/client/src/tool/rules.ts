@@ -1,6 +1,6 @@
 /** The server's rules for client tools, checked here so that mistakes show up at registration. */
 
-import { bytesOf, cutText, isObject } from '../json.js';
+import { byteLength, truncateText, isObject } from '../json.js';
 import type { ClientToolDefinition, JsonSchema } from './definition.js';
 
 /** Longest name. */
@@ -44,14 +44,14 @@ export function readDefinition(from: ClientToolDefinition): ClientToolDefinition
   try {
     return { name, description, parameters: JSON.parse(JSON.stringify(parameters)) as JsonSchema };
   } catch {
-    throw new TypeError(`${placeOf(name)}: parameters: no JSON`);
+    throw new TypeError(`${placeOf(name)}: parameters: not JSON`);
   }
 }
 
 /** Checks the tools of a request against the rules. Throws an error with the location and the reason. */
 export function checkTools(tools: readonly ClientToolDefinition[], limits: ClientToolLimits): void {
   if (tools.length > limits.tools) throw new RangeError(`clientTools: ${tools.length} tools; at most ${limits.tools}`);
-  const sizes = tools.map((tool) => bytesOf(JSON.stringify(tool.parameters)) + bytesOf(tool.description));
+  const sizes = tools.map((tool) => byteLength(JSON.stringify(tool.parameters)) + byteLength(tool.description));
   const size = sizes.reduce((sum, one) => sum + one, 0);
   if (size > limits.bytes) {
     throw new RangeError(`clientTools: their definitions have ${size} bytes; at most ${limits.bytes}`);
@@ -70,7 +70,7 @@ export function checkTools(tools: readonly ClientToolDefinition[], limits: Clien
 }
 
 function placeOf(name: string): string {
-  return `clientTools.${cutText(name, MAX_NAME)}`;
+  return `clientTools.${truncateText(name, MAX_NAME)}`;
 }
 
 /** Walks a schema. `enum`, `const`, `default` and `examples` contain data, not schemas. */
@@ -97,7 +97,7 @@ function checkMembers(members: unknown, at: string, limits: ClientToolLimits, de
   if (named.length > limits.properties) {
     throw new RangeError(`${at}: ${named.length} members; at most ${limits.properties}`);
   }
-  for (const [name, member] of named) deeper(member, `${at}.${cutText(name, MAX_NAME)}`);
+  for (const [name, member] of named) deeper(member, `${at}.${truncateText(name, MAX_NAME)}`);
 }
 
 function checkType(type: unknown, at: string): void {

@@ -1,4 +1,4 @@
-/** Calls as they end, for parts of the console that watch them. */
+/** Finished calls as a live stream, for parts of the console that follow them. */
 import { useEffect, useRef, useState } from 'react';
 import { withQuery, type Query } from './console';
 import type { components } from './schema';
@@ -9,20 +9,20 @@ export type CallSummary = components['schemas']['CallSummary'];
 
 export type Watching = StreamState | 'paused';
 
-interface Heard {
+interface CallHandlers {
   onCall: (call: CallSummary) => void;
-  /** The server had more than it could send. */
+  /** The server dropped events because there were too many. */
   onMissed?: (count: number) => void;
 }
 
-/** Watches those that `which` says while `on`; comes back by itself. */
-export function useCalls(on: boolean, which: Query, heard: Heard): Watching {
+/** Subscribes to the calls that `which` selects while `on` is true. Reconnects automatically. */
+export function useCalls(on: boolean, which: Query, handlers: CallHandlers): Watching {
   const [state, setState] = useState<Watching>('connecting');
   const lapsed = useLapsed();
   const path = withQuery('/api/calls/stream', which);
-  const latest = useRef(heard);
+  const latest = useRef(handlers);
   useEffect(() => {
-    latest.current = heard;
+    latest.current = handlers;
   });
   useEffect(() => {
     if (!on) {

@@ -1,40 +1,40 @@
 /** Requests to the server, typed by its OpenAPI document, with the user's credential. */
 import createClient from 'openapi-fetch';
-import { refusedBy, signedOut } from './error';
+import { parseErrorResponse, signedOutError } from './error';
 import type { paths } from './schema';
 import { credentials, hasLapsed, lapse, onLapse, session, sessionNumber, type Session } from './session';
 
-/** `api.GET('/api/tools')`: types of paths, parameters and answers are the server's. Throws `Refused` where it says no. */
+/** `api.GET('/api/tools')`: paths, parameters and responses have the server's types. Throws `ApiError` on an error response. */
 export const api = createClient<paths>({ baseUrl: window.location.origin, fetch: ask });
 
-/** The data of an answer; a refusal was thrown before. */
-export async function data<T>(answer: Promise<{ data?: T }>): Promise<T> {
+/** The data of a response. Errors were thrown before. */
+export async function responseData<T>(answer: Promise<{ data?: T }>): Promise<T> {
   return (await answer).data as T;
 }
 
-/** For what is not JSON: files, event streams. */
-export function plain(path: string, init: RequestInit = {}): Promise<Response> {
+/** For responses that are not JSON: files, event streams. */
+export function fetchRaw(path: string, init: RequestInit = {}): Promise<Response> {
   return ask(new Request(new URL(path, window.location.origin), init));
 }
 
 async function ask(request: Request): Promise<Response> {
-  const response = await answered(request);
-  if (!response.ok) throw await refusedBy(response);
+  const response = await sendRequest(request);
+  if (!response.ok) throw await parseErrorResponse(response);
   return response;
 }
 
 /**
- * The answer of the server, whatever it says. A request that is refused because the token lapsed was not done: it waits until
- * the user has a new one, and is sent again. Where they sign out, or somebody else signs in, it is never sent.
+ * Sends a request and returns the response. A request that is rejected because the token lapsed had no effect: it waits for a new token
+ * and is sent again. If the user signs out, or another user signs in, it is never sent.
  */
-export async function answered(request: Request): Promise<Response> {
+export async function sendRequest(request: Request): Promise<Response> {
   const begun = sessionNumber();
   for (;;) {
-    await believed(request.signal);
-    if (sessionNumber() !== begun) throw signedOut();
+    await waitForValidToken(request.signal);
+    if (sessionNumber() !== begun) throw signedOutError();
     const who = session();
     const response = await fetch(withCredential(request, who));
-    if (sessionNumber() !== begun) throw signedOut();
+    if (sessionNumber() !== begun) throw signedOutError();
     if (response.status !== 401 || who?.kind !== 'token' || !(await isOver(request, response, who))) return response;
     lapse(who.token);
     if (sessionNumber() !== begun) return response;
@@ -49,8 +49,8 @@ function withCredential(request: Request, who: Session | null): Request {
   return copy;
 }
 
-/** Waits while the token is not believed. */
-function believed(signal: AbortSignal): Promise<void> {
+/** Waits while the token is invalid. */
+function waitForValidToken(signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   if (!hasLapsed()) return Promise.resolve();
   return new Promise((resolve, reject) => {
@@ -62,25 +62,25 @@ function believed(signal: AbortSignal): Promise<void> {
       stop();
       signal.removeEventListener('abort', leave);
       if (now === 'renewed') resolve();
-      else reject(signedOut());
+      else reject(signedOutError());
     });
     signal.addEventListener('abort', leave, { once: true });
   });
 }
 
-/** Not every 401 is about the token: a developer whose name is no user's gets one from what is for users. */
+/** Not every 401 is about the token: a developer without a user of the same name gets one from routes for users. */
 async function isOver(request: Request, response: Response, who: Session & { kind: 'token' }): Promise<boolean> {
-  if ((await refusedBy(response.clone())).noSession) return false;
-  // Somebody found out before, while this was on its way.
+  if ((await parseErrorResponse(response.clone())).noSession) return false;
+  // Another request found out while this one was in progress.
   if (hasLapsed() || session() !== who) return true;
-  return new URL(request.url).pathname === ME || !(await isBelieved(who));
+  return new URL(request.url).pathname === ME || !(await isTokenValid(who));
 }
 
 const ME = '/api/me';
 let looking: { token: string; found: Promise<boolean> } | undefined;
 
-/** Asked once, however many requests were refused. A server that cannot be asked has not said no. */
-function isBelieved(who: Session & { kind: 'token' }): Promise<boolean> {
+/** Asks the server once, however many requests were rejected. If the server cannot be reached, the token counts as valid. */
+function isTokenValid(who: Session & { kind: 'token' }): Promise<boolean> {
   if (looking?.token === who.token) return looking.found;
   const found = fetch(ME, { headers: credentials(who) }).then(
     ({ status }) => status !== 401,

@@ -1,5 +1,5 @@
-/** Routes that the console was made for, as functions. Their types are the server's. */
-import { plain } from './client';
+/** Routes that exist for the console, as functions with the server's types. */
+import { fetchRaw } from './client';
 import type { components } from './schema';
 
 type Schemas = components['schemas'];
@@ -16,23 +16,23 @@ export type CheckedTools = Schemas['ToolSetCheck'];
 export type TokenInfo = Schemas['TokenInfo'];
 export type PluginPolicy = Schemas['PluginPolicy'];
 
-/** Query parameters; what is undefined or empty is left out. */
+/** Query parameters. Undefined and empty ones are omitted. */
 export type Query = Record<string, string | number | undefined>;
 
 export function withQuery(path: string, query: Query = {}): string {
-  const said = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
-  const text = new URLSearchParams(said.map(([name, value]) => [name, String(value)])).toString();
+  const entries = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
+  const text = new URLSearchParams(entries.map(([name, value]) => [name, String(value)])).toString();
   return text === '' ? path : `${path}?${text}`;
 }
 
 async function get<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> {
-  const response = await plain(withQuery(path, query), signal ? { signal } : {});
+  const response = await fetchRaw(withQuery(path, query), signal ? { signal } : {});
   return (await response.json()) as T;
 }
 
 async function send<T>(method: string, path: string, body?: unknown): Promise<T> {
   const json = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
-  const response = await plain(path, { method, ...json });
+  const response = await fetchRaw(path, { method, ...json });
   return (response.status === 204 ? undefined : await response.json()) as T;
 }
 

@@ -1,11 +1,11 @@
-/** Lists follow the server: it says which of them changed, and those that are on the screen are read again. */
+/** Live lists: the server names the lists that changed, and those on the screen are reloaded. */
 import type { Query, QueryKey } from '@tanstack/react-query';
 import { useEffect, useSyncExternalStore } from 'react';
 import { queryClient } from './queries';
 import { useLapsed, useSession } from './session';
 import { watchStream } from './watch';
 
-/** Which questions belong to a list that the server names. */
+/** The queries that belong to a list that the server names. */
 export const LIST_KEYS: Readonly<Record<string, readonly QueryKey[]>> = {
   apps: [['apps']],
   library: [['library']],
@@ -17,7 +17,7 @@ export const LIST_KEYS: Readonly<Record<string, readonly QueryKey[]>> = {
   session: [['session']],
 };
 
-/** The topics of an event; what this console does not know is left out. */
+/** The topics of an event. Unknown topics are ignored. */
 export function topicsOf(data: string): string[] {
   try {
     const { topics } = JSON.parse(data) as { topics?: unknown };
@@ -27,7 +27,7 @@ export function topicsOf(data: string): string[] {
   }
 }
 
-/** What is being edited is not read again under the hands of whoever edits it: the editor follows by itself. */
+/** Data that is being edited is not reloaded here; the editor does that itself. */
 const isEdited = ({ queryKey }: Query) => queryKey[0] === 'apps' && queryKey[2] === 'tools';
 
 function readAgain(topics: readonly string[]): void {
@@ -36,7 +36,7 @@ function readAgain(topics: readonly string[]): void {
   }
 }
 
-/** For as long as somebody is signed in and looks: a hidden tab needs nothing, and browsers allow few connections. */
+/** Active while a user is signed in and the tab is visible: a hidden tab needs no updates, and browsers limit the number of connections. */
 export function useLiveLists(): void {
   const isLapsed = useLapsed();
   const session = useSession();
@@ -48,7 +48,7 @@ export function useLiveLists(): void {
       '/api/changes',
       stop.signal,
       ({ event, data }) => {
-        // What changed before the server listened is not told.
+        // Changes before the subscription started are not reported.
         if (event === 'ready') readAgain(Object.keys(LIST_KEYS));
         if (event === 'changed') readAgain(topicsOf(data));
       },

@@ -1,24 +1,24 @@
-/** The client of TanStack Query, and what more than one page asks. */
+/** The TanStack Query client, and queries that several pages share. */
 import { QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
 import { getDevices, getMe } from './console';
-import { Refused } from './error';
+import { ApiError } from './error';
 import { onLapse, onSessionChange, signOut } from './session';
 
 export const queryClient = new QueryClient({
   defaultOptions: {
-    // A server on this machine or in this network is there without the internet as well.
+    // A server on this machine or in the local network can be reached without internet access.
     mutations: { networkMode: 'always' },
     queries: {
       networkMode: 'always',
       staleTime: 5_000,
-      // What the server refused it refuses again; what broke on the way is tried once more.
-      retry: (count, error) => !(error instanceof Refused) && count < 1,
+      // An error response will be the same again; a network error is retried once.
+      retry: (count, error) => !(error instanceof ApiError) && count < 1,
       refetchOnWindowFocus: true,
     },
   },
 });
 
-// Nothing of one user is shown to the next.
+// The next user must not see data of the previous one.
 onSessionChange(() => {
   queryClient.getMutationCache().clear();
   void queryClient.resetQueries();
@@ -27,17 +27,17 @@ onSessionChange(() => {
 onLapse((now) => {
   // No page is open yet that could be lost.
   if (now === 'lapsed' && queryClient.getQueryData(meQuery.queryKey) === undefined) signOut('ended');
-  // Much may have happened meanwhile, and the new token may have other rights.
+  // Much may have changed meanwhile, and the new token may have other permissions.
   if (now === 'renewed') void queryClient.invalidateQueries();
 });
 
 export const meQuery = queryOptions({ queryKey: ['me'], queryFn: ({ signal }) => getMe(signal), staleTime: 60_000 });
 export const devicesQuery = queryOptions({ queryKey: ['devices'], queryFn: getDevices, staleTime: Infinity });
 
-/** Who uses the console. Pages are shown only when this is known. */
+/** The signed-in user. Pages are shown only when it is known. */
 export function useMe() {
   const { data } = useQuery(meQuery);
-  if (data === undefined) throw new Error('asked for the user before sign-in');
+  if (data === undefined) throw new Error('the user was read before sign-in');
   const builds = data.role !== 'user';
   return { ...data, builds, operates: data.role === 'operator' };
 }

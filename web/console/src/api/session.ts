@@ -1,24 +1,22 @@
 /**
- * Who uses the console: somebody with a token, or in dev mode somebody who says who they are. Kept in the browser; a token
- * only for this tab unless the user wants it remembered.
- *
- * A token can lapse: it ended or was revoked. Then nobody signed out yet, and the page stays as it is until the same user
- * brings a new token, or somebody leaves.
+ * Who uses the console: a user with a token, or in dev mode any user name. Stored in the browser; a token only for this tab, unless the
+ * user wants to stay signed in. A token can lapse, because it expired or was revoked. That is not a sign-out: the page stays as it is
+ * until the same user enters a new token, or signs out.
  */
 import { useSyncExternalStore } from 'react';
 
 export type Session = { kind: 'token'; token: string; actingFor?: string } | { kind: 'dev'; user: string };
-/** `renewed`: the same user has a new token; `over`: they signed out, or somebody else signed in. */
+/** `renewed`: the same user has a new token; `over`: the user signed out, or another user signed in. */
 export type Lapse = 'lapsed' | 'renewed' | 'over';
 
 const KEY = 'toolyard.session';
 const listeners = new Set<() => void>();
 const lapseListeners = new Set<(now: Lapse) => void>();
-/** Whether it is kept beyond this tab, and so shared with the others. */
+/** Whether it is stored beyond this tab and shared with other tabs. */
 let remembered = false;
 let ended = false;
 let lapsed = false;
-/** Grows whenever somebody signs in or out: what was asked in an earlier one is not for who is here now. */
+/** Increases at each sign-in and sign-out. Responses to requests of an earlier session are not for the current user. */
 let times = 0;
 let current: Session | null = read();
 
@@ -38,14 +36,14 @@ function readFrom(storage: Storage): Session | null {
     const kept: unknown = JSON.parse(storage.getItem(KEY) ?? 'null');
     return isSession(kept) ? kept : null;
   } catch {
-    // What cannot be read is not there.
+    // Unreadable storage counts as empty.
     return null;
   }
 }
 
-// Whoever signs out in one tab is out in all of them; and in, where nobody is.
+// A sign-out in one tab applies to all tabs. A sign-in applies to tabs without a session.
 window.addEventListener('storage', (event) => {
-  if (!isOfSession(event)) return;
+  if (!isSessionEvent(event)) return;
   if (current !== null && (!remembered || localStorage.getItem(KEY) !== null)) return;
   const before = current;
   current = read();
@@ -60,17 +58,17 @@ function isSession(value: unknown): value is Session {
   return (kind === 'token' && typeof token === 'string') || (kind === 'dev' && typeof user === 'string');
 }
 
-/** Whether another tab changed what is kept for all of them. */
-export const isOfSession = (event: StorageEvent) => event.storageArea === localStorage && (event.key === KEY || event.key === null);
+/** Whether another tab changed the shared session. */
+export const isSessionEvent = (event: StorageEvent) => event.storageArea === localStorage && (event.key === KEY || event.key === null);
 
-/** What is kept for all tabs now. */
-export const keptForAll = () => readFrom(localStorage);
+/** The session that all tabs share. */
+export const sharedSession = () => readFrom(localStorage);
 
 export function session(): Session | null {
   return current;
 }
 
-/** `remember` keeps it beyond this tab. */
+/** `remember` stores it beyond this tab. */
 export function signIn(next: Session, remember: boolean): void {
   if (!remember) localStorage.removeItem(KEY);
   keep(next, remember);
@@ -78,17 +76,17 @@ export function signIn(next: Session, remember: boolean): void {
   changed();
 }
 
-/** The token is not believed any more. Nothing is sent with it from now on. */
+/** The token is no longer valid. Nothing more is sent with it. */
 export function lapse(token: string): void {
   if (lapsed || current?.kind !== 'token' || current.token !== token) return;
   lapsed = true;
   tellLapse('lapsed');
 }
 
-/** The same user goes on with another token. */
+/** The same user continues with another token. */
 export function renew(next: Session, remember: boolean): void {
   if (!lapsed) return;
-  // Without `remember` the old token stays where other tabs look: they would take its loss for a sign-out.
+  // Without `remember`, the old token stays in shared storage: other tabs would take its removal for a sign-out.
   keep(next, remember);
   lapsed = false;
   tellLapse('renewed');
@@ -101,9 +99,9 @@ function keep(next: Session, remember: boolean) {
   (remember ? localStorage : sessionStorage).setItem(KEY, JSON.stringify(next));
 }
 
-/** `ended`: the server does not believe the token any more, and no page is open that could be lost. */
+/** `ended`: the token is no longer valid, and no page is open that could be lost. */
 export function signOut(why: 'wanted' | 'ended' = 'wanted'): void {
-  // A token that ended is no sign-out for the other tabs: somebody may be writing there.
+  // An expired token is not a sign-out for other tabs, where the user may have unsaved input.
   if (why === 'wanted') localStorage.removeItem(KEY);
   sessionStorage.removeItem(KEY);
   current = null;
@@ -114,12 +112,12 @@ export function signOut(why: 'wanted' | 'ended' = 'wanted'): void {
 
 export const isRemembered = () => remembered;
 
-/** Whether the last session ended by itself: nobody signed out. */
+/** Whether the last session ended without a sign-out. */
 export const hasEnded = () => ended;
 
 export const hasLapsed = () => lapsed;
 
-/** Which of all sessions of this tab this is. */
+/** The number of this session in this tab. */
 export const sessionNumber = () => times;
 
 function changed() {
@@ -134,13 +132,13 @@ function tellLapse(now: Lapse) {
   for (const listener of [...lapseListeners]) listener(now);
 }
 
-/** Calls back when somebody signs in or out; gives what stops that. */
+/** Subscribes to sign-in and sign-out. Returns a function that unsubscribes. */
 export function onSessionChange(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** Calls back when the token lapses, and when that is over; gives what stops that. */
+/** Subscribes to the start and end of a lapse. Returns a function that unsubscribes. */
 export function onLapse(listener: (now: Lapse) => void): () => void {
   lapseListeners.add(listener);
   return () => lapseListeners.delete(listener);
@@ -154,7 +152,7 @@ export function useLapsed(): boolean {
   return useSyncExternalStore(onLapse, hasLapsed);
 }
 
-/** The headers that say who asks; none of a token that lapsed. */
+/** The headers with the credential. None after the token lapsed. */
 export function credentials(who: Session | null = lapsed ? null : current): Record<string, string> {
   if (who === null) return {};
   if (who.kind === 'dev') return { 'X-User-Id': encodeUser(who.user) };
@@ -163,7 +161,7 @@ export function credentials(who: Session | null = lapsed ? null : current): Reco
   return headers;
 }
 
-/** Headers of `fetch` are bytes; the server reads names as UTF-8. */
+/** Header values of `fetch` are bytes; the server decodes names as UTF-8. */
 function encodeUser(user: string): string {
   return String.fromCharCode(...new TextEncoder().encode(user));
 }

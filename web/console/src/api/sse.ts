@@ -1,14 +1,14 @@
-/** Server-sent events out of `fetch`: EventSource cannot send the credential. */
+/** Server-sent events over `fetch`, because EventSource cannot send the credential. */
 export interface ServerEvent {
   event: string;
   data: string;
   id?: string;
 }
 
-/** Longest event that is kept, in characters; a longer one is not ours. */
+/** Longest event in characters. A longer one is an error. */
 export const MAX_EVENT = 4_194_304;
 
-/** Reads pieces of text as they come and gives the events that are whole. */
+/** Parses chunks of text and returns complete events. */
 export class EventReader {
   #rest = '';
   #event = '';
@@ -19,7 +19,7 @@ export class EventReader {
   push(piece: string): ServerEvent[] {
     const lines = (this.#rest + piece).split(/\r\n|\n|\r(?!$)/);
     this.#rest = lines.pop() ?? '';
-    if (this.#rest.length > MAX_EVENT) throw new Error('an event without an end');
+    if (this.#rest.length > MAX_EVENT) throw new Error('unterminated event');
     return lines.flatMap((line) => this.#line(line));
   }
 
@@ -31,7 +31,7 @@ export class EventReader {
     else if (name === 'data') {
       this.#data.push(value);
       this.#size += value.length;
-      if (this.#size > MAX_EVENT) throw new Error('an event that is too large');
+      if (this.#size > MAX_EVENT) throw new Error('event too large');
     }
     return [];
   }
@@ -44,7 +44,7 @@ export class EventReader {
   }
 }
 
-/** Events of an answer, until it ends. */
+/** The events of a response, until it ends. */
 export async function* eventsOf(response: Response): AsyncGenerator<ServerEvent> {
   if (response.body === null) return;
   const reader = new EventReader();

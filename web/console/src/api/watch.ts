@@ -1,18 +1,18 @@
-/** A stream of server-sent events that comes back by itself. */
-import { plain } from './client';
-import { Refused } from './error';
+/** A stream of server-sent events that reconnects automatically. */
+import { fetchRaw } from './client';
+import { ApiError } from './error';
 import { eventsOf, type ServerEvent } from './sse';
 
-/** Waits between tries, in milliseconds; the last one stays. */
+/** Delays between retries in milliseconds; the last one repeats. */
 const WAITS = [500, 1_000, 2_000, 5_000, 10_000];
-/** However long the server asks to wait. */
+/** Upper limit for the delay that the server requests. */
 const LONGEST_WAIT = 300_000;
-/** What is refused with these is refused again; the rest passes: too many requests, a server that starts. */
+/** Status codes that are not retried. Others are temporary, such as rate limits or a server that is starting. */
 const FINAL: ReadonlySet<number> = new Set([400, 401, 403, 404]);
 
 export type StreamState = 'connecting' | 'live' | 'lost';
 
-/** Reads the stream until the signal says stop, or the server refuses it for good. */
+/** Reads the stream until the signal is aborted, or the server rejects it permanently. */
 export async function watchStream(
   path: string,
   signal: AbortSignal,
@@ -23,13 +23,13 @@ export async function watchStream(
     let asked = 0;
     try {
       onState('connecting');
-      const response = await plain(path, { signal, headers: { Accept: 'text/event-stream' } });
+      const response = await fetchRaw(path, { signal, headers: { Accept: 'text/event-stream' } });
       onState('live');
       tries = 0;
       for await (const event of eventsOf(response)) onEvent(event);
     } catch (error) {
       if (signal.aborted) return;
-      if (error instanceof Refused) {
+      if (error instanceof ApiError) {
         if (FINAL.has(error.status)) return onState('lost');
         asked = Math.min(error.retryAfterMs ?? 0, LONGEST_WAIT);
       }

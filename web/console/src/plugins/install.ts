@@ -1,7 +1,7 @@
-/** From a text to an installed plugin: what it is, what speaks against it, and what the user has to agree to. */
+/** From a text to an installed plugin: verification, objections, and the user's consent. */
 import { browserTools } from './manager';
 import { judgeNew } from './judged';
-import { installed, keep, type Installed } from './store';
+import { installedPlugins, saveInstalled, type InstalledPlugin } from './store';
 import { MAX_FRAME_HOSTS } from '../sandbox/run';
 import { asksAgain, compare, type Change } from './trust/compare';
 import type { Verdict } from './trust/judge';
@@ -15,23 +15,23 @@ const INTERFACE_TOOLS = ['open_page', 'show_chart', 'celebrate'];
 export interface Review {
   manifest: Manifest;
   verdict: Verdict;
-  /** The plugin of the same id that is there. */
-  before: Installed | null;
+  /** The installed plugin with the same id. */
+  before: InstalledPlugin | null;
   change: Change | null;
-  /** Whether the user has to agree to what changed. */
+  /** Whether the user must agree to the changes. */
   changeAsks: boolean;
   /** Why it cannot be installed at all. */
   obstacles: string[];
 }
 
-/** Throws where the text is no manifest. */
+/** Throws if the text is not a manifest. */
 export async function review(text: string, hostVersion: string): Promise<Review> {
   const manifest = readManifest(text);
   const verdict = await judgeNew(manifest);
-  const before = installed().find(({ id }) => id === manifest.id) ?? null;
+  const before = installedPlugins().find(({ id }) => id === manifest.id) ?? null;
   const change = before === null ? null : changeFrom(before, manifest);
   const obstacles = [
-    ...(['signed', 'unsigned'].includes(verdict.status) ? [] : [`It is not run: ${verdict.reason}.`]),
+    ...(['signed', 'unsigned'].includes(verdict.status) ? [] : [`It cannot run: ${verdict.reason}.`]),
     ...conflicts(manifest),
     ...hostObstacles(manifest, hostVersion),
   ];
@@ -39,7 +39,7 @@ export async function review(text: string, hostVersion: string): Promise<Review>
 }
 
 export function install({ manifest, verdict, before }: Review): void {
-  keep({
+  saveInstalled({
     ...{ id: manifest.id, raw: manifest.raw, hash: verdict.contentHash, enabled: before?.enabled ?? true },
     agreed: manifest.permissions,
     unsignedAllowed: verdict.status === 'unsigned',
@@ -47,7 +47,7 @@ export function install({ manifest, verdict, before }: Review): void {
   });
 }
 
-function changeFrom(before: Installed, next: Manifest): Change | null {
+function changeFrom(before: InstalledPlugin, next: Manifest): Change | null {
   try {
     return compare(readManifest(before.raw), next);
   } catch {
@@ -55,12 +55,12 @@ function changeFrom(before: Installed, next: Manifest): Change | null {
   }
 }
 
-/** Two tools of one name cannot be told apart in a chat. */
+/** Two tools with the same name cannot be distinguished in a chat. */
 function conflicts(manifest: Manifest): string[] {
   const names = new Set(manifest.tools.map(({ name }) => name));
   const clash = (tool: string, whose: string) =>
-    `Its tool ${tool} has the name of a tool of ${whose}. Uninstall one of ${manifest.name} and ${whose}.`;
-  const others = installed()
+    `Its tool ${tool} has the same name as a tool of ${whose}. Uninstall ${manifest.name} or ${whose}.`;
+  const others = installedPlugins()
     .filter(({ id }) => id !== manifest.id)
     .flatMap((other) => {
       try {
@@ -74,18 +74,18 @@ function conflicts(manifest: Manifest): string[] {
     .clientToolDefinitions()
     .filter(({ name }) => names.has(name) && browserTools.pluginOf(name)?.startsWith('toolyard.'));
   const own = [...ofPage.map(({ name }) => name), ...INTERFACE_TOOLS.filter((name) => names.has(name))];
-  return [...others, ...own.map((name) => `Its tool ${name} has the name of a tool of the console.`)];
+  return [...others, ...own.map((name) => `Its tool ${name} has the same name as a tool of the console.`)];
 }
 
 function hostObstacles({ permissions, minHostVersion }: Manifest, hostVersion: string): string[] {
   const [needed, here] = [parseVersion(minHostVersion ?? ''), parseVersion(hostVersion)];
   return [
     ...(permissions.network.length > MAX_FRAME_HOSTS
-      ? [`It asks for ${permissions.network.length} hosts; in a browser a plugin can reach at most ${MAX_FRAME_HOSTS}.`]
+      ? [`It requests access to ${permissions.network.length} hosts; in a browser, a plugin can reach at most ${MAX_FRAME_HOSTS}.`]
       : []),
     ...permissions.network
       .filter(isAddress)
-      .map((host) => `It asks for the address ${host}; in a browser a plugin reaches hosts by name only.`),
+      .map((host) => `It requests access to the address ${host}; in a browser, a plugin can reach hosts by name only.`),
     ...(needed !== null && here !== null && compareVersions(here, needed) < 0
       ? [`It needs version ${minHostVersion} of Toolyard; this is ${hostVersion}.`]
       : []),

@@ -1,28 +1,28 @@
-/** Installed plugins as they are now: read and judged again. */
+/** The installed plugins with their current verdict. */
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { told } from '../api/error';
-import { currentTrust, trustQuery, type Trust } from './roots';
-import { useInstalled, type Installed } from './store';
+import { errorText } from '../api/error';
+import { currentTrust, trustQuery, type TrustState } from './roots';
+import { useInstalled, type InstalledPlugin } from './store';
 import { judge, type Verdict } from './trust/judge';
 import { readManifest, type Manifest } from './trust/manifest';
-import { within, type Permissions } from './trust/permissions';
+import { intersectPermissions, type Permissions } from './trust/permissions';
 
-export interface Judged {
-  plugin: Installed;
-  /** Null where it cannot even be read any more. */
+export interface JudgedPlugin {
+  plugin: InstalledPlugin;
+  /** Null if it can no longer be parsed. */
   manifest: Manifest | null;
   verdict: Verdict | null;
   /** Whether its tools can be called. */
   runs: boolean;
-  /** What it gets: the least of what the signature stands for, what it asks for and what the user agreed to. */
+  /** Its permissions: the intersection of what the signature covers, the manifest requests and the user agreed to. */
   permissions: Permissions;
   why: string;
 }
 
 const NOTHING: Permissions = { network: [], storage: false, clock: false };
 
-export async function judgeInstalled(plugin: Installed, trust: Trust, now = Date.now()): Promise<Judged> {
+export async function judgeInstalled(plugin: InstalledPlugin, trust: TrustState, now = Date.now()): Promise<JudgedPlugin> {
   let manifest: Manifest;
   try {
     manifest = readManifest(plugin.raw);
@@ -41,17 +41,17 @@ export async function judgeInstalled(plugin: Installed, trust: Trust, now = Date
   const { keys, revocations } = trust;
   const verdict = await judge(manifest, { keys, revocations, allowed, pinned: plugin.hash, now });
   const runs = verdict.runs && plugin.enabled;
-  return { plugin, manifest, verdict, runs, permissions: within(verdict.permissions, plugin.agreed), why: verdict.reason };
+  return { plugin, manifest, verdict, runs, permissions: intersectPermissions(verdict.permissions, plugin.agreed), why: verdict.reason };
 }
 
-/** A manifest that is not installed yet. */
+/** Verifies a manifest that is not installed yet. */
 export async function judgeNew(manifest: Manifest): Promise<Verdict> {
   const { keys, revocations } = await currentTrust();
   return judge(manifest, { keys, revocations, allowed: [], pinned: null, now: Date.now() });
 }
 
-/** One that cannot be judged here: it can be looked at and uninstalled. */
-function unjudged(plugin: Installed, why: string): Judged {
+/** A plugin that cannot be verified here: it can only be viewed and uninstalled. */
+function unjudged(plugin: InstalledPlugin, why: string): JudgedPlugin {
   let manifest: Manifest | null = null;
   try {
     manifest = readManifest(plugin.raw);
@@ -61,18 +61,18 @@ function unjudged(plugin: Installed, why: string): Judged {
   return { plugin, manifest, verdict: null, runs: false, permissions: NOTHING, why };
 }
 
-/** All of them; undefined while they are looked at. */
-export function useJudged(): readonly Judged[] | undefined {
+/** All plugins; undefined while they are being verified. */
+export function useJudged(): readonly JudgedPlugin[] | undefined {
   const plugins = useInstalled();
   const { data: trust, error } = useQuery(trustQuery);
-  const [judged, setJudged] = useState<readonly Judged[]>();
+  const [judged, setJudged] = useState<readonly JudgedPlugin[]>();
   useEffect(() => {
     let left = false;
-    const show = (all: readonly Judged[]) => {
+    const show = (all: readonly JudgedPlugin[]) => {
       if (!left) setJudged(all);
     };
     if (trust !== undefined) void Promise.all(plugins.map((plugin) => judgeInstalled(plugin, trust))).then(show);
-    else if (error !== null) show(plugins.map((plugin) => unjudged(plugin, told(error).replace(/\.$/, ''))));
+    else if (error !== null) show(plugins.map((plugin) => unjudged(plugin, errorText(error).replace(/\.$/, ''))));
     return () => {
       left = true;
     };

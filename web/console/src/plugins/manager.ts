@@ -1,24 +1,24 @@
-/** The tools of this browser, for chats: installed plugins that may run, and the console's own. */
+/** The tools of this browser for chats: installed plugins that may run, and the console's own tools. */
 import { PluginManager, type Plugin, type ToolArguments, type ToolContext } from '@toolyard/client';
 import { meQuery, queryClient } from '../api/queries';
 import { runSandboxed } from '../sandbox/run';
 import { pluginStorage } from '../sandbox/storage';
-import { judgeInstalled, type Judged } from './judged';
+import { judgeInstalled, type JudgedPlugin } from './judged';
 import { onPageToolsChange, PAGE_TOOLS, pageToolsOff } from './page-tools';
 import { currentTrust, trustQuery } from './roots';
-import { noteRun } from './runs';
-import { installed, onInstalledChange } from './store';
+import { recordRun } from './runs';
+import { installedPlugins, onInstalledChange } from './store';
 
-/** One for the whole console: chats go on while the user looks at other pages. */
+/** One for the whole console: chats continue while the user visits other pages. */
 export const browserTools = new PluginManager({ log: { debug: () => {}, warn: () => {} } });
 
-/** The names that the user knows, by the name in the manager. */
+/** The display names by the name in the manager. */
 const titles = new Map<string, string>();
-/** What is registered now: name, and which content. */
+/** The registered plugins: name and content hash. */
 const registered = new Map<string, string>();
 let syncing: Promise<void> = Promise.resolve();
 
-/** Brings the manager up to date; chats wait for it before they send. It never fails: trouble with plugins stops no chat. */
+/** Updates the manager; chats wait for it before they send. It never fails: a problem with plugins must not stop a chat. */
 export function syncBrowserTools(): Promise<void> {
   syncing = syncing.then(sync).catch(() => {});
   return syncing;
@@ -30,16 +30,16 @@ queryClient.getQueryCache().subscribe(({ type, query }) => {
   if (type === 'updated' && query.queryKey[0] === trustQuery.queryKey[0] && query.state.status === 'success') void syncBrowserTools();
 });
 
-/** How a tool of this browser is called for people: whose it is. */
+/** The display name of the owner of a tool of this browser. */
 export const ownerOf = (tool: string) => {
   const plugin = browserTools.pluginOf(tool);
   return plugin === undefined ? undefined : (titles.get(plugin) ?? plugin);
 };
 
 async function sync(): Promise<void> {
-  // Where nothing can be judged no plugin runs; the page of plugins says why.
+  // If plugins cannot be verified, none runs; the Plugins page shows the reason.
   const judged = await currentTrust()
-    .then((trust) => Promise.all(installed().map((plugin) => judgeInstalled(plugin, trust))))
+    .then((trust) => Promise.all(installedPlugins().map((plugin) => judgeInstalled(plugin, trust))))
     .catch(() => []);
   const wanted = new Map<string, { version: string; title: string; make: () => Plugin }>();
   for (const one of PAGE_TOOLS) {
@@ -58,7 +58,7 @@ async function sync(): Promise<void> {
   for (const [name, { version, title, make }] of wanted) {
     if (registered.has(name)) continue;
     titles.set(name, title);
-    // One that does not fit beside the others is left out; the page of plugins has refused it before.
+    // A plugin that conflicts with others is skipped; the Plugins page has already rejected it.
     await browserTools.use(make()).then(
       () => registered.set(name, version),
       () => {},
@@ -66,7 +66,7 @@ async function sync(): Promise<void> {
   }
 }
 
-function pluginOf({ plugin, manifest }: Judged): Plugin {
+function pluginOf({ plugin, manifest }: JudgedPlugin): Plugin {
   const tools = manifest?.tools ?? [];
   return {
     name: `plugin.${plugin.id}`,
@@ -78,20 +78,20 @@ function pluginOf({ plugin, manifest }: Judged): Plugin {
   };
 }
 
-/** Runs one call. The plugin is judged once more: it may have been called back since the page was opened. */
+/** Runs one call. The plugin is verified again, because it may have been revoked since the page was opened. */
 async function run(id: string, hash: string, tool: string, args: ToolArguments, signal: AbortSignal): Promise<unknown> {
-  const plugin = installed().find((one) => one.id === id && one.hash === hash);
+  const plugin = installedPlugins().find((one) => one.id === id && one.hash === hash);
   if (plugin === undefined) throw new Error('The plugin was uninstalled.');
   const { runs, manifest, verdict, permissions, why } = await judgeInstalled(plugin, await currentTrust());
   const code = manifest?.tools.find(({ name }) => name === tool)?.executorCode;
   if (!runs || code === undefined) throw new Error(`The plugin may not run: ${why}.`);
   const user = queryClient.getQueryData(meQuery.queryKey)?.userId ?? '';
   const { network, storage } = permissions;
-  // The older form has no word for permissions and was written where all code knows the time.
+  // The older format cannot request permissions and was written for environments where all code can read the clock.
   const clock = permissions.clock || manifest?.olderForm === true;
   const room = storage === false ? {} : { storage: pluginStorage(id, verdict?.by ?? null, user, storage === true ? undefined : storage) };
   const begun = performance.now();
-  return noteRun(
+  return recordRun(
     id,
     tool,
     begun,

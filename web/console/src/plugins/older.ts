@@ -1,11 +1,11 @@
-/** Plugins that an older client left in this browser. They are offered for import, as unsigned ones, and never run unasked. */
+/** Plugins that an older client left in this browser. They are offered for import as unsigned plugins, and never run without consent. */
 const OLDER_KEY = 'hustle_plugins';
 const MOST = 50;
 const SEEN_KEY = 'toolyard.older-plugins-seen';
 
 export interface OlderPlugin {
   name: string;
-  /** Its manifest, without the signature: whoever can write into this storage can write that too. */
+  /** The manifest without its signature: code that can write to this storage could also forge it. */
   text: string;
 }
 
@@ -35,12 +35,12 @@ function readOne(value: unknown): OlderPlugin[] {
   return [{ name, text: JSON.stringify(rest) }];
 }
 
-/** Does not offer them again, until something else lies there. They stay where they are. */
+/** Hides the offer until the stored content changes. The plugins stay where they are. */
 export function dismissOlder(): void {
   localStorage.setItem(SEEN_KEY, markOf(localStorage.getItem(OLDER_KEY) ?? ''));
 }
 
-/** Tells one content from another; nothing depends on nobody finding a second one. */
+/** Distinguishes contents; it need not resist collisions. */
 function markOf(text: string): string {
   let sum = 0;
   for (let place = 0; place < text.length; place += 1) sum = (sum * 31 + text.charCodeAt(place)) >>> 0;

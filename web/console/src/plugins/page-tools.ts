@@ -1,4 +1,4 @@
-/** The console's own tools for chats: what the page shows, and what is selected in it. Each can be turned on and off. */
+/** The console's own tools for chats: the content of the page, and the selection. Each can be turned on and off. */
 import { useSyncExternalStore } from 'react';
 import { pagePlugin, selectionPlugin, type Plugin } from '@toolyard/client';
 
@@ -8,26 +8,26 @@ export const PAGE_TOOLS = [
   {
     id: 'page',
     name: 'This page',
-    about: 'Tells the model the title, address and headings of the chat page while you see it.',
+    about: 'Gives the model the title, URL and headings of the chat page while you see it.',
     on: true,
     make: (): Plugin => whileChatting(pagePlugin()),
   },
   {
     id: 'selection',
     name: 'Selected text',
-    about: 'Tells the model the text that you have selected in the chat page.',
+    about: 'Gives the model the text that you have selected in the chat page.',
     on: false,
     make: (): Plugin => whileChatting(selectionPlugin()),
   },
 ] as const;
 
-/** On other pages and in dialogs there are keys and secrets, which are for the eyes of the user only. */
+/** Other pages and dialogs show keys and secrets, which are for the user only. */
 function whileChatting(plugin: Plugin): Plugin {
   const executors = Object.entries(plugin.executors ?? {}).map(([name, run]) => {
     const guarded: typeof run = (args, context) => {
       if (!/^\/console\/chat\/?$/.test(location.pathname))
-        throw new Error('the user looks at another page of the console now; what it shows is not told');
-      if (document.querySelector('dialog[open]') !== null) throw new Error('a dialog is open; what it shows is not told');
+        throw new Error('the user is on another page of the console, whose content is not shared');
+      if (document.querySelector('dialog[open]') !== null) throw new Error('a dialog is open, whose content is not shared');
       return run(args, context);
     };
     return [name, guarded] as const;
@@ -43,7 +43,7 @@ function read(): ReadonlySet<string> {
   return new Set(PAGE_TOOLS.filter(({ id, on }) => !(chosen[id] ?? on)).map(({ id }) => id));
 }
 
-/** What the user chose: whether each is on. */
+/** The user's choice for each tool. */
 function readChosen(): Record<string, unknown> {
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(KEY) ?? '{}');
@@ -53,7 +53,7 @@ function readChosen(): Record<string, unknown> {
   }
 }
 
-/** The ids of those that are off. */
+/** The ids of the tools that are off. */
 export const pageToolsOff = () => off;
 
 export function setPageTool(id: string, on: boolean): void {

@@ -1,14 +1,14 @@
 /**
- * Whom this browser believes: the root key of the curators, pinned when it is first seen, and the newest lists that the root
- * signed. The server tells both; what it tells has to be signed by the pinned root, else the lists of before stay in force.
+ * What this browser trusts: the curators' root key, pinned when it is first seen, and the newest lists that it signed. Both come from the
+ * server; new lists must be signed with the pinned root, otherwise the previous lists stay in force.
  */
 import { queryOptions } from '@tanstack/react-query';
-import { plain } from '../api/client';
+import { fetchRaw } from '../api/client';
 import { getPluginPolicy } from '../api/console';
-import { Refused, told } from '../api/error';
+import { ApiError, errorText } from '../api/error';
 import { queryClient } from '../api/queries';
 import { readKey, type PublicKey } from './trust/key';
-import { keptKeys, keptRevocations } from './trust/kept';
+import { storedKeys, storedRevocations } from './trust/stored-lists';
 import { acceptKeys, acceptRevocations, ListError, NO_KEYS, NO_REVOCATIONS, type KeyList, type Pin, type Revocations } from './trust/lists';
 
 const ROOT_KEY = 'toolyard.plugin-root';
@@ -20,40 +20,40 @@ interface Kept {
   revocationsSeen: number;
   keys: string | null;
   revocations: string | null;
-  /** The root that signed the kept revocations: it may have handed over since. */
+  /** The root that signed the stored revocations; it may have handed over since. */
   revocationsRoot: string;
 }
 
-export interface Trust {
+export interface TrustState {
   keys: KeyList;
   revocations: Revocations;
-  /** The pinned root and since when; null where no server told one yet. */
+  /** The pinned root and the time of pinning; null if no server has sent one yet. */
   root: { id: string; since: string } | null;
-  /** The server names another root now, and nothing leads there from the pinned one. */
+  /** The server uses another root now, without a handover from the pinned one. */
   otherRoot: { id: string; key: string } | null;
-  /** Why the newest lists were not taken, in words. */
+  /** Why the newest lists were rejected. */
   problem: string | null;
 }
 
 export const trustQuery = queryOptions({ queryKey: ['plugin-trust'], queryFn: loadTrust, staleTime: 60_000 });
-/** At most a minute old: what was called back since the page was opened does not run. */
+/** At most a minute old, so that plugins that were revoked since the page was opened do not run. */
 export const currentTrust = () => queryClient.fetchQuery(trustQuery);
 
-/** The user looked at the new root and believes it from now on, with nothing of before. */
-export async function believe(key: string): Promise<void> {
+/** The user accepted the new root. It replaces the old one and its lists. */
+export async function trustRoot(key: string): Promise<void> {
   const root = await readKey(key);
   keepPin(fresh(root));
   await queryClient.invalidateQueries({ queryKey: trustQuery.queryKey });
 }
 
-async function loadTrust(): Promise<Trust> {
-  // Over plain http browsers have no cryptography.
-  if (!globalThis.isSecureContext) throw new Error('Signatures can be checked over https or on localhost only, so no plugin runs here.');
-  let [problem, otherRoot] = [null as string | null, null as Trust['otherRoot']];
+async function loadTrust(): Promise<TrustState> {
+  // Over plain HTTP, browsers have no cryptography.
+  if (!globalThis.isSecureContext) throw new Error('Signatures can be verified only over HTTPS or on localhost, so no plugin runs here.');
+  let [problem, otherRoot] = [null as string | null, null as TrustState['otherRoot']];
   let kept = readKept();
   const policy = await getPluginPolicy().catch((error: unknown) => {
-    // A server without this route knows nothing of plugins.
-    if (!(error instanceof Refused && error.status === 404)) problem = told(error);
+    // A server without this route does not support plugins.
+    if (!(error instanceof ApiError && error.status === 404)) problem = errorText(error);
     return null;
   });
   const served = policy?.rootKey == null ? null : await readKey(policy.rootKey);
@@ -64,11 +64,11 @@ async function loadTrust(): Promise<Trust> {
   if (kept === null) return { keys: NO_KEYS, revocations: NO_REVOCATIONS, root: null, otherRoot: null, problem };
 
   let pin: Pin = { root: await readKey(kept.root), keysSeen: kept.keysSeen, revocationsSeen: kept.revocationsSeen };
-  let keys = await keptKeys(pin, kept.keys);
-  let revocations = await keptRevocations(pin, kept.revocations, kept.revocationsRoot);
+  let keys = await storedKeys(pin, kept.keys);
+  let revocations = await storedRevocations(pin, kept.revocations, kept.revocationsRoot);
   const now = Date.now();
   try {
-    const text = policy?.keyListNumber == null ? null : await (await plain('/api/plugins/keys')).text();
+    const text = policy?.keyListNumber == null ? null : await (await fetchRaw('/api/plugins/keys')).text();
     if (text !== null) {
       [keys, pin] = await acceptKeys(pin, text, now);
       kept = { ...kept, root: pin.root.text, keysSeen: pin.keysSeen, keys: text };
@@ -76,16 +76,16 @@ async function loadTrust(): Promise<Trust> {
   } catch (error) {
     const isOther = error instanceof ListError && error.kind === 'other-root' && served !== null && served.id !== pin.root.id;
     if (isOther) otherRoot = { id: served.id, key: served.text };
-    else problem = `The key list of the server was not taken: ${told(error)}.`;
+    else problem = `The server's key list was rejected: ${errorText(error)}.`;
   }
   try {
-    const text = policy?.revocationsNumber == null || otherRoot !== null ? null : await (await plain('/api/plugins/revocations')).text();
+    const text = policy?.revocationsNumber == null || otherRoot !== null ? null : await (await fetchRaw('/api/plugins/revocations')).text();
     if (text !== null) {
       [revocations, pin] = await acceptRevocations(pin, text, now);
       kept = { ...kept, revocationsSeen: pin.revocationsSeen, revocations: text, revocationsRoot: pin.root.text };
     }
   } catch (error) {
-    problem ??= `The revocation list of the server was not taken: ${told(error)}.`;
+    problem ??= `The server's revocation list was rejected: ${errorText(error)}.`;
   }
   keepPin(kept);
   return { keys, revocations, root: { id: pin.root.id, since: kept.since }, otherRoot, problem };

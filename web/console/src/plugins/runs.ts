@@ -1,21 +1,21 @@
-/** What the last run of each plugin came to, for the page of plugins. Forgotten with the tab. */
+/** The last run of each plugin, for the Plugins page. Not stored beyond the tab. */
 import { useSyncExternalStore } from 'react';
 import { SandboxError, type LogLine, type Outcome } from '../sandbox/run';
 
-export interface Run {
+export interface PluginRun {
   tool: string;
   at: string;
   ms: number;
-  /** What went wrong; null if nothing did. */
+  /** The error; null if there was none. */
   error: string | null;
   logs: LogLine[];
 }
 
-let runs: ReadonlyMap<string, Run> = new Map();
+let runs: ReadonlyMap<string, PluginRun> = new Map();
 const listeners = new Set<() => void>();
 
-/** Waits for a run and remembers how it ended. */
-export async function noteRun(plugin: string, tool: string, begun: number, outcome: Promise<Outcome>): Promise<unknown> {
+/** Waits for a run and records its result. */
+export async function recordRun(plugin: string, tool: string, begun: number, outcome: Promise<Outcome>): Promise<unknown> {
   const note = (error: string | null, logs: LogLine[]) => {
     const run = { tool, at: new Date().toISOString(), ms: performance.now() - begun, error, logs };
     runs = new Map(runs).set(plugin, run);
@@ -31,7 +31,7 @@ export async function noteRun(plugin: string, tool: string, begun: number, outco
   }
 }
 
-export function useLastRun(plugin: string): Run | undefined {
+export function useLastRun(plugin: string): PluginRun | undefined {
   const all = useSyncExternalStore(
     (listener) => {
       listeners.add(listener);

@@ -1,6 +1,6 @@
 /**
- * The plugins of this browser. Stored is not believed: what is read here is read and judged again before it runs, and the
- * hash says what the user looked at when it was installed.
+ * The plugins of this browser. A stored plugin is not trusted: it is parsed and verified again before it runs, and the hash identifies
+ * the content that the user agreed to.
  */
 import { useSyncExternalStore } from 'react';
 import { forgetStorage } from '../sandbox/storage';
@@ -10,24 +10,24 @@ import type { Json } from './trust/strict';
 const PLUGINS_KEY = 'toolyard.plugins';
 const MAX_INSTALLED = 32;
 
-export interface Installed {
+export interface InstalledPlugin {
   id: string;
-  /** The manifest, as it came. */
+  /** The manifest, unchanged. */
   raw: string;
   /** The content that the user agreed to. */
   hash: string;
   enabled: boolean;
-  /** What the user agreed to. */
+  /** The permissions that the user agreed to. */
   agreed: Permissions;
-  /** Whether the user let it run although nobody signed it. */
+  /** Whether the user allowed it to run although it is unsigned. */
   unsignedAllowed: boolean;
   installedAt: string;
 }
 
 const listeners = new Set<() => void>();
-let current: readonly Installed[] = read();
+let current: readonly InstalledPlugin[] = read();
 
-function read(): readonly Installed[] {
+function read(): readonly InstalledPlugin[] {
   try {
     const kept = JSON.parse(localStorage.getItem(PLUGINS_KEY) ?? 'null') as { plugins?: unknown } | null;
     return Array.isArray(kept?.plugins) ? kept.plugins.flatMap(readOne).slice(0, MAX_INSTALLED) : [];
@@ -36,7 +36,7 @@ function read(): readonly Installed[] {
   }
 }
 
-function readOne(value: unknown): Installed[] {
+function readOne(value: unknown): InstalledPlugin[] {
   const { id, raw, hash, enabled, agreed, unsignedAllowed, installedAt } = (value ?? {}) as Record<string, unknown>;
   if (typeof id !== 'string' || typeof raw !== 'string' || typeof hash !== 'string') return [];
   return [
@@ -48,7 +48,7 @@ function readOne(value: unknown): Installed[] {
   ];
 }
 
-function write(next: readonly Installed[]): void {
+function write(next: readonly InstalledPlugin[]): void {
   const plugins = next.map((one) => ({ ...one, agreed: writePermissions(one.agreed) }));
   try {
     localStorage.setItem(PLUGINS_KEY, JSON.stringify({ version: 1, plugins }));
@@ -70,17 +70,17 @@ window.addEventListener('storage', ({ key }) => {
   tell();
 });
 
-export const installed = () => current;
+export const installedPlugins = () => current;
 
 export function onInstalledChange(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-export const useInstalled = () => useSyncExternalStore(onInstalledChange, installed);
+export const useInstalled = () => useSyncExternalStore(onInstalledChange, installedPlugins);
 
-/** In place of the one with the same id, if there is one. */
-export function keep(plugin: Installed): void {
+/** Replaces the plugin with the same id, if there is one. */
+export function saveInstalled(plugin: InstalledPlugin): void {
   const others = current.filter(({ id }) => id !== plugin.id);
   if (others.length >= MAX_INSTALLED) throw new Error(`There are ${MAX_INSTALLED} plugins already; uninstall one first.`);
   write([...others, plugin]);
@@ -90,7 +90,7 @@ export function setEnabled(id: string, enabled: boolean): void {
   write(current.map((one) => (one.id === id ? { ...one, enabled } : one)));
 }
 
-/** With what it kept. */
+/** Also deletes its stored data. */
 export function uninstall(id: string): void {
   write(current.filter((one) => one.id !== id));
   forgetStorage(id);

@@ -1,12 +1,11 @@
 /**
- * Runs the code of a plugin in a frame without an origin, see `public/sandbox/frame.js`. Each call has a frame of its own,
- * which is thrown away afterwards with everything that still runs in it. The frame gets the code, its arguments and what it
- * may do, and nothing else.
+ * Runs the code of a plugin in a frame without an origin, see `public/sandbox/frame.js`. Each call gets its own frame, which is removed
+ * afterwards with everything that still runs in it. The frame gets only the code, its arguments and its permissions.
  */
 import { withQuery } from '../api/console';
 import { randomId } from '../api/random-id';
 import { isAddress } from '../plugins/trust/permissions';
-import { Seats } from './seats';
+import { ConcurrencyLimit } from './concurrency-limit';
 
 interface SandboxPermissions {
   network: readonly string[];
@@ -14,7 +13,7 @@ interface SandboxPermissions {
   clock: boolean;
 }
 
-/** What a plugin keeps between calls. Throws with words where it cannot. Values are JSON. */
+/** The storage of a plugin. Throws an error with a message if it fails. Values are JSON. */
 export interface SandboxStorage {
   get(key: string): string | null;
   set(key: string, json: string): void;
@@ -27,7 +26,7 @@ export interface Job {
   args: unknown;
   permissions: SandboxPermissions;
   storage?: SandboxStorage;
-  /** 10 seconds unless said otherwise, at most 30. */
+  /** Default: 10 seconds; at most 30. */
   timeMs?: number;
   signal?: AbortSignal;
 }
@@ -55,25 +54,25 @@ export class SandboxError extends Error {
 
 const DEFAULT_TIME_MS = 10_000;
 const MAX_TIME_MS = 30_000;
-/** Hosts that the policy of one frame can name. */
+/** Maximum number of hosts in the policy of one frame. */
 export const MAX_FRAME_HOSTS = 16;
-/** Longest code and arguments, as crate `sandbox` has them for arguments. */
+/** Longest code and arguments, as the crate `sandbox` limits arguments. */
 const MAX_ARGUMENT_CHARS = 256 * 1024;
 const MAX_DEPTH = 100;
-/** For the frame to load. */
+/** Time for the frame to load. */
 const START_MS = 10_000;
-/** For the frame to say that the time is over, before it is taken away without a word. */
+/** Extra time for the frame to report its own timeout, before it is removed. */
 const GRACE_MS = 1_000;
-const seats = new Seats(4);
+const seats = new ConcurrencyLimit(4);
 
 export async function runSandboxed(job: Job): Promise<Outcome> {
   const args = JSON.stringify(job.args) ?? 'null';
   if (args.length > MAX_ARGUMENT_CHARS) throw new SandboxError(`The arguments have more than ${MAX_ARGUMENT_CHARS} characters.`);
   if (job.permissions.network.length > MAX_FRAME_HOSTS)
     throw new SandboxError(`In a browser a plugin can reach at most ${MAX_FRAME_HOSTS} hosts.`);
-  // The server has no frame for them: by an address a page would reach into the user's own network.
+  // The server provides no frame for them: with an IP address, a page could reach the user's own network.
   if (job.permissions.network.some(isAddress))
-    throw new SandboxError('In a browser a plugin reaches hosts by name only, and not by an address.');
+    throw new SandboxError('In a browser, a plugin can reach hosts by name only, not by IP address.');
   const leave = await seats.take(job.signal);
   try {
     return await inFrame(job, args);
@@ -109,7 +108,7 @@ function inFrame(job: Job, args: string): Promise<Outcome> {
         begun = true;
         clearTimeout(watch);
         watch = setTimeout(
-          () => end(() => reject(new SandboxError(`It took longer than ${timeMs / 1_000} s and was ended.`))),
+          () => end(() => reject(new SandboxError(`It took longer than ${timeMs / 1_000} s and was stopped.`))),
           timeMs + GRACE_MS,
         );
         send({ kind: 'run', id, code, args, permissions, timeMs });
@@ -138,7 +137,7 @@ function settle({ json, logs }: Message, resolve: (outcome: Outcome) => void, re
     if (depth(value, MAX_DEPTH)) resolve({ value, logs: logsOf(logs) });
     else reject(new SandboxError(`The result is nested deeper than ${MAX_DEPTH}.`, logsOf(logs)));
   } catch {
-    reject(new SandboxError('The result is no JSON.', logsOf(logs)));
+    reject(new SandboxError('The result is not JSON.', logsOf(logs)));
   }
 }
 

@@ -1,4 +1,4 @@
-/** What plugins keep between calls: in the browser, for each plugin, whoever signed it and each user by itself, and not without end. */
+/** The storage of plugins in the browser: bounded, and separate for each plugin, signer and user. */
 import type { SandboxStorage } from './run';
 
 const MAX_STORAGE_BYTES = 256 * 1024;
@@ -7,7 +7,7 @@ const PREFIX = 'toolyard.plugin-data/';
 
 const placeOf = (plugin: string) => `${PREFIX}${plugin}/`;
 
-/** `signer`: the key that signed the plugin; null where nobody did. An id can be taken by anybody, so it alone gives no access. */
+/** `signer`: the key that signed the plugin; null if it is unsigned. Anyone can choose an id, so the id alone gives no access. */
 export function pluginStorage(plugin: string, signer: string | null, user: string, bytes = MAX_STORAGE_BYTES): SandboxStorage {
   const place = `${placeOf(plugin)}${signer ?? 'unsigned'}/${user}`;
   const most = Math.min(bytes, MAX_STORAGE_BYTES);
@@ -39,7 +39,7 @@ export function pluginStorage(plugin: string, signer: string | null, user: strin
   };
 }
 
-/** Nothing of a plugin stays, of whichever signer and user. */
+/** Deletes all data of a plugin, for every signer and user. */
 export function forgetStorage(plugin: string): void {
   for (const name of Object.keys(localStorage)) if (name.startsWith(placeOf(plugin))) localStorage.removeItem(name);
 }

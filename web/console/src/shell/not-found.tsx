@@ -3,7 +3,7 @@ import { Empty } from '../ui/feedback';
 
 export function NotFound() {
   return (
-    <Empty title="There is no such page">
+    <Empty title="Page not found">
       <Link to="/chat">Go to the chat</Link>
     </Empty>
   );

@@ -1,4 +1,4 @@
-/** The pages in the order of the navigation; who sees them. */
+/** The pages in navigation order, and who sees them. */
 import { Activity, AppWindow, Glasses, Library, MessageSquare, Puzzle, Settings, Wrench } from 'lucide-react';
 
 export const PAGES = [

@@ -1,9 +1,9 @@
-/** The frame around each page: navigation, who is signed in, and the sign-in where nobody is. */
+/** The frame around each page: navigation, the signed-in user, and the sign-in form. */
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { Menu, X } from 'lucide-react';
 import { useRef, useState } from 'react';
-import { Refused } from '../api/error';
+import { ApiError } from '../api/error';
 import { useLiveLists } from '../api/live-lists';
 import { meQuery } from '../api/queries';
 import { signOut, useLapsed, useSession } from '../api/session';
@@ -26,21 +26,21 @@ export function Shell() {
   const path = useRouterState({ select: (state) => state.location.pathname });
   const [open, setOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
-  // On a phone the menu covers the page: what is outside of its list is outside of it.
+  // On a phone the menu covers the page: everything outside of its list is outside of the menu.
   const [list, opener] = [useRef<HTMLUListElement>(null), useRef<HTMLButtonElement>(null)];
   useDismiss({ open, onClose: () => setOpen(false), inside: [list, opener], opener });
   useArrival(main);
 
   if (next !== undefined) return <StartOver next={next} />;
   if (me.isPending) return <Loading what="Toolyard" />;
-  if (me.error instanceof Refused && me.error.status === 401) return <SignIn mode="token" />;
-  // Once the user is known, a question that fails later does not take the page away.
+  if (me.error instanceof ApiError && me.error.status === 401) return <SignIn mode="token" />;
+  // Once the user is known, a query that fails later does not remove the page.
   if (me.data === undefined) {
     return (
       <main className="sign-in" id="main">
         <h1>Toolyard</h1>
         <ErrorBox error={me.error} onRetry={() => void me.refetch()} />
-        {session !== null && <Button onClick={() => signOut()}>{session.kind === 'dev' ? 'Another user' : 'Sign out'}</Button>}
+        {session !== null && <Button onClick={() => signOut()}>{session.kind === 'dev' ? 'Switch user' : 'Sign out'}</Button>}
       </main>
     );
   }
@@ -53,7 +53,7 @@ export function Shell() {
       <LiveLists />
       {/* biome-ignore lint/a11y/useValidAnchor: it is a link to a place on this page, and moves the focus there as well */}
       <a className="skip" href="#main" onClick={() => main.current?.focus()}>
-        Skip to the page
+        Skip to content
       </a>
       <header className="topbar">
         <button
@@ -95,7 +95,7 @@ export function Shell() {
   );
 }
 
-/** Only where somebody is signed in. */
+/** Only if a user is signed in. */
 function LiveLists() {
   useLiveLists();
   return null;

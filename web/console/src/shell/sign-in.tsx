@@ -1,4 +1,4 @@
-/** Asks for a token, or in dev mode for whom the console is used. */
+/** Asks for a token, or in dev mode for a user name. */
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { getUsers } from '../api/console';
@@ -6,7 +6,7 @@ import { hasEnded, signIn, type Session } from '../api/session';
 import { Button } from '../ui/button';
 import { Field, Input } from '../ui/form';
 import { Notice } from '../ui/feedback';
-import { believed } from './believed';
+import { fetchProfile } from './fetch-profile';
 import { TokenForm, useEnter } from './token-form';
 
 export function SignIn({ mode }: { mode: 'dev' | 'token' }) {
@@ -14,14 +14,14 @@ export function SignIn({ mode }: { mode: 'dev' | 'token' }) {
     <main className="sign-in" id="main">
       <img src="/console/icon.svg" alt="" width="44" height="44" />
       <h1>Toolyard</h1>
-      {hasEnded() && <Notice kind="warn">Your token ended or was revoked. Sign in again.</Notice>}
+      {hasEnded() && <Notice kind="warn">Your token expired or was revoked. Sign in again.</Notice>}
       {mode === 'dev' ? <PickUser /> : <TokenForm onEnter={(token, remember) => enterAs({ kind: 'token', token }, remember)} />}
     </main>
   );
 }
 
 async function enterAs(next: Session, remember: boolean) {
-  await believed(next);
+  await fetchProfile(next);
   signIn(next, remember);
 }
 
@@ -32,7 +32,7 @@ function PickUser() {
   const known = useQuery({ queryKey: ['users', ''], queryFn: () => getUsers() });
   return (
     <>
-      <p>This server is in dev mode: it believes everybody on this machine. For whom do you want to use it?</p>
+      <p>This server is in dev mode: anyone on this machine can sign in as any user. Choose a user.</p>
       {(known.data?.users.length ?? 0) > 0 && (
         <ul className="pick" aria-label="Known users">
           {known.data?.users.slice(0, 12).map((one) => (
@@ -58,7 +58,8 @@ function PickUser() {
           <Input value={user} onChange={setUser} autoComplete="username" placeholder="ada@example.com" />
         </Field>
         <Button type="submit" kind="primary" disabled={user.trim() === '' || busy}>
-          Go on
+          {' '}
+          Continue
         </Button>
       </form>
     </>

@@ -1,4 +1,4 @@
-/** Somebody else begins: the console is loaded anew, so that nothing of the user before stays in its memory. */
+/** Another user starts: the console is reloaded, so that nothing of the previous user stays in memory. */
 import { useEffect } from 'react';
 import { signIn, type Session } from '../api/session';
 import { Loading } from '../ui/feedback';
@@ -8,10 +8,10 @@ export interface Next {
   remember: boolean;
 }
 
-/** Takes the place of the page, which so asks nobody about what it had not saved. */
+/** Replaces the page, so that it does not ask about unsaved changes. */
 export function StartOver({ next }: { next: Next }) {
   useEffect(() => {
-    // A browser may keep this document to go back to.
+    // A browser may keep this document for the back button.
     window.addEventListener('pageshow', (event) => event.persisted && window.location.reload());
     signIn(next.session, next.remember);
     window.location.replace(import.meta.env.BASE_URL);

@@ -1,4 +1,4 @@
-/** Light or dark: as the system says, unless the user says otherwise. */
+/** Light or dark: the system's setting, unless the user chose one. */
 export type Theme = 'system' | 'light' | 'dark';
 
 const KEY = 'toolyard.theme';

@@ -1,4 +1,4 @@
-/** Says so while there is still time to save, before the token ends. */
+/** Warns before the token expires, while there is still time to save. */
 import { useEffect, useState } from 'react';
 import { meQuery, queryClient } from '../api/queries';
 import { Notice } from '../ui/feedback';
@@ -16,15 +16,13 @@ export function TokenEnd({ endsAt }: { endsAt: string | null | undefined }) {
   }, [endsAt]);
   const over = endsAt != null && Date.parse(endsAt) <= now;
   useEffect(() => {
-    // Asked, because this clock may be fast: only the server knows. It is then told above the page, before a save fails.
+    // Ask the server, because this clock may be fast. An expired token is then reported above the page, before a save fails.
     if (over) void queryClient.invalidateQueries({ queryKey: meQuery.queryKey });
   }, [over, now]);
   if (endsAt == null || !endsSoon(endsAt, now)) return null;
   return (
     <div className="token-end">
-      <Notice kind="warn">
-        Your token ends at {TIME.format(new Date(endsAt))}. Save what you are working on, then sign in with a new one.
-      </Notice>
+      <Notice kind="warn">Your token expires at {TIME.format(new Date(endsAt))}. Save your work, then sign in with a new one.</Notice>
     </div>
   );
 }

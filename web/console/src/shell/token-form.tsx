@@ -1,15 +1,15 @@
-/** Where a token is entered: on the page where nobody is signed in, and above a page whose token lapsed. */
+/** The token input: on the sign-in page, and above a page whose token lapsed. */
 import { useState, type ReactNode } from 'react';
-import { told } from '../api/error';
+import { errorText } from '../api/error';
 import { Button } from '../ui/button';
 import { Field, Input } from '../ui/form';
 import { Notice } from '../ui/feedback';
 
 interface Props {
-  /** Whether it is to be kept on the device, as far as is known. */
+  /** Whether the token is stored on the device, as far as known. */
   remembered?: boolean;
   onEnter: (token: string, remember: boolean) => Promise<void>;
-  /** What else can be done. */
+  /** Other actions. */
   children?: ReactNode;
 }
 
@@ -25,7 +25,7 @@ export function TokenForm({ remembered = false, onEnter, children }: Props) {
       }}
     >
       <p>
-        Sign in with a token. Whoever runs the server makes one with <code>toolyard token user you@example.com</code>.
+        Sign in with a token. The operator of the server creates one with <code>toolyard token user you@example.com</code>.
       </p>
       <Field label="Token" error={wrong}>
         <Input type="password" value={token} onChange={setToken} autoComplete="current-password" />
@@ -40,12 +40,12 @@ export function TokenForm({ remembered = false, onEnter, children }: Props) {
         </Button>
         {children}
       </div>
-      {busy && <Notice>Asking the server …</Notice>}
+      {busy && <Notice>Checking …</Notice>}
     </form>
   );
 }
 
-/** Signs in whom the server believes; else says why not. */
+/** Signs in if the server accepts the token; otherwise returns the error. */
 export function useEnter() {
   const [wrong, setWrong] = useState<string>();
   const [busy, setBusy] = useState(false);
@@ -54,7 +54,7 @@ export function useEnter() {
     try {
       await work();
     } catch (error) {
-      setWrong(told(error));
+      setWrong(errorText(error));
     } finally {
       setBusy(false);
     }

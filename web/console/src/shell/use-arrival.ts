@@ -2,8 +2,8 @@ import { useRouterState } from '@tanstack/react-router';
 import { useEffect, useRef, type RefObject } from 'react';
 
 /**
- * After a change of page the focus goes to its title, which is so read aloud: the link that was chosen may be gone with the
- * menu or the page it was on. A page that puts the focus somewhere itself keeps it there.
+ * After navigation the focus moves to the page title, which is then read aloud: the link that was used may be gone with the menu or the
+ * previous page. A page that sets the focus itself keeps it.
  */
 export function useArrival(main: RefObject<HTMLElement | null>): void {
   const path = useRouterState({ select: (state) => state.resolvedLocation?.pathname });

@@ -1,14 +1,14 @@
-/** Who is signed in; for operators for whom they act; light or dark; out. */
+/** The signed-in user; for operators the user they act for; theme; sign-out. */
 import { ChevronDown, LogOut } from 'lucide-react';
 import { useRef, useState } from 'react';
 import type { Me } from '../api/console';
-import { Refused, told } from '../api/error';
+import { ApiError, errorText } from '../api/error';
 import { isRemembered, lapse, session, signIn, signOut, type Session } from '../api/session';
 import { Avatar } from '../ui/avatar';
 import { Button } from '../ui/button';
 import { Field, Input, Select } from '../ui/form';
 import { useDismiss } from '../ui/use-dismiss';
-import { believed } from './believed';
+import { fetchProfile } from './fetch-profile';
 import { setTheme, theme, type Theme } from './theme';
 
 export function UserMenu({ me }: { me: Me }) {
@@ -42,7 +42,7 @@ export function UserMenu({ me }: { me: Me }) {
           </span>
         </p>
         {me.role === 'operator' && me.authMode === 'token' && <ActFor />}
-        <Field label="Colours">
+        <Field label="Theme">
           <Select
             value={look}
             onChange={(next) => {
@@ -50,39 +50,39 @@ export function UserMenu({ me }: { me: Me }) {
               setTheme(next as Theme);
             }}
             options={[
-              { value: 'system', label: 'As the system' },
+              { value: 'system', label: 'System' },
               { value: 'light', label: 'Light' },
               { value: 'dark', label: 'Dark' },
             ]}
           />
         </Field>
         <Button onClick={() => signOut()} icon={<LogOut size={16} aria-hidden />}>
-          {me.authMode === 'dev' ? 'Another user' : 'Sign out'}
+          {me.authMode === 'dev' ? 'Switch user' : 'Sign out'}
         </Button>
       </div>
     </details>
   );
 }
 
-/** An operator sees pages for users as somebody. */
+/** An operator sees user pages as another user. */
 function ActFor() {
   const current = session();
   const [user, setUser] = useState(current?.kind === 'token' ? (current.actingFor ?? '') : '');
   const [wrong, setWrong] = useState<string>();
   if (current?.kind !== 'token') return null;
   const go = async () => {
-    // The token may be another one than when this was drawn.
+    // The token may have changed since this was rendered.
     const now = session();
     if (now?.kind !== 'token') return;
     const { actingFor: _, ...own } = now;
     const next: Session = user.trim() === '' ? own : { ...own, actingFor: user.trim() };
     try {
-      await believed(next);
+      await fetchProfile(next);
       setWrong(undefined);
       signIn(next, isRemembered());
     } catch (error) {
-      if (error instanceof Refused && error.status === 401) lapse(now.token);
-      else setWrong(told(error));
+      if (error instanceof ApiError && error.status === 401) lapse(now.token);
+      else setWrong(errorText(error));
     }
   };
   return (

@@ -1,15 +1,15 @@
 /**
- * The picture of an app. Where it lies on another host, the server fetches it: the console asks nobody but its own server. Its
- * initials stand in for it until it is there, and where there is none.
+ * The icon of an app. The server fetches icons from other hosts, because the console connects only to its own server. Initials are shown
+ * until the icon is loaded, or if there is none.
  */
 import { useQuery } from '@tanstack/react-query';
-import { plain } from '../api/client';
+import { fetchRaw } from '../api/client';
 import { Avatar } from './avatar';
 
 interface Props {
   name: string;
   packageName: string | undefined;
-  /** The address that its developer gave. */
+  /** The URL from the developer. */
   icon: string | null | undefined;
   small?: boolean;
 }
@@ -18,7 +18,7 @@ export function AppIcon({ name, packageName = '', icon, small = false }: Props) 
   const isElsewhere = icon?.startsWith('https://') === true && packageName !== '';
   const fetched = useQuery({
     queryKey: ['icon', packageName, icon],
-    queryFn: async ({ signal }) => asText(await (await plain(`/api/apps/${encodeURIComponent(packageName)}/icon`, { signal })).blob()),
+    queryFn: async ({ signal }) => asText(await (await fetchRaw(`/api/apps/${encodeURIComponent(packageName)}/icon`, { signal })).blob()),
     enabled: isElsewhere,
     staleTime: Infinity,
     retry: false,
@@ -29,7 +29,7 @@ export function AppIcon({ name, packageName = '', icon, small = false }: Props) 
   return <img className={small ? 'app-icon small' : 'app-icon'} src={source} alt="" />;
 }
 
-/** As an address that holds all of it, so that nothing has to be given back when it is shown no more. */
+/** As a data URL, so that nothing has to be released later. */
 function asText(picture: Blob): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();

@@ -1,4 +1,4 @@
-/** Initials, in a colour of their own. */
+/** Initials on a color. */
 export function Avatar({ name, small = false }: { name: string; small?: boolean }) {
   const words = name.split(/[\s._@-]+/).filter(Boolean);
   const initials = words
@@ -12,7 +12,7 @@ export function Avatar({ name, small = false }: { name: string; small?: boolean 
   );
 }
 
-/** One of eight colours, always the same for a name. */
+/** One of eight colors, always the same for a name. */
 function hue(name: string): number {
   let sum = 0;
   for (const sign of name) sum = (sum * 31 + (sign.codePointAt(0) ?? 0)) >>> 0;

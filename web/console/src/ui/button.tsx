@@ -16,7 +16,7 @@ export function Button({ kind = 'plain', icon, small = false, type = 'button', c
 }
 
 interface IconProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'className' | 'aria-label'> {
-  /** What it does, for those who do not see the picture. */
+  /** The action, for screen readers. */
   label: string;
 }
 

@@ -1,12 +1,12 @@
-/** Bars and lines as SVG, by hand: three small plots need no library, and the numbers stand in a table for those who do not see them. */
+/** Bar and line charts as SVG: three small charts need no library. The numbers are also in a table for screen readers. */
 import { useEffect, useId, useRef, useState } from 'react';
 
 export interface Series {
   name: string;
   values: readonly number[];
-  /** One of the eight colours. */
+  /** One of the eight colors. */
   hue?: number;
-  /** All the others together: a line of its own kind, above theirs. */
+  /** The total of all others: a different line style, drawn above them. */
   isTotal?: boolean;
 }
 
@@ -19,9 +19,9 @@ interface Props {
   height?: number;
 }
 
-/** Until the room is known. */
+/** Until the size is known. */
 const USUAL_WIDTH = 640;
-/** Room for one label under the axis. */
+/** Width of one label under the axis. */
 const LABEL = 78;
 const LEFT = 52;
 const BOTTOM = 22;
@@ -33,7 +33,7 @@ export function Chart({ title, kind, labels, series, format = plainNumber, heigh
   const sums = labels.map((_, place) => series.reduce((sum, one) => sum + (one.values[place] ?? 0), 0));
   const highest = kind === 'stacked' ? Math.max(0, ...sums) : Math.max(0, ...series.flatMap((one) => one.values));
   const lowest = Math.min(0, ...series.flatMap((one) => one.values));
-  const ticks = nice(lowest, highest);
+  const ticks = niceTicks(lowest, highest);
   const [low, high] = [ticks[0] ?? 0, ticks.at(-1) ?? 1];
   const inner = height - BOTTOM - TOP;
   const y = (value: number) => TOP + inner - ((value - low) / (high - low || 1)) * inner;
@@ -111,7 +111,7 @@ export function Chart({ title, kind, labels, series, format = plainNumber, heigh
 
 const lookOf = ({ isTotal, hue }: Series, which: number) => (isTotal === true ? 'total' : `hue-${hue ?? which % 8}`);
 
-/** One unit of the drawing is one pixel of the screen, so that its words are as large as all others. */
+/** One unit of the drawing is one pixel on the screen, so that its text has the normal size. */
 function useWidth() {
   const box = useRef<HTMLElement>(null);
   const [width, setWidth] = useState(USUAL_WIDTH);
@@ -149,8 +149,8 @@ function bars(series: readonly Series[], labels: readonly string[], kind: 'bar' 
   });
 }
 
-/** Round numbers from low to high, about four steps. */
-export function nice(low: number, highest: number): number[] {
+/** Round numbers from low to high, in about four steps. */
+export function niceTicks(low: number, highest: number): number[] {
   const high = highest > low ? highest : low + 1;
   const rough = (high - low) / 4;
   const power = 10 ** Math.floor(Math.log10(rough));

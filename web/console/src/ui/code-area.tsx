@@ -1,11 +1,11 @@
-/** A text area for JSON with line numbers; the line that is wrong is marked. */
+/** A text area for JSON with line numbers; an invalid line is marked. */
 import { useRef } from 'react';
 import { TextArea } from './form';
 
 interface Props {
   value: string;
   onChange: (value: string) => void;
-  /** The line that is wrong. */
+  /** The invalid line. */
   wrongLine?: number | undefined;
   rows?: number;
 }

@@ -11,7 +11,7 @@ export async function copy(text: string): Promise<boolean> {
   }
 }
 
-/** A text to copy; JSON where it is not a text. */
+/** A text with a copy button; other values are shown as JSON. */
 export function Code({ value, label = 'Code' }: { value: unknown; label?: string }) {
   const text = typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '');
   const [copied, setCopied] = useState(false);

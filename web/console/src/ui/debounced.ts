@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'react';
 
-/** Typing in a search that the server does. Short: what is shown has to follow the typing. */
+/** Delay for server-side search. Short, so that results follow the typing. */
 export const SEARCH_MS = 50;
 
-/** The value after it stayed the same for a while. */
+/** The value after it has not changed for a while. */
 export function useDebounced<T>(value: T, ms = 400): T {
   const [settled, setSettled] = useState(value);
   useEffect(() => {

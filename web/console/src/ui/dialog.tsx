@@ -1,4 +1,4 @@
-/** A dialog of the browser: focus stays in it, Escape closes it, and afterwards the focus is at a place that makes sense. */
+/** A native dialog: the focus stays inside, Escape closes it, and afterwards the focus returns to a sensible place. */
 import { X } from 'lucide-react';
 import { useId, useLayoutEffect, useRef, type ReactNode } from 'react';
 import { Button, IconButton } from './button';
@@ -6,7 +6,7 @@ import { rememberFocus } from './give-focus-back';
 
 interface Props {
   title: string;
-  /** Without it there is no way out but what the dialog itself offers. */
+  /** Without it, the dialog can be closed only by its own actions. */
   onClose?: () => void;
   children: ReactNode;
   wide?: boolean;
@@ -15,7 +15,7 @@ interface Props {
 export function Dialog({ title, onClose, children, wide = false }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  // Closed before it is taken out of the page: only then the browser gives the focus back to where it was.
+  // Closed before it is removed from the page: only then does the browser restore the focus.
   useLayoutEffect(() => {
     const element = dialog.current;
     if (element === null) return;
@@ -37,7 +37,7 @@ export function Dialog({ title, onClose, children, wide = false }: Props) {
         onClose?.();
       }}
       onClose={(event) => {
-        // Browsers close at the second Escape, whatever was said to the first.
+        // Browsers close at the second Escape, even if the first one was prevented.
         const element = event.currentTarget;
         if (onClose === undefined && element.isConnected && !element.open) element.showModal();
       }}

@@ -1,7 +1,7 @@
-/** What is shown when there is nothing, not yet anything, or something went wrong. */
+/** Empty, loading and error states. */
 import { AlertTriangle } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { Refused, told } from '../api/error';
+import { ApiError, errorText } from '../api/error';
 import { Button } from './button';
 
 export function Loading({ what }: { what?: string }) {
@@ -23,12 +23,12 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
 }
 
 export function ErrorBox({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
-  const problems = error instanceof Refused ? error.problems : [];
+  const problems = error instanceof ApiError ? error.problems : [];
   return (
     <div className="error-box" role="alert">
       <AlertTriangle size={18} aria-hidden />
       <div>
-        <p>{told(error)}</p>
+        <p>{errorText(error)}</p>
         {problems.length > 0 && (
           <ul>
             {problems.map((problem, place) => (

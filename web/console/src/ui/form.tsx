@@ -1,4 +1,4 @@
-/** Fields of forms: label, hint and error belong to the input for screen readers as well. */
+/** Form fields: label, hint and error are connected to the input for screen readers. */
 import {
   createContext,
   useContext,
@@ -99,14 +99,14 @@ export function Select({ value, onChange, options, ...rest }: SelectProps) {
 }
 
 interface SwitchProps {
-  /** What is switched; read aloud. Never whether it is on: that is the state, which is read aloud as well. */
+  /** What is switched, for screen readers. It must not contain the state, which is read aloud as well. */
   label: string;
-  /** Of what, for those who do not see where it stands. */
+  /** Which item it belongs to, for screen readers. */
   of?: string;
   on: boolean;
   onChange: (on: boolean) => void;
   disabled?: boolean;
-  /** Whether the label is seen beside it. */
+  /** Whether the label is visible. */
   shown?: boolean;
 }
 
@@ -144,7 +144,7 @@ export function Check({ label, checked, onChange, disabled = false }: CheckProps
   );
 }
 
-/** To the first field that is wrong, after it was marked. */
+/** Focuses the first invalid field. */
 export function focusWrong(form: HTMLElement | null): void {
   requestAnimationFrame(() => form?.querySelector<HTMLElement>('[aria-invalid], [data-invalid]')?.focus());
 }

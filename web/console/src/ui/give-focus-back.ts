@@ -1,13 +1,13 @@
 /**
- * Where the focus goes after a dialog. The browser gives it back to what opened the dialog; but that may be gone, at once or a
- * moment later: the row was deleted, the menu closed. Then it goes to what held it (the row, the list), else to the title of the
- * page, and never to nowhere: from there a keyboard begins at the top, and a screen reader says nothing.
+ * Where the focus goes after a dialog. The browser returns it to the element that opened the dialog, but that may be gone, at once or a
+ * moment later: the row was deleted, the menu closed. Then it goes to the container (the row, the list), or else to the page title, but
+ * never to nothing: from there the keyboard starts at the top, and a screen reader is silent.
  */
 
-/** What is worth to be read aloud in place of something that stood in it. */
+/** Containers that are worth reading aloud instead of a removed element. */
 const HOLDERS = 'li, ul, ol, table, [role="list"], [role="region"], dialog';
 
-/** Remembers where the focus is; what it gives is called when the dialog was closed. */
+/** Remembers the focus; call the returned function after the dialog was closed. */
 export function rememberFocus(): () => void {
   const opener = document.activeElement;
   const holders: HTMLElement[] = [];
@@ -17,10 +17,10 @@ export function rememberFocus(): () => void {
   return () => watch(opener, holders);
 }
 
-/** Ends the watch of the dialog before: at most one is needed. */
+/** Stops watching for the previous dialog: at most one watcher is needed. */
 let leave: (() => void) | undefined;
 
-/** Until the user, or the page, goes elsewhere. */
+/** Until the user, or the page, moves the focus elsewhere. */
 function watch(opener: Element | null, holders: readonly HTMLElement[]): void {
   leave?.();
   const look = () => {
@@ -37,7 +37,7 @@ function watch(opener: Element | null, holders: readonly HTMLElement[]): void {
     if (leave === end) leave = undefined;
   }
   leave = end;
-  // Attributes as well: what is hidden or disabled loses the focus too.
+  // Attributes as well: hidden or disabled elements also lose the focus.
   observer.observe(document.body, { childList: true, subtree: true, attributes: true });
   document.addEventListener('focusin', moved);
   document.addEventListener('pointerdown', end);

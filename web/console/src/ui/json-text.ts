@@ -1,6 +1,6 @@
 /**
- * JSON as somebody types it: where it is wrong, in lines and words that do not depend on the browser, and where each
- * member stands, so that what the server says of a path can be shown at its line.
+ * JSON as the user types it: errors with line and a message that does not depend on the browser, and the location of each member, so that
+ * server errors can be shown at their line.
  */
 export interface Place {
   line: number;
@@ -8,7 +8,7 @@ export interface Place {
 }
 
 export type ParsedJson =
-  | { ok: true; value: unknown /** By path, as `.properties.unit.type` or `.required.0`. */; places: ReadonlyMap<string, Place> }
+  | { ok: true; value: unknown /** By path, such as `.properties.unit.type` or `.required.0`. */; places: ReadonlyMap<string, Place> }
   | { ok: false; message: string; at: Place };
 
 const DEEPEST = 100;
@@ -36,7 +36,7 @@ export function parseJson(text: string): ParsedJson {
   }
 }
 
-/** The place of a path, or of the nearest part above it that is there. `tools[0].a` and `.a[1]` are read as well. */
+/** The location of a path, or of its nearest existing parent. Also accepts `tools[0].a` and `.a[1]`. */
 export function placeIn(places: ReadonlyMap<string, Place>, path: string): Place | undefined {
   let left = path.replace(/\[(\d+)\]/g, '.$1');
   if (left !== '' && !left.startsWith('.')) left = `.${left}`;
@@ -61,7 +61,7 @@ class Scanner {
 
   document(): void {
     this.space();
-    if (this.at === this.text.length) throw new Wrong('nothing is here; expected a value', this.at);
+    if (this.at === this.text.length) throw new Wrong('empty; expected a value', this.at);
     this.value('', 0);
     this.space();
     if (this.at < this.text.length) throw new Wrong(`${this.found()} after the end`, this.at);
@@ -86,7 +86,7 @@ class Scanner {
       const start = this.at;
       if (this.text[this.at] !== '"') throw new Wrong(`expected a name in double quotes, found ${this.found()}`, this.at);
       const name = this.string();
-      if (names.has(name)) throw new Wrong(`"${name}" is here twice`, start);
+      if (names.has(name)) throw new Wrong(`duplicate name "${name}"`, start);
       names.add(name);
       this.space();
       if (!this.take(':')) throw new Wrong(`expected a colon after "${name}", found ${this.found()}`, this.at);
@@ -116,7 +116,7 @@ class Scanner {
     const here = this.at;
     if (!this.take(',')) throw new Wrong(`expected a comma or ${end}, found ${this.found()}`, this.at);
     this.space();
-    if (this.text[this.at] === end) throw new Wrong('a comma with nothing after it', here);
+    if (this.text[this.at] === end) throw new Wrong('a trailing comma', here);
   }
 
   private string(): string {
@@ -128,14 +128,14 @@ class Scanner {
         try {
           return JSON.parse(this.text.slice(start, this.at)) as string;
         } catch {
-          throw new Wrong('a text with an escape that JSON does not know', start);
+          throw new Wrong('an invalid escape sequence', start);
         }
       }
       if (sign === '\\') this.at += 1;
-      else if (sign === '\n') throw new Wrong('a text that does not end on its line', start);
-      else if (sign < ' ') throw new Wrong('a control character in a text', this.at);
+      else if (sign === '\n') throw new Wrong('a string that does not end on its line', start);
+      else if (sign < ' ') throw new Wrong('a control character in a string', this.at);
     }
-    throw new Wrong('a text that does not end', start);
+    throw new Wrong('a string that does not end', start);
   }
 
   private match(pattern: RegExp): boolean {

@@ -1,11 +1,11 @@
 /**
- * Parts of long lists: each is drawn when it comes near the screen, and stays drawn from then on. Until then it is its name
- * in a box of about the right height, so that the list is complete for the scroll bar, for search in the page and for
- * screen readers, and a list of thousands costs little more than one of twenty.
+ * Items of long lists: each is rendered when it comes near the screen, and stays rendered. Until then it is its name in a box of about
+ * the right height, so that the list is complete for the scroll bar, the browser's search and screen readers, and thousands of items cost
+ * little more than twenty.
  */
 import { useEffect, useRef, useState, type ReactNode } from 'react';
 
-/** How far beyond the screen parts are drawn already. */
+/** How far outside of the screen items are rendered. */
 const MARGIN = '800px';
 const draws = new WeakMap<Element, () => void>();
 let observer: IntersectionObserver | undefined;
@@ -26,13 +26,13 @@ function drawWhenNear(element: Element, draw: () => void): () => void {
 interface Props {
   as?: 'li' | 'section';
   className?: string;
-  /** Read aloud, for a section. */
+  /** The label of a section, for screen readers. */
   label?: string;
-  /** What stands there until it is drawn. */
+  /** The placeholder until it is rendered. */
   name: string;
-  /** About how high it will be, in pixels. */
+  /** Approximate height in pixels. */
   height: number;
-  /** Whether it is drawn at once: the first ones of a list, which are on the screen anyway. */
+  /** Whether it is rendered at once: the first items of a list are on the screen anyway. */
   first?: boolean;
   children: () => ReactNode;
 }
@@ -54,5 +54,5 @@ export function Lazy({ as: Tag = 'li', className, label, name, height, first = f
   );
 }
 
-/** Parts of a list that are drawn at once. */
+/** Number of items that are rendered at once. */
 export const FIRST = 12;

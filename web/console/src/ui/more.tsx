@@ -1,4 +1,4 @@
-/** Long lists are shown in parts: what is rendered stays bounded until somebody wants more. */
+/** Long lists are shown in parts, so that the number of rendered items stays bounded. */
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { Button } from './button';
 
@@ -23,8 +23,8 @@ interface Pages {
 }
 
 /**
- * Asks for the next page as soon as nothing else of the list is being read. Of two readings the later one ends the earlier, so
- * that a page that was asked for meanwhile would end the reading that brings what changed, or be ended by it.
+ * Fetches the next page as soon as no other fetch of the list is running. Of two fetches the later one cancels the earlier, so fetching a
+ * page could cancel a refetch with changes, or be cancelled by it.
  */
 export function useNextPage({ isFetching, isFetchingNextPage, fetchNextPage }: Omit<Pages, 'hasNextPage'>): {
   isLoading: boolean;
@@ -40,10 +40,10 @@ export function useNextPage({ isFetching, isFetchingNextPage, fetchNextPage }: O
   return { isLoading: isWanted || isFetchingNextPage, askForNext };
 }
 
-/** How far below the screen the next page is asked for. */
+/** How far below the screen the next page is fetched. */
 const AHEAD = '600px';
 
-/** For lists that the server gives page by page: the next one comes when its place comes near the screen, or by the button. */
+/** For paged lists: the next page is fetched when its place comes near the screen, or with the button. */
 export function MoreFromServer({ pages }: { pages: Pages }) {
   const place = useRef<HTMLParagraphElement>(null);
   const { hasNextPage } = pages;

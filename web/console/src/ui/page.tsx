@@ -10,7 +10,7 @@ interface Props {
   children: ReactNode;
 }
 
-/** A page with its title, which is the document's as well. */
+/** A page with its title, which is also the title of the document. */
 export function Page({ title, lead, actions, children }: Props) {
   useEffect(() => {
     document.title = `${title} · Toolyard`;

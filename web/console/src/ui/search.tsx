@@ -1,4 +1,4 @@
-/** A field to search in what the page shows. */
+/** A search field for the content of the page. */
 import { Search as Glass } from 'lucide-react';
 
 interface Props {

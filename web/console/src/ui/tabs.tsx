@@ -1,4 +1,4 @@
-/** Tabs by the ARIA pattern: arrows move, one is in the tab order. */
+/** Tabs by the ARIA pattern: arrow keys move, one tab is in the tab order. */
 import { useId, useRef, type KeyboardEvent, type ReactNode } from 'react';
 
 interface Tab {

@@ -1,4 +1,4 @@
-/** Times and sizes for people. */
+/** Formats times and sizes. */
 const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
 const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const STEPS: readonly [Intl.RelativeTimeFormatUnit, number][] = [

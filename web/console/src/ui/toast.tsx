@@ -1,6 +1,6 @@
-/** Short messages that go by themselves. Read aloud, never in the way of what is typed. */
+/** Short messages that disappear by themselves. They are read aloud and never cover input. */
 import { useSyncExternalStore } from 'react';
-import { isSignedOut, told } from '../api/error';
+import { isSignedOut, errorText } from '../api/error';
 
 interface Toast {
   id: number;
@@ -26,7 +26,7 @@ export function toast(text: string, bad = false): void {
 }
 
 export function toastError(error: unknown): void {
-  if (!isSignedOut(error)) toast(told(error), true);
+  if (!isSignedOut(error)) toast(errorText(error), true);
 }
 
 export function Toasts() {

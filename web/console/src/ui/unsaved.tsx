@@ -1,4 +1,4 @@
-/** Asks before somebody leaves what they have not saved: inside the console with a dialog, beyond it as the browser does. */
+/** Asks before the user leaves unsaved changes: inside the console with a dialog, otherwise with the browser's prompt. */
 import { useBlocker } from '@tanstack/react-router';
 import { Confirm } from './dialog';
 
@@ -6,7 +6,7 @@ export function Unsaved({ dirty, what }: { dirty: boolean; what: string }) {
   const blocker = useBlocker({ shouldBlockFn: () => dirty, enableBeforeUnload: () => dirty, withResolver: true });
   if (blocker.status !== 'blocked') return null;
   return (
-    <Confirm title="Leave without saving?" action="Leave and lose the changes" danger onConfirm={blocker.proceed} onClose={blocker.reset}>
+    <Confirm title="Leave without saving?" action="Leave and discard changes" danger onConfirm={blocker.proceed} onClose={blocker.reset}>
       <p>{what}</p>
     </Confirm>
   );

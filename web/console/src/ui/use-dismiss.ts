@@ -1,13 +1,13 @@
-/** Menus and popovers close alike: on Escape, on a press or a focus outside, and when another page is opened. */
+/** Menus and popovers close on Escape, on a press or focus outside, and on navigation. */
 import { useRouterState } from '@tanstack/react-router';
 import { useEffect, useRef, type RefObject } from 'react';
 
 interface Options {
   open: boolean;
   onClose: () => void;
-  /** What belongs to it; a press anywhere else closes it. */
+  /** The elements that belong to it; a press anywhere else closes it. */
   inside: readonly RefObject<HTMLElement | null>[];
-  /** Has the focus after Escape. */
+  /** Gets the focus after Escape. */
   opener: RefObject<HTMLElement | null>;
 }
 

@@ -1,18 +1,18 @@
 /**
- * A switch whose state the server keeps. It shows at once what was asked for, and what the server says when everything
- * that was asked for is done. Presses are sent one after the other, so it need not be disabled meanwhile and keeps the focus.
+ * A switch whose state is stored on the server. It shows the requested state at once, and the server's state when all requests are done.
+ * Requests are sent one after the other, so it need not be disabled meanwhile and keeps the focus.
  */
 import { useMutation } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { toastError } from './toast';
 
 interface Options {
-  /** Which switch this is, among all. */
+  /** The id of this switch. */
   id: string;
-  /** As the server has it. */
+  /** The state on the server. */
   on: boolean;
   send: (on: boolean) => Promise<unknown>;
-  /** Reads the new state; the switch shows what was asked for until that is done. */
+  /** Reloads the state; the switch shows the requested state until that is done. */
   onDone: (on: boolean) => Promise<unknown> | void;
 }
 

@@ -1,20 +1,20 @@
-/** The calls: the newest page from the ledger, then older ones; new ones come on top while it is watched. */
+/** The calls: the newest page of the ledger, then older ones. New calls appear on top while the stream is active. */
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Pause, Play } from 'lucide-react';
 import { useEffect, useMemo, useState } from 'react';
 import { useCalls, type CallSummary, type Watching } from '../../api/calls';
-import { api, data } from '../../api/client';
+import { api, responseData } from '../../api/client';
 import { useMe } from '../../api/queries';
 import { Button } from '../../ui/button';
 import { Badge, Empty, ErrorBox, Loading, Notice } from '../../ui/feedback';
 import { useNextPage } from '../../ui/more';
 import { duration, fullTime } from '../../ui/time';
-import { fits, listQuery, whoseQuery, type Filters } from './filters';
-import { doorWords, splitTool } from './words';
+import { matchesFilters, listQuery, scopeQuery, type Filters } from './filters';
+import { interfaceLabel, splitTool } from './labels';
 
 const PAGE = '50';
-/** Most rows that are drawn. As many new ones are kept, so that none is missing between them and the page of the ledger. */
+/** Maximum number of rows. The same number of new calls is kept, so that no call is missing between them and the ledger page. */
 const MOST_ROWS = 1_000;
 
 const WATCHING: Record<Watching, { text: string; kind: 'good' | 'warn' | 'plain' }> = {
@@ -35,7 +35,7 @@ export function CallList({ filters }: { filters: Filters }) {
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) => {
       const query = Object.fromEntries(Object.entries(listQuery(filters, Date.now())).filter(([, value]) => value));
-      return data(
+      return responseData(
         api.GET('/api/calls', {
           params: { query: { ...query, limit: PAGE, ...(pageParam !== undefined && { before: pageParam }) } },
           signal,
@@ -43,7 +43,7 @@ export function CallList({ filters }: { filters: Filters }) {
       );
     },
     getNextPageParam: (last) => last.next ?? undefined,
-    // What happens meanwhile comes by the stream.
+    // New calls arrive through the stream.
     refetchOnWindowFocus: false,
     staleTime: 0,
   });
@@ -51,19 +51,19 @@ export function CallList({ filters }: { filters: Filters }) {
     setFresh([]);
     setMissed(0);
   }, [key]);
-  const watching = useCalls(!paused, whoseQuery(filters), {
-    onCall: (call) => fits(call, filters) && setFresh((now) => [call, ...now].slice(0, MOST_ROWS)),
+  const watching = useCalls(!paused, scopeQuery(filters), {
+    onCall: (call) => matchesFilters(call, filters) && setFresh((now) => [call, ...now].slice(0, MOST_ROWS)),
     onMissed: (count) => setMissed((now) => now + count),
   });
   const { isFetching, refetch } = pages;
   const { isLoading, askForNext } = useNextPage(pages);
   const [isBehind, setBehind] = useState(false);
   useEffect(() => {
-    // What ended before somebody listened, in a pause or a loss, stands in the ledger.
+    // Calls that ended before the subscription, during a pause or a disconnect, are in the ledger.
     if (watching === 'live') setBehind(true);
   }, [watching]);
   useEffect(() => {
-    // It would end what is being read, and with it a page that somebody asked for.
+    // It would cancel a read in progress, and with it a page that the user asked for.
     if (!isBehind || isFetching) return;
     setBehind(false);
     void refetch();
@@ -86,15 +86,15 @@ export function CallList({ filters }: { filters: Filters }) {
           {fresh.length > 0 && <span className="muted">{fresh.length} new</span>}
         </span>
         <Button small onClick={() => setPaused(!paused)} icon={paused ? <Play size={15} aria-hidden /> : <Pause size={15} aria-hidden />}>
-          {paused ? 'Go on' : 'Pause'}
+          {paused ? 'Resume' : 'Pause'}
         </Button>
       </div>
-      {missed > 0 && <Notice kind="warn">{missed} calls came faster than they could be shown. Pause and go on to see them.</Notice>}
+      {missed > 0 && <Notice kind="warn">{missed} calls arrived faster than they could be shown. Pause and resume to see them.</Notice>}
       {pages.isPending && <Loading what="the calls" />}
       {pages.error && <ErrorBox error={pages.error} onRetry={() => void pages.refetch()} />}
       {pages.data && rows.length === 0 && (
         <Empty title="No calls">
-          <p>Nothing fits the filters. Calls appear here as they end.</p>
+          <p>No calls match the filters. Calls appear here when they finish.</p>
         </Empty>
       )}
       {rows.length > 0 && <CallTable rows={rows} scope={filters.scope} withUser={me.operates && filters.scope === 'mine'} />}
@@ -105,7 +105,7 @@ export function CallList({ filters }: { filters: Filters }) {
           </Button>
         </div>
       )}
-      {rows.length >= MOST_ROWS && <Notice>These are {MOST_ROWS} calls. Filter, or export them as CSV, to see others.</Notice>}
+      {rows.length >= MOST_ROWS && <Notice>Only {MOST_ROWS} calls are shown. Use the filters, or export as CSV, to see others.</Notice>}
     </>
   );
 }
@@ -119,8 +119,8 @@ function CallTable({ rows, scope, withUser }: { rows: readonly CallSummary[]; sc
       <table className="calls" role="table">
         <thead role="rowgroup">
           <tr role="row">
-            {['Time', 'Tool', 'Outcome', 'Took', ...(withUser ? ['User'] : []), 'Door'].map((name) => (
-              <th key={name} scope="col" role="columnheader" className={name === 'Took' ? 'number' : undefined}>
+            {['Time', 'Tool', 'Outcome', 'Duration', ...(withUser ? ['User'] : []), 'Interface'].map((name) => (
+              <th key={name} scope="col" role="columnheader" className={name === 'Duration' ? 'number' : undefined}>
                 {name}
               </th>
             ))}
@@ -149,7 +149,7 @@ function CallTable({ rows, scope, withUser }: { rows: readonly CallSummary[]; sc
                 </td>
                 <td className="outcome" role="cell">
                   <Badge kind={call.outcome === 'OK' ? 'good' : 'bad'}>{call.outcome}</Badge>
-                  {call.replayed && <Badge title="Found under the caller's key; nothing ran.">replayed</Badge>}
+                  {call.replayed && <Badge title="Returned for a repeated idempotency key. The tool did not run again.">replayed</Badge>}
                 </td>
                 <td className="number" role="cell">
                   {duration(call.durationUs)}
@@ -160,7 +160,7 @@ function CallTable({ rows, scope, withUser }: { rows: readonly CallSummary[]; sc
                   </td>
                 )}
                 <td className="door" role="cell">
-                  {doorWords(call.door)}
+                  {interfaceLabel(call.door)}
                 </td>
               </tr>
             );

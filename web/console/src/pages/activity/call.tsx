@@ -3,15 +3,15 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams, useSearch } from '@tanstack/react-router';
 import { ArrowLeft } from 'lucide-react';
 import type { CallSummary } from '../../api/calls';
-import { api, data } from '../../api/client';
-import { Refused } from '../../api/error';
+import { api, responseData } from '../../api/client';
+import { ApiError } from '../../api/error';
 import { Code } from '../../ui/code';
 import { Badge, Empty, ErrorBox, Loading } from '../../ui/feedback';
 import { Card, Page } from '../../ui/page';
 import { bytes, duration, fullTime } from '../../ui/time';
 import { StepBar } from './step-bar';
 import { useLastSearch } from './use-filters';
-import { callerWords, doorWords, outcomeWords, splitTool } from './words';
+import { callerLabel, interfaceLabel, describeOutcome, splitTool } from './labels';
 import './style.css';
 
 export function CallPage() {
@@ -19,11 +19,12 @@ export function CallPage() {
   const { of } = useSearch({ from: '/activity/$id' });
   const call = useQuery({
     queryKey: ['activity', 'call', id, of ?? ''],
-    queryFn: ({ signal }) => data(api.GET('/api/calls/{id}', { params: { path: { id }, query: of === undefined ? {} : { of } }, signal })),
+    queryFn: ({ signal }) =>
+      responseData(api.GET('/api/calls/{id}', { params: { path: { id }, query: of === undefined ? {} : { of } }, signal })),
     staleTime: Infinity,
   });
   const last = useLastSearch();
-  const missing = call.error instanceof Refused && call.error.status === 404;
+  const missing = call.error instanceof ApiError && call.error.status === 404;
   return (
     <Page title={call.data === undefined ? 'Call' : splitTool(call.data.tool).name} lead={call.data && splitTool(call.data.tool).app}>
       <div className="activity-page">
@@ -36,8 +37,8 @@ export function CallPage() {
         {missing && (
           <Empty title="No such call">
             <p>
-              It is not {of === 'apps' ? 'of your apps' : 'yours'}, or it is older than the server keeps calls. A call is written a moment
-              after it ends.
+              It does not belong to {of === 'apps' ? 'your apps' : 'you'}, or it is older than the server keeps calls. Calls are recorded a
+              moment after they finish.
             </p>
           </Empty>
         )}
@@ -48,17 +49,17 @@ export function CallPage() {
   );
 }
 
-/** Who it was is not for those who see the calls of their apps. */
+/** Developers who see the calls of their apps do not see the user. */
 const NOT_SHOWN = 'not shown to developers';
 
 function Details({ call }: { call: CallSummary }) {
   const facts: [string, string][] = [
-    ['Began', fullTime(call.startedAt)],
-    ['Took', duration(call.durationUs)],
-    ['For', call.userId ?? NOT_SHOWN],
-    ['Called by', call.caller == null ? NOT_SHOWN : callerWords(call.caller)],
-    ['Door', doorWords(call.door)],
-    ['Ran in', call.source],
+    ['Started', fullTime(call.startedAt)],
+    ['Duration', duration(call.durationUs)],
+    ['User', call.userId ?? NOT_SHOWN],
+    ['Called by', call.caller == null ? NOT_SHOWN : callerLabel(call.caller)],
+    ['Interface', interfaceLabel(call.door)],
+    ['Source', call.source],
     ['Arguments', bytes(call.bytesIn)],
     ['Result', bytes(call.bytesOut)],
   ];
@@ -67,15 +68,15 @@ function Details({ call }: { call: CallSummary }) {
       <Card title="Outcome">
         <p className="row flat">
           <Badge kind={call.outcome === 'OK' ? 'good' : 'bad'}>{call.outcome}</Badge>
-          {outcomeWords(call.outcome)}
+          {describeOutcome(call.outcome)}
         </p>
         {call.errorMessage != null && <Code label="Error message" value={call.errorMessage} />}
-        {call.replayed && <p className="flat muted">The outcome was found under the caller's idempotency key; nothing ran.</p>}
+        {call.replayed && <p className="flat muted">The result was returned for a repeated idempotency key. The tool did not run again.</p>}
       </Card>
       <Card title="Steps">
         <StepBar steps={call.steps} total={call.durationUs} />
       </Card>
-      <Card title="Facts">
+      <Card title="Details">
         <dl className="facts">
           {facts.map(([name, value]) => (
             <div key={name}>

@@ -1,7 +1,7 @@
-/** The ledger as a file. It is fetched, because a link cannot send the credential. */
+/** Exports the ledger as a file. Uses `fetch`, because a link cannot send the credential. */
 import { Download } from 'lucide-react';
 import { useState } from 'react';
-import { plain } from '../../api/client';
+import { fetchRaw } from '../../api/client';
 import { withQuery } from '../../api/console';
 import { Button } from '../../ui/button';
 import { toast, toastError } from '../../ui/toast';
@@ -17,9 +17,9 @@ export function Export({ filters }: { filters: Filters }) {
   async function save(what: 'calls' | 'tools') {
     setBusy(true);
     try {
-      const response = await plain(withQuery('/api/usage/export', { what, ...usageQuery(filters, Date.now()) }));
+      const response = await fetchRaw(withQuery('/api/usage/export', { what, ...usageQuery(filters, Date.now()) }));
       download(await response.blob(), `toolyard-${what}-${new Date().toISOString().slice(0, 10)}.csv`);
-      toast('The file is in your downloads.');
+      toast('The file was downloaded.');
     } catch (error) {
       toastError(error);
     } finally {

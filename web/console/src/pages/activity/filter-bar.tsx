@@ -4,34 +4,34 @@ import { getUsers } from '../../api/console';
 import { useMe } from '../../api/queries';
 import { Button } from '../../ui/button';
 import { Field, Input, Select } from '../../ui/form';
-import { NONE, RANGES, type Filters } from './filters';
-import { CODES, splitTool } from './words';
+import { NO_FILTERS, RANGES, type Filters } from './filters';
+import { CODES, splitTool } from './labels';
 
 interface Props {
   filters: Filters;
   onChange: (next: Filters) => void;
-  /** Names that were seen, to choose from. */
+  /** Known names to choose from. */
   apps: readonly string[];
   tools: readonly string[];
-  /** Whether outcomes can be chosen: plots count all of them. */
+  /** Whether outcomes can be selected: charts include all of them. */
   outcomes: boolean;
 }
 
 export function FilterBar({ filters, onChange, apps, tools, outcomes }: Props) {
   const me = useMe();
   const set = (part: Partial<Filters>) => onChange({ ...filters, ...part });
-  const changed = JSON.stringify({ ...filters, scope: '' }) !== JSON.stringify({ ...NONE, scope: '' });
+  const changed = JSON.stringify({ ...filters, scope: '' }) !== JSON.stringify({ ...NO_FILTERS, scope: '' });
   const fitting = filters.app === '' ? tools : tools.filter((tool) => splitTool(tool).app === filters.app);
   return (
     <div className="filters" role="search" aria-label="Filters">
       {me.builds && (
-        <Field label="Whose">
+        <Field label="Scope">
           <Select
             value={filters.scope}
             onChange={(scope) => set({ scope: scope === 'apps' ? 'apps' : 'mine' })}
             options={[
               { value: 'mine', label: me.operates && me.authMode === 'token' ? 'All calls' : 'My calls' },
-              { value: 'apps', label: 'Of my apps' },
+              { value: 'apps', label: 'Calls of my apps' },
             ]}
           />
         </Field>
@@ -55,10 +55,10 @@ export function FilterBar({ filters, onChange, apps, tools, outcomes }: Props) {
         </Field>
       )}
       {me.operates && filters.scope === 'mine' && (
-        <UserFilter value={filters.user} onChange={(user) => set({ user })} nobody={me.authMode === 'dev' ? 'you' : 'everybody'} />
+        <UserFilter value={filters.user} onChange={(user) => set({ user })} nobody={me.authMode === 'dev' ? 'you' : 'all users'} />
       )}
       {changed && (
-        <Button kind="quiet" onClick={() => onChange({ ...NONE, scope: filters.scope })}>
+        <Button kind="quiet" onClick={() => onChange({ ...NO_FILTERS, scope: filters.scope })}>
           Reset
         </Button>
       )}
@@ -66,7 +66,7 @@ export function FilterBar({ filters, onChange, apps, tools, outcomes }: Props) {
   );
 }
 
-/** Most users to choose from; others are typed. */
+/** Maximum number of users in the list; others are typed. */
 const MOST_USERS = 200;
 
 function choices(names: readonly string[], current: string) {
@@ -76,7 +76,7 @@ function choices(names: readonly string[], current: string) {
 
 const TYPED_MS = 400;
 
-/** Asked when the typing pauses: half a name is nobody. */
+/** Applied when the user pauses typing, because half a name matches no user. */
 function UserFilter({ value, onChange, nobody }: { value: string; onChange: (user: string) => void; nobody: string }) {
   const id = useId();
   const [typed, setTyped] = useState(value);

@@ -1,4 +1,4 @@
-/** What is looked at. */
+/** The filters of the activity page. */
 import type { Query } from '../../api/console';
 
 export const RANGES = [
@@ -9,7 +9,7 @@ export const RANGES = [
 ] as const;
 
 export interface Filters {
-  /** `mine`: what is done for this user (operators: for everybody); `apps`: what anybody does with the developer's own apps. */
+  /** `mine`: calls for this user (operators: for all users); `apps`: calls of the developer's apps. */
   scope: 'mine' | 'apps';
   hours: string;
   app: string;
@@ -18,42 +18,42 @@ export interface Filters {
   user: string;
 }
 
-export const NONE: Filters = { scope: 'mine', hours: '24', app: '', tool: '', outcome: '', user: '' };
+export const NO_FILTERS: Filters = { scope: 'mine', hours: '24', app: '', tool: '', outcome: '', user: '' };
 
-/** Their names in the address of the page. */
+/** Their names in the URL. */
 export const FILTER_NAMES = ['of', 'hours', 'app', 'tool', 'outcome', 'user'] as const;
 
 type Search = Partial<Record<string, string>>;
 
-/** The filters that an address says. */
+/** Parses the filters from a URL. */
 export function filtersFrom(search: Search): Filters {
-  const hours = RANGES.find(({ value }) => value === search.hours)?.value ?? NONE.hours;
+  const hours = RANGES.find(({ value }) => value === search.hours)?.value ?? NO_FILTERS.hours;
   const { app = '', tool = '', outcome = '', user = '' } = search;
   return { scope: search.of === 'apps' ? 'apps' : 'mine', hours, app, tool, outcome, user };
 }
 
-/** What an address has to say for these filters. */
+/** The URL parameters of the filters. */
 export function searchFrom(filters: Filters): Record<(typeof FILTER_NAMES)[number], string | undefined> {
-  const said = (name: 'app' | 'tool' | 'outcome' | 'user') => (filters[name] === '' ? undefined : filters[name]);
+  const optional = (name: 'app' | 'tool' | 'outcome' | 'user') => (filters[name] === '' ? undefined : filters[name]);
   return {
     of: filters.scope === 'apps' ? 'apps' : undefined,
-    hours: filters.hours === NONE.hours ? undefined : filters.hours,
-    app: said('app'),
-    tool: said('tool'),
-    outcome: said('outcome'),
-    user: said('user'),
+    hours: filters.hours === NO_FILTERS.hours ? undefined : filters.hours,
+    app: optional('app'),
+    tool: optional('tool'),
+    outcome: optional('outcome'),
+    user: optional('user'),
   };
 }
 
-/** Without what the role has no field for: nobody could see or take back such a filter. */
-export function allowed(filters: Filters, { builds, operates }: { builds: boolean; operates: boolean }): Filters {
+/** Removes filters that the role has no field for, because the user could neither see nor reset them. */
+export function visibleFilters(filters: Filters, { builds, operates }: { builds: boolean; operates: boolean }): Filters {
   const scope = builds ? filters.scope : 'mine';
   const user = operates ? filters.user : '';
   return scope === filters.scope && user === filters.user ? filters : { ...filters, scope, user };
 }
 
-/** To the minute, so that the same question is the same for a while. */
-export function sinceOf(filters: Filters, now: number): string {
+/** Rounded to the minute, so that the query stays the same for a while. */
+export function startTime(filters: Filters, now: number): string {
   const minute = 60_000;
   return new Date(Math.floor(now / minute) * minute - Number(filters.hours) * 60 * minute).toISOString();
 }
@@ -64,11 +64,11 @@ export function listQuery(filters: Filters, now: number): Query {
 
 export function usageQuery(filters: Filters, now: number): Query {
   const { app, tool } = trimmed(filters);
-  return { app, tool, since: sinceOf(filters, now), ...whoseQuery(filters) };
+  return { app, tool, since: startTime(filters, now), ...scopeQuery(filters) };
 }
 
-/** Whose calls. Developers are not told for whom their apps were called. */
-export function whoseQuery(filters: Filters): Query {
+/** Whose calls. Developers do not see the users of their apps. */
+export function scopeQuery(filters: Filters): Query {
   return filters.scope === 'apps' ? { of: 'apps' } : { user: trimmed(filters).user };
 }
 
@@ -77,16 +77,16 @@ function trimmed(filters: Filters) {
   return { app, tool, outcome, user };
 }
 
-interface Seen {
+interface FinishedCall {
   tool: string;
   outcome: string;
-  /** Not told of calls of one's apps. */
+  /** Not known for calls of one's own apps. */
   userId?: string | null;
   startedAt: string;
 }
 
-/** Whether a call that just ended belongs to the list. */
-export function fits(call: Seen, filters: Filters): boolean {
+/** Whether a finished call belongs in the list. */
+export function matchesFilters(call: FinishedCall, filters: Filters): boolean {
   const { app, tool, outcome, user: named } = trimmed(filters);
   const user = filters.scope === 'apps' ? '' : named;
   return (

@@ -1,7 +1,7 @@
-/** What happens on the server: calls one by one, in numbers, and the upstreams behind it. */
+/** Activity on the server: calls, charts, and the health of upstreams. */
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { api, data } from '../../api/client';
+import { api, responseData } from '../../api/client';
 import { useMe } from '../../api/queries';
 import { Page } from '../../ui/page';
 import { Tabs } from '../../ui/tabs';
@@ -12,7 +12,7 @@ import { FilterBar } from './filter-bar';
 import { Plots } from './plots';
 import { UpstreamHealth } from './upstreams';
 import { useFilters } from './use-filters';
-import { splitTool } from './words';
+import { splitTool } from './labels';
 import './style.css';
 
 export function ActivityPage() {
@@ -21,7 +21,7 @@ export function ActivityPage() {
   const [tab, setTab] = useUrlChoice('tab', ['calls', 'plots', 'upstreams']);
   const tabs = [
     { id: 'calls', name: 'Calls' },
-    { id: 'plots', name: 'Plots' },
+    { id: 'plots', name: 'Charts' },
     ...(me.builds ? [{ id: 'upstreams', name: 'Upstreams' }] : []),
   ];
   const current = tabs.some((one) => one.id === tab) ? tab : 'calls';
@@ -42,15 +42,15 @@ export function ActivityPage() {
 
 function leadFor(me: { operates: boolean; authMode: string }, scope: 'mine' | 'apps'): string {
   const mine = me.operates && me.authMode === 'token' ? 'Every call on this server' : 'Every call made for you';
-  const whose = scope === 'apps' ? 'Every call of your apps, whoever made it' : mine;
-  return `${whose}. Arguments and results are not kept; error messages are, for a day.`;
+  const whose = scope === 'apps' ? 'Every call of your apps, by any user' : mine;
+  return `${whose}. Arguments and results are not stored. Error messages are kept for a day.`;
 }
 
-/** Apps and tools that were called lately, for the filters. */
+/** Recently called apps and tools, for the filters. */
 function useNames(scope: 'mine' | 'apps') {
   const usage = useQuery({
     queryKey: ['activity', 'names', scope],
-    queryFn: () => data(api.GET('/api/usage', { params: { query: scope === 'apps' ? { of: 'apps' } : {} } })),
+    queryFn: () => responseData(api.GET('/api/usage', { params: { query: scope === 'apps' ? { of: 'apps' } : {} } })),
     staleTime: 30_000,
   });
   return useMemo(() => {

@@ -1,4 +1,4 @@
-/** Calls over time, errors, and how long calls take. */
+/** Calls over time, errors, and durations. */
 import { useQuery } from '@tanstack/react-query';
 import { getLatency, getUsageOverTime, type Latency, type UsageOverTime } from '../../api/console';
 import { Chart } from '../../ui/chart';
@@ -9,7 +9,7 @@ import { duration } from '../../ui/time';
 import { useUrlChoice } from '../../ui/url-state';
 import { usageQuery, type Filters } from './filters';
 import { bucketLabels, callSeries, errorSeries } from './shape';
-import { outcomeWords, STEPS, STEP_WORDS } from './words';
+import { describeOutcome, STEPS, STEP_LABELS } from './labels';
 
 const REFRESH_MS = 30_000;
 
@@ -44,8 +44,8 @@ function OverTime({ usage, by, onBy }: { usage: UsageOverTime; by: 'app' | 'tool
   const total = usage.outcomes.reduce((sum, one) => sum + one.count, 0);
   if (total === 0) {
     return (
-      <Empty title="No calls in this time">
-        <p>Choose a longer time, or other filters.</p>
+      <Empty title="No calls in this period">
+        <p>Choose a longer period or other filters.</p>
       </Empty>
     );
   }
@@ -72,7 +72,7 @@ function OverTime({ usage, by, onBy }: { usage: UsageOverTime; by: 'app' | 'tool
       <div className="grid-2">
         <Card title="Errors">
           <Chart
-            title="Share of calls that failed"
+            title="Share of failed calls"
             kind="line"
             labels={labels}
             series={errorSeries(usage.series)}
@@ -84,7 +84,7 @@ function OverTime({ usage, by, onBy }: { usage: UsageOverTime; by: 'app' | 'tool
             {usage.outcomes.map((one) => (
               <li key={one.code}>
                 <Badge kind={one.code === 'OK' ? 'good' : 'bad'}>{one.code}</Badge>
-                <span className="muted grow">{outcomeWords(one.code)}</span>
+                <span className="muted grow">{describeOutcome(one.code)}</span>
                 <strong>{one.count}</strong>
               </li>
             ))}
@@ -97,17 +97,17 @@ function OverTime({ usage, by, onBy }: { usage: UsageOverTime; by: 'app' | 'tool
 
 function HowLong({ latency }: { latency: Latency }) {
   const figures: [string, number][] = [
-    ['Half of the calls took at most', latency.p50Us],
-    ['90 % at most', latency.p90Us],
-    ['95 % at most', latency.p95Us],
-    ['99 % at most', latency.p99Us],
-    ['The longest', latency.maxUs],
+    ['Median', latency.p50Us],
+    ['90th percentile', latency.p90Us],
+    ['95th percentile', latency.p95Us],
+    ['99th percentile', latency.p99Us],
+    ['Maximum', latency.maxUs],
   ];
   return (
     <div className="grid-2">
-      <Card title="How long calls take">
+      <Card title="Duration of calls">
         <Chart
-          title="Calls by time taken"
+          title="Calls by duration"
           kind="bar"
           labels={latency.histogram.map((one) => duration(one.fromUs))}
           series={[{ name: 'calls', values: latency.histogram.map((one) => one.count), hue: 1 }]}
@@ -122,7 +122,7 @@ function HowLong({ latency }: { latency: Latency }) {
         </dl>
         <p className="hint">
           {latency.sampled
-            ? `The newest ${latency.count.toLocaleString()} calls that fit.`
+            ? `The newest ${latency.count.toLocaleString()} matching calls.`
             : `${latency.count.toLocaleString()} ${latency.count === 1 ? 'call' : 'calls'}.`}
         </p>
       </Card>
@@ -133,10 +133,11 @@ function HowLong({ latency }: { latency: Latency }) {
               <tr>
                 <th scope="col">Step</th>
                 <th scope="col" className="number">
-                  Half
+                  Median
                 </th>
                 <th scope="col" className="number">
-                  95 %
+                  {' '}
+                  95th percentile
                 </th>
               </tr>
             </thead>
@@ -145,7 +146,7 @@ function HowLong({ latency }: { latency: Latency }) {
                 <tr key={step}>
                   <th scope="row">
                     {step}
-                    <span className="step-words">{STEP_WORDS[step]}</span>
+                    <span className="step-words">{STEP_LABELS[step]}</span>
                   </th>
                   <td className="number">{duration(latency.steps[step]?.p50Us ?? 0)}</td>
                   <td className="number">{duration(latency.steps[step]?.p95Us ?? 0)}</td>

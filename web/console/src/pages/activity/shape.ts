@@ -1,9 +1,9 @@
-/** Numbers of the server in the shape that plots have. */
+/** Converts the server's numbers for charts. */
 import type { Series } from '../../ui/chart';
 
 const DAY_S = 86_400;
 
-/** The time at which each bucket begins; days as well where there is more than one. */
+/** The start time of each bucket, with the day if there is more than one. */
 export function bucketLabels(from: string, seconds: number, count: number, locale?: string): string[] {
   const long = seconds * count > 2 * DAY_S;
   const format = new Intl.DateTimeFormat(
@@ -20,7 +20,7 @@ interface Counted {
   errors: readonly number[];
 }
 
-/** Percent of calls that failed, in each bucket; none where nothing was called. */
+/** Percentage of failed calls in each bucket; none if there were no calls. */
 export function errorRates(series: readonly Pick<Counted, 'calls' | 'errors'>[]): number[] {
   const sum = (what: 'calls' | 'errors', place: number) => series.reduce((total, one) => total + (one[what][place] ?? 0), 0);
   return (series[0]?.calls ?? []).map((_, place) => {
@@ -29,18 +29,18 @@ export function errorRates(series: readonly Pick<Counted, 'calls' | 'errors'>[])
   });
 }
 
-/** What each app or tool was called; one has the same name and colour in all plots. */
+/** Calls by app or tool. Each has the same name and color in all charts. */
 export const callSeries = (series: readonly Counted[]): Series[] =>
   series.map((one, place) => ({ ...lookOf(one, place), values: one.calls }));
 
-/** How much of it failed; where there is more than one, all of them together as well. */
+/** Failure rates; with more than one series, also the total. */
 export function errorSeries(series: readonly Counted[]): Series[] {
   const each = series.map((one, place): Series => ({ ...lookOf(one, place), values: errorRates([one]) }));
-  return each.length > 1 ? [...each, { name: 'all together', values: errorRates(series), isTotal: true }] : each;
+  return each.length > 1 ? [...each, { name: 'total', values: errorRates(series), isTotal: true }] : each;
 }
 
 const HUES = 8;
 const REST_HUE = 7;
 const lookOf = ({ key }: Counted, place: number) => ({ name: seriesName(key), hue: key === '*' ? REST_HUE : place % HUES });
 
-export const seriesName = (key: string) => (key === '*' ? 'all others' : key);
+export const seriesName = (key: string) => (key === '*' ? 'other' : key);

@@ -1,6 +1,6 @@
 /** The steps of a call as one bar and as a table. */
 import { duration } from '../../ui/time';
-import { STEPS, STEP_WORDS, type Step } from './words';
+import { STEPS, STEP_LABELS, type Step } from './labels';
 
 export function StepBar({ steps, total }: { steps: Record<Step, number>; total: number }) {
   const known = STEPS.reduce((sum, step) => sum + steps[step], 0);
@@ -42,7 +42,7 @@ export function StepBar({ steps, total }: { steps: Record<Step, number>; total: 
                 <th scope="row">
                   <span className={`swatch hue-${place}`} aria-hidden />
                   {step}
-                  <span className="step-words">{STEP_WORDS[step]}</span>
+                  <span className="step-words">{STEP_LABELS[step]}</span>
                 </th>
                 <td className="number">{steps[step] === 0 ? 'not reached, or under 1 µs' : duration(steps[step])}</td>
                 <td className="number">{Math.round((100 * steps[step]) / whole)} %</td>
@@ -51,8 +51,8 @@ export function StepBar({ steps, total }: { steps: Record<Step, number>; total: 
             <tr>
               <th scope="row">
                 <span className="swatch rest" aria-hidden />
-                between
-                <span className="step-words">Waiting for a free place, keys, and writing it down</span>
+                other
+                <span className="step-words">Waiting for a free slot, idempotency keys, and recording</span>
               </th>
               <td className="number">{duration(rest)}</td>
               <td className="number">{Math.round((100 * rest) / whole)} %</td>

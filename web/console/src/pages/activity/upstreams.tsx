@@ -1,8 +1,8 @@
-/** How the MCP servers behind this one are doing. */
+/** Health of the upstream MCP servers. */
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { RefreshCw } from 'lucide-react';
-import { api, data } from '../../api/client';
+import { api, responseData } from '../../api/client';
 import { queryClient } from '../../api/queries';
 import type { components } from '../../api/schema';
 import { Button } from '../../ui/button';
@@ -13,17 +13,17 @@ import { toastError } from '../../ui/toast';
 
 export type Upstream = components['schemas']['UpstreamSummary'];
 
-export const upstreamsQuery = { queryKey: ['upstreams'], queryFn: () => data(api.GET('/api/upstreams')) };
+export const upstreamsQuery = { queryKey: ['upstreams'], queryFn: () => responseData(api.GET('/api/upstreams')) };
 
 export const UPSTREAM_STATES: Record<Upstream['status']['state'], { text: string; kind: 'good' | 'bad' | 'warn' | 'plain' }> = {
   up: { text: 'up', kind: 'good' },
   down: { text: 'down', kind: 'bad' },
-  unknown: { text: 'not asked yet', kind: 'plain' },
+  unknown: { text: 'not contacted yet', kind: 'plain' },
   'needs-authorization': { text: 'needs authorization', kind: 'warn' },
   disabled: { text: 'disabled', kind: 'plain' },
 };
 
-/** Of one upstream, in pixels. */
+/** Height of one upstream in pixels. */
 const ROW_HEIGHT = 90;
 
 export function UpstreamHealth() {
@@ -70,16 +70,17 @@ function Health({ upstream }: { upstream: Upstream }) {
           disabled={refresh.isPending}
           onClick={() => refresh.mutate()}
           icon={<RefreshCw size={15} aria-hidden />}
-          aria-label={`Ask now: ${upstream.id}`}
+          aria-label={`Refresh ${upstream.id}`}
         >
-          Ask now
+          {' '}
+          Refresh
         </Button>
       </div>
       <p className="muted flat">
         {status.tools} {status.tools === 1 ? 'tool' : 'tools'}, {status.prompts} prompts, {status.resources} resources
         {status.listedAt != null && (
           <>
-            , read <Ago at={status.listedAt} />
+            , updated <Ago at={status.listedAt} />
           </>
         )}
         {status.revision != null && `, MCP ${status.revision}`}
@@ -87,7 +88,7 @@ function Health({ upstream }: { upstream: Upstream }) {
       {status.problem != null && <p className="flat problem">{status.problem}</p>}
       {(status.setAside?.length ?? 0) > 0 && (
         <details>
-          <summary>{status.setAside?.length} set aside</summary>
+          <summary>{status.setAside?.length} not offered</summary>
           <ul>
             {status.setAside?.slice(0, 50).map((one, place) => (
               <li key={place}>
@@ -103,7 +104,7 @@ function Health({ upstream }: { upstream: Upstream }) {
 
 export function useRefresh(id: string) {
   return useMutation({
-    mutationFn: () => data(api.POST('/api/upstreams/{id}/refresh', { params: { path: { id } } })),
+    mutationFn: () => responseData(api.POST('/api/upstreams/{id}/refresh', { params: { path: { id } } })),
     onError: toastError,
     onSettled: () => queryClient.invalidateQueries({ queryKey: ['upstreams'] }),
   });

@@ -1,8 +1,8 @@
-/** The filters are part of the address of the page. The last ones are kept while the tab lives, for the way back from a call. */
+/** The filters are part of the page's URL. The last ones are kept for the tab, for the link back from a call. */
 import { useEffect } from 'react';
 import { useMe } from '../../api/queries';
 import { useUrlParams } from '../../ui/url-state';
-import { allowed, filtersFrom, searchFrom, type Filters } from './filters';
+import { visibleFilters, filtersFrom, searchFrom, type Filters } from './filters';
 
 const KEPT = 'toolyard.activity';
 
@@ -13,10 +13,10 @@ export function useFilters(): [Filters, (next: Filters) => void] {
   const [params, change] = useUrlParams();
   const whose = useWhose();
   useEffect(() => sessionStorage.setItem(KEPT, JSON.stringify({ whose, params })), [whose, params]);
-  return [allowed(filtersFrom(params), me), (next) => change(searchFrom(next))];
+  return [visibleFilters(filtersFrom(params), me), (next) => change(searchFrom(next))];
 }
 
-/** What the list was shown with last. */
+/** The parameters with which the list was last shown. */
 export function useLastSearch(): Search {
   const whose = useWhose();
   try {
@@ -28,7 +28,7 @@ export function useLastSearch(): Search {
   }
 }
 
-/** They are one user's: whoever signs in next, or for whom an operator acts next, begins anew. */
+/** They belong to one user: after a sign-in, or when an operator acts for another user, they are reset. */
 function useWhose(): string {
   const me = useMe();
   return JSON.stringify([me.name, me.userId ?? null]);

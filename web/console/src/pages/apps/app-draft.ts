@@ -1,4 +1,4 @@
-/** What a developer says of an app, while it is edited. */
+/** The details of an app while they are edited. */
 import type { App } from './api';
 
 export interface AppDraft {
@@ -12,11 +12,11 @@ export interface AppDraft {
   legacy: boolean;
   callTimeoutS: string;
   wakeTimeoutS: string;
-  /** Why, by permission; what is not in it is not asked for. */
+  /** Reasons by permission. Permissions without an entry are not requested. */
   permissions: Record<string, string>;
-  /** Whether it asks users for the grant to call the tools of their other apps. */
+  /** Whether the app asks users for the grant to call the tools of their other apps. */
   wantsAssistant: boolean;
-  /** How much and what for, by part; what is not in it is not needed. */
+  /** Level and reason by hardware part. Parts without an entry are not needed. */
   hardware: Record<string, { level: 'REQUIRED' | 'OPTIONAL'; description: string }>;
 }
 
@@ -60,7 +60,7 @@ export function draftOf(app: App): AppDraft {
   };
 }
 
-/** The members that the form edits; the rest of the app stays as it is. */
+/** The members that the form edits; all others stay unchanged. */
 export function detailsOf(draft: AppDraft) {
   const described = (description: string) => (description.trim() === '' ? {} : { description: description.trim() });
   return {
@@ -86,12 +86,14 @@ export function detailsOf(draft: AppDraft) {
   };
 }
 
-/** What the form itself can see is wrong; the server says the rest. */
+/** Problems that the form can detect; the server reports the rest. */
 export function problemsOf(draft: AppDraft): Partial<Record<keyof AppDraft, string>> {
-  const time = (text: string) => (text.trim() === '' || Number(text) > 0 ? undefined : 'Expected a number of seconds.');
+  const time = (text: string) => (text.trim() === '' || Number(text) > 0 ? undefined : 'Enter a number of seconds.');
   const found = {
-    packageName: /^[a-z0-9._-]{1,100}$/.test(draft.packageName) ? undefined : 'Lower case letters, digits, dots, _ and -: com.example.todo',
-    name: draft.name.trim() === '' ? 'People need a name for it.' : undefined,
+    packageName: /^[a-z0-9._-]{1,100}$/.test(draft.packageName)
+      ? undefined
+      : 'Use lowercase letters, digits, dots, _ and -, such as com.example.todo.',
+    name: draft.name.trim() === '' ? 'Enter a name.' : undefined,
     callTimeoutS: time(draft.callTimeoutS),
     wakeTimeoutS: time(draft.wakeTimeoutS),
   };

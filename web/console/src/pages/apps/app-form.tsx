@@ -1,21 +1,21 @@
-/** The fields of an app; for a new one with its package. */
+/** The fields of an app; for a new app including its package. */
 import type { ReactNode } from 'react';
-import { Refused } from '../../api/error';
+import { ApiError } from '../../api/error';
 import { Check, Field, Input, Select, TextArea } from '../../ui/form';
-import { HARDWARE, PERMISSIONS } from '../../ui/words';
+import { HARDWARE, PERMISSIONS } from '../../ui/labels';
 import type { AppDraft } from './app-draft';
 
 interface Props {
   draft: AppDraft;
   onChange: (draft: AppDraft) => void;
   isNew: boolean;
-  /** What is wrong, by field. */
+  /** Problems by field. */
   wrong: Partial<Record<string, string>>;
 }
 
-/** What the server said of a field. */
+/** The server's problems by field. */
 export function problemsByField(error: unknown): Partial<Record<string, string>> {
-  if (!(error instanceof Refused)) return {};
+  if (!(error instanceof ApiError)) return {};
   const names: Record<string, string> = { callTimeoutMs: 'callTimeoutS', wakeTimeoutMs: 'wakeTimeoutS' };
   return Object.fromEntries(error.problems.flatMap(({ path, message }) => (path === undefined ? [] : [[names[path] ?? path, message]])));
 }
@@ -28,17 +28,21 @@ export function AppForm({ draft, onChange, isNew, wrong }: Props) {
   return (
     <>
       {isNew && (
-        <Field label="Package" hint="Its name for programs, for ever: com.example.todo" error={wrong.packageName}>
+        <Field
+          label="Package"
+          hint="The unique name of the app, such as com.example.todo. It cannot be changed later."
+          error={wrong.packageName}
+        >
           <Input value={draft.packageName} onChange={set('packageName')} autoComplete="off" autoCapitalize="off" spellCheck={false} />
         </Field>
       )}
       <Field label="Name" error={wrong.name}>
         <Input value={draft.name} onChange={set('name')} autoComplete="off" />
       </Field>
-      <Field label="Description" hint="What it does, for people who look for apps" error={wrong.description}>
+      <Field label="Description" hint="What the app does, for users who browse the library" error={wrong.description}>
         <TextArea value={draft.description} onChange={set('description')} rows={2} />
       </Field>
-      <Field label="URL" hint="Where the app answers, such as https://todo.example.com" error={wrong.publicUrl}>
+      <Field label="URL" hint="The address of the app, such as https://todo.example.com" error={wrong.publicUrl}>
         <Input
           value={draft.publicUrl}
           onChange={set('publicUrl')}
@@ -49,8 +53,8 @@ export function AppForm({ draft, onChange, isNew, wrong }: Props) {
         />
       </Field>
       <Field
-        label="Picture"
-        hint="An https address of a square PNG, JPEG, WebP, GIF or SVG of at most 128 KiB, or a small one as data:image"
+        label="Icon"
+        hint="An https URL of a square PNG, JPEG, WebP, GIF or SVG image of at most 128 KiB, or a small image as a data: URL"
         error={wrong.iconUrl}
       >
         <Input value={draft.iconUrl} onChange={set('iconUrl')} inputMode="url" autoComplete="off" autoCapitalize="off" spellCheck={false} />
@@ -58,7 +62,9 @@ export function AppForm({ draft, onChange, isNew, wrong }: Props) {
       <div className="grid-2">
         <Field
           label="Kind"
-          hint={draft.kind === 'session' ? 'Is woken before a call, connects, can show and hear' : 'Answers calls and does nothing else'}
+          hint={
+            draft.kind === 'session' ? 'Is woken for a call, connects, and can use the display and the microphone' : 'Only answers calls'
+          }
         >
           <Select
             value={draft.kind}
@@ -69,34 +75,37 @@ export function AppForm({ draft, onChange, isNew, wrong }: Props) {
             ]}
           />
         </Field>
-        <Field label="On the display" hint={draft.appType === 'standard' ? 'One such app is in front' : 'Runs beside the app in front'}>
+        <Field
+          label="Display mode"
+          hint={draft.appType === 'standard' ? 'One foreground app is shown at a time' : 'Runs alongside the foreground app'}
+        >
           <Select
             value={draft.appType}
             onChange={(type) => set('appType')(type as AppDraft['appType'])}
             options={[
-              { value: 'standard', label: 'In front' },
-              { value: 'background', label: 'In the background' },
+              { value: 'standard', label: 'Foreground' },
+              { value: 'background', label: 'Background' },
             ]}
           />
         </Field>
       </div>
       <Permissions chosen={draft.permissions} onChange={set('permissions')} />
       <Check
-        label="Asks users to let it call the tools of their other apps, as an assistant does"
+        label="Ask users for the grant to call the tools of their other apps, as an assistant does"
         checked={draft.wantsAssistant}
         onChange={set('wantsAssistant')}
       />
       <Hardware chosen={draft.hardware} onChange={set('hardware')} />
       <Fold title="More">
         <div className="grid-2">
-          <Field label="Longest call, in seconds" hint="Empty: as the server has it" error={wrong.callTimeoutS}>
+          <Field label="Call timeout in seconds" hint="Empty: the server's default" error={wrong.callTimeoutS}>
             <Input value={draft.callTimeoutS} onChange={set('callTimeoutS')} inputMode="decimal" />
           </Field>
-          <Field label="Longest start, in seconds" hint="Empty: as the server has it" error={wrong.wakeTimeoutS}>
+          <Field label="Start timeout in seconds" hint="Empty: the server's default" error={wrong.wakeTimeoutS}>
             <Input value={draft.wakeTimeoutS} onChange={set('wakeTimeoutS')} inputMode="decimal" />
           </Field>
         </div>
-        <Check label="Built on an older SDK that expects X-App-API-Key" checked={draft.legacy} onChange={set('legacy')} />
+        <Check label="Uses an older SDK that expects X-App-API-Key" checked={draft.legacy} onChange={set('legacy')} />
       </Fold>
     </>
   );
@@ -118,7 +127,7 @@ function Permissions({ chosen, onChange }: { chosen: AppDraft['permissions']; on
   const names = Object.keys(chosen).map((type) => PERMISSIONS[type]?.name ?? type);
   return (
     <Fold title="Permissions" note={names.length === 0 ? 'none' : names.join(', ')}>
-      <p className="hint">What the app may hear and see. Users read it before they install it.</p>
+      <p className="hint">Users see this list before they install the app.</p>
       <ul className="plain-list choices">
         {Object.entries(PERMISSIONS).map(([type, { name, means }]) => (
           <li key={type}>
@@ -136,8 +145,8 @@ function Permissions({ chosen, onChange }: { chosen: AppDraft['permissions']; on
             />
             {type in chosen && (
               <Input
-                aria-label={`Why ${name}`}
-                placeholder="Why, in your words"
+                aria-label={`Reason for ${name}`}
+                placeholder="Reason, shown to users"
                 value={chosen[type] ?? ''}
                 onChange={(why) => onChange({ ...chosen, [type]: why })}
               />
@@ -150,14 +159,14 @@ function Permissions({ chosen, onChange }: { chosen: AppDraft['permissions']; on
 }
 
 function Hardware({ chosen, onChange }: { chosen: AppDraft['hardware']; onChange: (chosen: AppDraft['hardware']) => void }) {
-  // Parts that this console does not know stay as they are.
+  // Unknown parts stay unchanged.
   const types = [...new Set([...Object.keys(HARDWARE), ...Object.keys(chosen)])];
   const names = Object.entries(chosen).map(
     ([type, { level }]) => `${HARDWARE[type]?.name ?? type}${level === 'OPTIONAL' ? ' (optional)' : ''}`,
   );
   return (
-    <Fold title="Hardware" note={names.length === 0 ? 'nothing needed' : names.join(', ')}>
-      <p className="hint">Where glasses lack a part that is required, the tools of the app are hidden there.</p>
+    <Fold title="Hardware" note={names.length === 0 ? 'none required' : names.join(', ')}>
+      <p className="hint">If the user's glasses lack a required part, the tools of the app are hidden.</p>
       <ul className="plain-list choices hardware">
         {types.map((type) => (
           <li key={type}>

@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
-import { Refused } from '../../api/error';
+import { ApiError } from '../../api/error';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { ErrorBox } from '../../ui/feedback';
@@ -9,7 +9,7 @@ import { appsChanged, createApp, type AppCreated, type NewApp } from './api';
 import { detailsOf, NEW_APP, problemsOf } from './app-draft';
 import { AppForm, problemsByField } from './app-form';
 
-/** Registers an app; the key that comes back is shown by whoever opened this. */
+/** Registers an app. The caller shows the key of the response. */
 export function CreateApp({ onCreated, onClose }: { onCreated: (created: AppCreated) => void; onClose: () => void }) {
   const [draft, setDraft] = useState(NEW_APP);
   const [tried, setTried] = useState(false);
@@ -23,7 +23,7 @@ export function CreateApp({ onCreated, onClose }: { onCreated: (created: AppCrea
   });
   const own = problemsOf(draft);
   const wrong = { ...problemsByField(create.error), ...(tried ? own : {}) };
-  const isTold = create.error instanceof Refused && create.error.problems.length > 0;
+  const isTold = create.error instanceof ApiError && create.error.problems.length > 0;
   return (
     <Dialog title="New app" onClose={onClose} wide>
       <form
@@ -49,7 +49,7 @@ export function CreateApp({ onCreated, onClose }: { onCreated: (created: AppCrea
         <div className="dialog-actions">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="primary" disabled={create.isPending}>
-            Create the app
+            Create app
           </Button>
         </div>
       </form>

@@ -1,8 +1,8 @@
-/** What the developer says of the app; its key and secret; removing it. */
+/** The app's details, its key and secret, and its deletion. */
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { Refused } from '../../api/error';
+import { ApiError } from '../../api/error';
 import { Button } from '../../ui/button';
 import { Confirm, Dialog } from '../../ui/dialog';
 import { ErrorBox } from '../../ui/feedback';
@@ -11,11 +11,11 @@ import { Card } from '../../ui/page';
 import { Ago } from '../../ui/time';
 import { toast, toastError } from '../../ui/toast';
 import { Unsaved } from '../../ui/unsaved';
-import { appsChanged, changeApp, deleteApp, deletionKey, newKeyOf, newSecretOf, type App } from './api';
+import { appsChanged, changeApp, deleteApp, deletionKey, createKey, createSecret, type App } from './api';
 import { detailsOf, draftOf, problemsOf, type AppDraft } from './app-draft';
 import { AppForm, problemsByField } from './app-form';
-import { SecretsDialog, type Shown } from './secrets';
-import { same } from './tools/json';
+import { SecretsDialog, type ShownSecrets } from './secrets';
+import { isSameJson } from './tools/json';
 
 export function Details({ app }: { app: App }) {
   return (
@@ -28,11 +28,11 @@ export function Details({ app }: { app: App }) {
 }
 
 function Edit({ app }: { app: App }) {
-  // What somebody types is not overwritten by what another window saved; only what is untouched follows the server.
+  // Edited fields are not overwritten when another window saves; only unedited fields follow the server.
   const [edited, setEdited] = useState<AppDraft>();
   const saved = draftOf(app);
   const draft = edited ?? saved;
-  const dirty = edited !== undefined && !same(detailsOf(edited), detailsOf(saved));
+  const dirty = edited !== undefined && !isSameJson(detailsOf(edited), detailsOf(saved));
   const save = useMutation({
     mutationFn: () => changeApp(app.packageName, detailsOf(draft)),
     onSuccess: async () => {
@@ -42,7 +42,7 @@ function Edit({ app }: { app: App }) {
     },
   });
   const own = problemsOf(draft);
-  const isTold = save.error instanceof Refused && save.error.problems.length > 0;
+  const isTold = save.error instanceof ApiError && save.error.problems.length > 0;
   return (
     <Card
       title="Details"
@@ -74,45 +74,43 @@ function Edit({ app }: { app: App }) {
             Save
           </Button>
           <Button disabled={!dirty || save.isPending} onClick={() => setEdited(undefined)}>
-            Undo the changes
+            Discard changes
           </Button>
         </div>
       </form>
-      <Unsaved dirty={dirty && !save.isPending} what="The details have changes that are not saved." />
+      <Unsaved dirty={dirty && !save.isPending} what="The details have unsaved changes." />
     </Card>
   );
 }
 
 const ROTATIONS = {
   key: {
-    title: 'Make a new key?',
-    action: 'Make a new key',
-    words: 'The key that the app has now is void at once: it cannot connect or call until it has the new one.',
+    title: 'Create a new key?',
+    action: 'Create a new key',
+    words: 'The current key becomes invalid immediately. The app cannot connect or call until it uses the new one.',
   },
   secret: {
-    title: 'Make a new signing secret?',
-    action: 'Make a new secret',
-    words: 'Requests to the app carry signatures by the old and the new secret until the next change, so the app keeps working meanwhile.',
+    title: 'Create a new signing secret?',
+    action: 'Create a new secret',
+    words: 'Until the next change, requests to the app are signed with both the old and the new secret, so the app keeps working.',
   },
 } as const;
 
 function Keys({ app }: { app: App }) {
   const [asked, setAsked] = useState<keyof typeof ROTATIONS>();
-  const [shown, setShown] = useState<Shown>();
+  const [shown, setShown] = useState<ShownSecrets>();
   const rotate = useMutation({
-    mutationFn: async (which: keyof typeof ROTATIONS): Promise<Shown> =>
+    mutationFn: async (which: keyof typeof ROTATIONS): Promise<ShownSecrets> =>
       which === 'key'
-        ? { title: 'The new key', ...(await newKeyOf(app.packageName)) }
-        : { title: 'The new signing secret', ...(await newSecretOf(app.packageName)) },
+        ? { title: 'The new key', ...(await createKey(app.packageName)) }
+        : { title: 'The new signing secret', ...(await createSecret(app.packageName)) },
     onSuccess: setShown,
     onError: toastError,
     onSettled: () => setAsked(undefined),
   });
   return (
     <Card title="Key and secret">
-      <p className="muted">
-        They were shown when the app was registered, and are not kept in readable form. Where one is lost, make a new one.
-      </p>
+      <p className="muted">They were shown once, when the app was registered. If you lose one, create a new one.</p>
       <div className="row">
         <Button onClick={() => setAsked('key')}>New key</Button>
         <Button onClick={() => setAsked('secret')}>New secret</Button>
@@ -144,18 +142,20 @@ function Remove({ app }: { app: App }) {
     onSuccess: async () => {
       await navigate({ to: '/apps', ignoreBlocker: true });
       await appsChanged();
-      toast(`${app.name || app.packageName} is deleted.`);
+      toast(`${app.name || app.packageName} was deleted.`);
     },
   });
   return (
-    <Card title="Delete the app">
-      <p className="muted">Its tools, their versions, its installs and what it keeps for users go with it. This cannot be undone.</p>
+    <Card title="Delete app">
+      <p className="muted">
+        This also deletes its tools, their versions, its installs and the data that it stores for users. It cannot be undone.
+      </p>
       <Button kind="danger" onClick={() => setOpen(true)}>
         Delete
       </Button>
       {open && (
         <Dialog title={`Delete ${app.name || app.packageName}?`} onClose={() => setOpen(false)}>
-          <p>Everything that hangs on the app is deleted, for every user. Calls that were made stay in the ledger.</p>
+          <p>Everything that belongs to the app is deleted, for every user. Past calls stay in the ledger.</p>
           <Field label={`Type ${app.packageName} to delete it`}>
             <Input value={typed} onChange={setTyped} autoComplete="off" autoCapitalize="off" spellCheck={false} />
           </Field>
@@ -163,7 +163,7 @@ function Remove({ app }: { app: App }) {
           <div className="dialog-actions">
             <Button onClick={() => setOpen(false)}>Cancel</Button>
             <Button kind="danger" disabled={typed !== app.packageName || remove.isPending} onClick={() => remove.mutate()}>
-              Delete for ever
+              Delete permanently
             </Button>
           </div>
         </Dialog>

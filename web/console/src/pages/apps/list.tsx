@@ -1,4 +1,4 @@
-/** The apps of a developer; operators see all. */
+/** The apps of a developer; operators see all apps. */
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
@@ -13,13 +13,13 @@ import { matches } from '../../ui/matches';
 import { Search } from '../../ui/search';
 import { Ago } from '../../ui/time';
 import { useUrlText } from '../../ui/url-state';
-import { counted } from '../../ui/words';
+import { countLabel } from '../../ui/labels';
 import { appsQuery, type App, type AppCreated } from './api';
 import { CreateApp } from './create';
 import { SecretsDialog } from './secrets';
 import './style.css';
 
-/** Of one app, in pixels. */
+/** Height of one app in pixels. */
 const ROW_HEIGHT = 120;
 
 export function AppsPage() {
@@ -34,7 +34,7 @@ export function AppsPage() {
     <div className="apps-pages">
       <Page
         title="Apps"
-        lead={me.operates ? 'Every app that is registered here.' : 'Your apps: what they are, and the tools they bring.'}
+        lead={me.operates ? 'Every app on this server.' : 'Your apps and their tools.'}
         actions={
           <Button kind="primary" icon={<Plus size={17} aria-hidden />} onClick={() => setCreating(true)}>
             New app
@@ -45,7 +45,7 @@ export function AppsPage() {
         {apps.error !== null && <ErrorBox error={apps.error} onRetry={() => void apps.refetch()} />}
         {apps.data !== undefined && apps.data.apps.length === 0 && (
           <Empty title="No apps yet">
-            <p>An app brings tools that assistants can call. Register one to begin.</p>
+            <p>An app provides tools that assistants can call. Register one to get started.</p>
           </Empty>
         )}
         {((apps.data?.apps.length ?? 0) > 5 || search !== '') && (
@@ -53,7 +53,7 @@ export function AppsPage() {
             <Search label="Search apps" value={search} onChange={setSearch} />
           </div>
         )}
-        {apps.data !== undefined && apps.data.apps.length > 0 && found.length === 0 && <p className="muted">No app has these words.</p>}
+        {apps.data !== undefined && apps.data.apps.length > 0 && found.length === 0 && <p className="muted">No apps match your search.</p>}
         <ul className="plain-list app-list">
           {found.map((app, place) => (
             <Lazy
@@ -106,7 +106,7 @@ function AppRow({ app, showOwner }: { app: App; showOwner: boolean }) {
         {app.description !== '' && <p className="app-row-words">{app.description}</p>}
         <p className="row app-row-facts muted">
           <Badge>{app.kind === 'session' ? 'Session app' : 'Tools only'}</Badge>
-          <span>{counted(app.toolCount, 'tool')}</span>
+          <span>{countLabel(app.toolCount, 'tool')}</span>
           {(app.publicUrl ?? '') === '' && <Badge kind="warn">No URL yet</Badge>}
           {showOwner && <span className="ellipsis">by {app.owner}</span>}
           <span>

@@ -1,4 +1,4 @@
-/** Key and secret, the one time that they are shown. */
+/** Key and secret, which are shown only once. */
 import { Check, Copy } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../ui/button';
@@ -7,24 +7,25 @@ import { Dialog } from '../../ui/dialog';
 import { Notice } from '../../ui/feedback';
 import { Field, Input } from '../../ui/form';
 
-export interface Shown {
+export interface ShownSecrets {
   title: string;
   apiKey?: string;
   signingSecret?: string;
 }
 
-export function SecretsDialog({ shown, onClose }: { shown: Shown; onClose: () => void }) {
+export function SecretsDialog({ shown, onClose }: { shown: ShownSecrets; onClose: () => void }) {
   return (
     <Dialog title={shown.title} onClose={onClose}>
       <Notice kind="warn">
         <p>
-          This is the only time that you see {shown.apiKey !== undefined && shown.signingSecret !== undefined ? 'them' : 'it'}. Copy it to
-          where your app reads it before you close this.
+          {shown.apiKey !== undefined && shown.signingSecret !== undefined ? 'They are' : 'It is'} shown only once. Copy{' '}
+          {shown.apiKey !== undefined && shown.signingSecret !== undefined ? 'both' : 'it'} to the configuration of your app before you
+          close this dialog.
         </p>
       </Notice>
-      {shown.apiKey !== undefined && <Secret label="API key" hint="The app shows it when it connects or calls" value={shown.apiKey} />}
+      {shown.apiKey !== undefined && <Secret label="API key" hint="The app authenticates with it" value={shown.apiKey} />}
       {shown.signingSecret !== undefined && (
-        <Secret label="Signing secret" hint="With it the app checks that a call comes from this server" value={shown.signingSecret} />
+        <Secret label="Signing secret" hint="The app uses it to verify that a call comes from this server" value={shown.signingSecret} />
       )}
       <div className="dialog-actions">
         <Button kind="primary" onClick={onClose}>

@@ -1,4 +1,4 @@
-/** Confetti for a moment; a word in its place for those who want no motion. */
+/** Confetti for a moment; a text instead if the user prefers reduced motion. */
 import { PartyPopper } from 'lucide-react';
 import { useEffect, useState, useSyncExternalStore } from 'react';
 
@@ -40,7 +40,7 @@ export function Celebration() {
   );
 }
 
-/** Spread evenly enough without chance: the golden ratio never meets itself. */
+/** Spread evenly without randomness, by the golden ratio. */
 function placeOf(piece: number) {
   const part = (piece * 0.618_034) % 1;
   return { left: `${part * 100}%`, animationDelay: `${(piece % 10) * 90}ms`, animationDuration: `${1_800 + (piece % 7) * 220}ms` };

@@ -1,4 +1,4 @@
-/** The arguments of `show_chart`, as far as they make sense: the model wrote them. */
+/** The arguments of `show_chart`, as far as they are valid: the model wrote them. */
 const MOST_POINTS = 200;
 
 export interface ChartData {
@@ -8,7 +8,7 @@ export interface ChartData {
   values: number[];
 }
 
-/** Throws where there is nothing to draw. */
+/** Throws if there is nothing to draw. */
 export function chartOf(args: unknown): ChartData {
   const { title, kind, points } = (args ?? {}) as Record<string, unknown>;
   const list = Array.isArray(points) ? points.slice(0, MOST_POINTS) : [];

@@ -1,42 +1,42 @@
 /**
- * The chats of this tab. They live outside of the page, so that an answer goes on while the user looks at another one, and
- * are written down while they change.
+ * The chats of this tab. They live outside of the page, so that an answer continues while the user looks at another page, and are saved
+ * while they change.
  */
 import { Chat } from '@ai-sdk/react';
-import { createChatOptions, CutError, type ChatSettings, type ToolyardMessage } from '@toolyard/client';
+import { createChatOptions, TruncatedError, type ChatSettings, type ToolyardMessage } from '@toolyard/client';
 import type { ChatTransport } from 'ai';
-import { answered, plain } from '../../api/client';
+import { sendRequest, fetchRaw } from '../../api/client';
 import { onLapse, onSessionChange } from '../../api/session';
 import { browserTools, syncBrowserTools } from '../../plugins/manager';
 import { toast, toastError } from '../../ui/toast';
 import { contentOf, conversations, saveConversation } from './conversations';
-import { INTERFACE, runHere } from './handlers';
+import { INTERFACE, runInPage } from './handlers';
 import { CallNotes } from './notes';
 
 const SAVE_EVERY_MS = 500;
-/** For tools of this browser; the sandbox has a limit of its own below it. */
+/** Timeout of tools in this browser; the sandbox has its own, lower limit. */
 const TOOL_TIMEOUT_MS = 35_000;
 const MAX_TOOL_ROUNDS = 10;
-/** Conversations that are held in memory at once; those that are busy or shown come on top. */
+/** Number of conversations in memory, in addition to those that are busy or visible. */
 const MAX_OPENED = 12;
 
-export class Talk {
+export class ChatSession {
   readonly chat: Chat<ToolyardMessage>;
   readonly notes: CallNotes;
-  /** An answer was under way before a reload, and could not be heard again. */
+  /** An answer was in progress before a reload and could not be resumed. */
   wasCut = false;
-  /** When the server takes requests again, after it refused one. */
+  /** When the server accepts requests again, after it rejected one. */
   retryAt: number | null = null;
-  /** Whether the user looks at it. */
+  /** Whether the user is looking at it. */
   isShown = false;
   readonly #settings: ChatSettings;
   #saving: ReturnType<typeof setInterval> | undefined;
   #ending: Promise<unknown> = Promise.resolve();
   #warned = false;
   #left = false;
-  /** Ends what is being heard. */
+  /** Stops reading the stream. */
   #hearing: AbortController | undefined;
-  /** The token lapsed in the middle of an answer. */
+  /** The token lapsed during an answer. */
   #lapsed = false;
 
   constructor(
@@ -53,7 +53,7 @@ export class Talk {
       fetch: (input, init) => this.#fetch(input, init),
       onToolCall: (run) => {
         this.notes.begin(run.call.id);
-        return runHere(run, () => this.isShown);
+        return runInPage(run, () => this.isShown);
       },
     };
     const options = createChatOptions(browserTools, this.#settings);
@@ -72,7 +72,7 @@ export class Talk {
     return this.chat.status === 'submitted' || this.chat.status === 'streaming';
   }
 
-  /** Nothing is under way, and everything is written down. */
+  /** Whether nothing is in progress, and everything is saved. */
   get isAtRest(): boolean {
     return !this.isBusy && this.#saving === undefined;
   }
@@ -81,14 +81,16 @@ export class Talk {
     return this.#settings.model ?? null;
   }
 
-  /** The settings are read again before each request, those after tools ran included. */
+  /** The settings are read before each request, including those with tool results. */
   set model(name: string | null) {
     if (name === null) delete this.#settings.model;
     else this.#settings.model = name;
     if (this.chat.messages.length > 0) this.save();
   }
 
-  /** A message of the user; with `messageId` in place of that one and all that followed. True as soon as it is on its way. */
+  /**
+   * Sends a message of the user; with `messageId`, it replaces that message and everything after it. Returns true as soon as it is sent.
+   */
   async send(text: string, messageId?: string): Promise<boolean> {
     if (!(await this.#ready())) return false;
     this.chat.sendMessage(messageId === undefined ? { text } : { text, messageId }).catch(toastError);
@@ -105,7 +107,7 @@ export class Talk {
     this.save();
   }
 
-  /** The server would go on for a while without a reader, so it is told as well. */
+  /** The server would continue for a while without a reader, so it is told to stop as well. */
   async stop(): Promise<void> {
     this.#ending = this.#endStream();
     await this.chat.stop();
@@ -118,11 +120,11 @@ export class Talk {
     const saved = saveConversation(this.user, this.id, { messages: this.chat.messages, durations: this.notes.durations() }, state);
     if (!saved && !this.#warned) {
       this.#warned = true;
-      toast('This browser has no room to keep the conversation.', true);
+      toast('The storage of this browser is full. The conversation was not saved.', true);
     }
   }
 
-  /** The token lapsed: nothing more is heard with it. What was not sent yet waits for the next one by itself. */
+  /** The token lapsed: stop reading. Requests that were not sent yet wait for the new token. */
   pause(): void {
     if (this.#hearing === undefined) return;
     this.#lapsed = true;
@@ -131,14 +133,14 @@ export class Talk {
     this.save();
   }
 
-  /** There is a new token: what was cut off is heard from its first word. */
+  /** There is a new token: an interrupted answer is read again from the start. */
   goOn(): void {
-    if (!this.#lapsed && !(this.chat.error instanceof CutError)) return;
+    if (!this.#lapsed && !(this.chat.error instanceof TruncatedError)) return;
     this.#lapsed = false;
     this.resume().catch(toastError);
   }
 
-  /** From now on nothing is sent or written down. With `isDeleted` the server ends the answer too. */
+  /** Stops sending and saving. With `isDeleted`, the server also cancels the answer. */
   leave(isDeleted = false): void {
     const isOpen = this.isBusy || conversations(this.user).find(({ id }) => id === this.id)?.open === true;
     if (isDeleted && isOpen) void this.#endStream();
@@ -148,10 +150,10 @@ export class Talk {
   }
 
   #endStream(): Promise<unknown> {
-    return plain(`/api/chat/${encodeURIComponent(this.id)}/stream`, { method: 'DELETE' }).catch(() => {});
+    return fetchRaw(`/api/chat/${encodeURIComponent(this.id)}/stream`, { method: 'DELETE' }).catch(() => {});
   }
 
-  /** False where it was left in the meantime. */
+  /** False if the chat was closed meanwhile. */
   async #ready(): Promise<boolean> {
     this.wasCut = false;
     this.retryAt = null;
@@ -180,7 +182,7 @@ export class Talk {
     if (this.#left) return;
     this.save();
     this.#saving = setInterval(() => {
-      // Where there is no room it is tried once more at the end.
+      // If the storage is full, saving is retried once at the end.
       if (!this.#warned || !this.isBusy) this.save();
       if (!this.isBusy) this.#stopSaving();
     }, SAVE_EVERY_MS);
@@ -192,14 +194,14 @@ export class Talk {
   }
 
   async #fetch(input: Parameters<typeof fetch>[0], init: RequestInit = {}): Promise<Response> {
-    const response = await answered(new Request(input, init));
+    const response = await sendRequest(new Request(input, init));
     const seconds = response.ok ? Number.NaN : Number.parseInt(response.headers.get('Retry-After') ?? '', 10);
     this.retryAt = Number.isNaN(seconds) ? null : Date.now() + seconds * 1_000;
-    return response.ok ? this.#heard(response) : response;
+    return response.ok ? this.#cancellable(response) : response;
   }
 
-  /** The same answer, which can be left in the middle. */
-  #heard(response: Response): Response {
+  /** The same response, which can be cancelled. */
+  #cancellable(response: Response): Response {
     if (response.body === null) return response;
     const hearing = new AbortController();
     this.#hearing = hearing;
@@ -211,29 +213,29 @@ export class Talk {
   }
 }
 
-const talks = new Map<string, Talk>();
+const talks = new Map<string, ChatSession>();
 
-/** The chat of a conversation, the same one every time. */
-export function talkOf(user: string, id: string): Talk {
+/** The chat of a conversation, always the same instance. */
+export function getChatSession(user: string, id: string): ChatSession {
   const known = talks.get(id);
-  const talk = known?.user === user ? known : new Talk(user, id);
-  // The last one that was asked for stands last.
+  const talk = known?.user === user ? known : new ChatSession(user, id);
+  // The most recently used one is last.
   talks.delete(id);
   talks.set(id, talk);
   const resting = [...talks.values()].slice(0, -1).filter((one) => one.isAtRest && !one.isShown);
-  for (const one of resting.slice(0, Math.max(0, talks.size - MAX_OPENED))) forgetTalk(one.id);
+  for (const one of resting.slice(0, Math.max(0, talks.size - MAX_OPENED))) closeChatSession(one.id);
   return talk;
 }
 
-/** It is read again out of what was written down, unless it `isDeleted`. */
-export function forgetTalk(id: string, isDeleted = false): void {
+/** It is loaded again from storage, unless `isDeleted`. */
+export function closeChatSession(id: string, isDeleted = false): void {
   talks.get(id)?.leave(isDeleted);
   talks.delete(id);
 }
 
-// Nothing of one user is shown to the next.
+// The next user must not see data of the previous one.
 onSessionChange(() => {
-  for (const id of [...talks.keys()]) forgetTalk(id);
+  for (const id of [...talks.keys()]) closeChatSession(id);
 });
 
 onLapse((now) => {
@@ -243,7 +245,7 @@ onLapse((now) => {
   }
 });
 
-// The last words before a reload are kept too, and that the answer was not through.
+// Before a reload, save the latest text, and that the answer was not complete.
 window.addEventListener('pagehide', () => {
   for (const talk of talks.values()) if (talk.isBusy) talk.save();
 });

@@ -1,11 +1,11 @@
-/** Where the user writes: Enter sends, Shift and Enter begins a new line. */
+/** The input field: Enter sends, Shift+Enter starts a new line. */
 import { useQuery } from '@tanstack/react-query';
 import { ArrowUp, Square } from 'lucide-react';
 import { useEffect, useState, type RefObject } from 'react';
-import { api, data } from '../../api/client';
+import { api, responseData } from '../../api/client';
 import { Select } from '../../ui/form';
 
-export const modelsQuery = { queryKey: ['models'], queryFn: () => data(api.GET('/api/models')), staleTime: 30_000 };
+export const modelsQuery = { queryKey: ['models'], queryFn: () => responseData(api.GET('/api/models')), staleTime: 30_000 };
 const MAX_CHARS = 100_000;
 
 interface Props {
@@ -13,7 +13,7 @@ interface Props {
   busy: boolean;
   model: string | null;
   onModel: (model: string | null) => void;
-  /** Whether it is on its way. */
+  /** Whether the message was sent. */
   onSend: (text: string) => Promise<boolean>;
   onStop: () => void;
 }
@@ -25,7 +25,7 @@ export function Composer({ field, busy, model, onModel, onSend, onStop }: Props)
   async function send() {
     if (busy || sending || text.trim() === '') return;
     setSending(true);
-    // What was not sent stays, and so does what was written meanwhile.
+    // Keep the input if it was not sent, or if the user typed meanwhile.
     const begun = await onSend(text.trim());
     if (begun) setText((now) => (now === text ? '' : now));
     setSending(false);
@@ -41,7 +41,7 @@ export function Composer({ field, busy, model, onModel, onSend, onStop }: Props)
       <textarea
         ref={field}
         aria-label="Message"
-        placeholder="Ask anything, or have something done"
+        placeholder="Ask a question or describe a task"
         rows={1}
         maxLength={MAX_CHARS}
         value={text}

@@ -16,7 +16,7 @@ export function ConversationList({ conversations, current, onPick }: Props) {
         <MessageSquarePlus size={18} aria-hidden />
         New conversation
       </Link>
-      {conversations.length === 0 && <p className="muted">Conversations are kept in this browser only.</p>}
+      {conversations.length === 0 && <p className="muted">Conversations are stored in this browser only.</p>}
       <ul className="plain-list">
         {conversations.map(({ id, title, updatedAt }) => (
           <li key={id}>

@@ -1,24 +1,24 @@
-/** The messages of one conversation, and where the next one is written. */
+/** The messages of one conversation, and the input field. */
 import { useChat } from '@ai-sdk/react';
-import { CutError } from '@toolyard/client';
+import { TruncatedError } from '@toolyard/client';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { meQuery, queryClient } from '../../api/queries';
 import { Button } from '../../ui/button';
 import { Notice } from '../../ui/feedback';
 import { toastError } from '../../ui/toast';
-import type { Talk } from './chats';
+import type { ChatSession } from './chats';
 import { Composer } from './composer';
 import { Message } from './message';
 import { NoModel } from './no-model';
-import { problemOf } from './problem';
+import { describeProblem } from './problem';
 import { Welcome } from './welcome';
 
 const DRAW_EVERY_MS = 50;
-/** Of a long conversation; the rest is shown on demand. */
+/** Messages that are shown of a long conversation; the rest on demand. */
 const SHOWN_AT_ONCE = 60;
 const NEAR_END_PX = 120;
 
-export function Conversation({ talk, onBegin }: { talk: Talk; onBegin: () => void }) {
+export function Conversation({ talk, onBegin }: { talk: ChatSession; onBegin: () => void }) {
   const { messages, status, error } = useChat({ chat: talk.chat, throttle: DRAW_EVERY_MS });
   const [model, setModel] = useState(talk.model);
   const [shown, setShown] = useState(SHOWN_AT_ONCE);
@@ -27,7 +27,7 @@ export function Conversation({ talk, onBegin }: { talk: Talk; onBegin: () => voi
   const field = useRef<HTMLTextAreaElement>(null);
   const send = useCallback(
     async (text: string, messageId?: string): Promise<boolean> => {
-      // What was pressed may go away now; the next thing to do is to write.
+      // The pressed button may disappear, so focus the input field.
       field.current?.focus({ preventScroll: true });
       const begun = await talk.send(text, messageId).catch((error: unknown) => {
         toastError(error);
@@ -47,8 +47,8 @@ export function Conversation({ talk, onBegin }: { talk: Talk; onBegin: () => voi
     [talk],
   );
   useEffect(() => {
-    // The server ends its streams with the token: whether that was it is asked, and the rest is heard after the sign-in.
-    if (error instanceof CutError) void queryClient.invalidateQueries({ queryKey: meQuery.queryKey });
+    // The server closes its streams when the token expires. Check whether that is the reason; the rest is read after the sign-in.
+    if (error instanceof TruncatedError) void queryClient.invalidateQueries({ queryKey: meQuery.queryKey });
   }, [error]);
   const hiddenCount = Math.max(0, messages.length - shown);
   return (
@@ -80,7 +80,7 @@ export function Conversation({ talk, onBegin }: { talk: Talk; onBegin: () => voi
           {error !== undefined && <Problem error={error} talk={talk} />}
           {!busy && error === undefined && talk.wasCut && (
             <Notice kind="warn">
-              <p>The answer was cut off, and the server does not have the rest of it any more.</p>
+              <p>The answer was interrupted, and the server no longer has the rest.</p>
               <Button small onClick={() => retry()}>
                 Ask again
               </Button>
@@ -112,8 +112,8 @@ export function Conversation({ talk, onBegin }: { talk: Talk; onBegin: () => voi
   );
 }
 
-function Problem({ error, talk }: { error: Error; talk: Talk }) {
-  const { text, details, helps } = problemOf(error, talk);
+function Problem({ error, talk }: { error: Error; talk: ChatSession }) {
+  const { text, details, helps } = describeProblem(error, talk);
   return (
     <div className="error-box" role="alert">
       <div>
@@ -126,14 +126,14 @@ function Problem({ error, talk }: { error: Error; talk: Talk }) {
           </ul>
         )}
         <Button small onClick={() => void (helps === 'resume' ? talk.resume() : talk.retry()).catch(toastError)}>
-          {helps === 'resume' ? 'Hear the rest' : 'Try again'}
+          {helps === 'resume' ? 'Resume' : 'Try again'}
         </Button>
       </div>
     </div>
   );
 }
 
-/** Stays at the end while something is added, unless the reader went up. */
+/** Stays scrolled to the end while content is added, unless the reader scrolled up. */
 function useStickyEnd(messages: readonly unknown[]) {
   const scroll = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);

@@ -1,12 +1,12 @@
 /**
- * Conversations, kept in this browser and nowhere else, for each user by itself. Bounded: the oldest go when there are too
- * many or they get too large. Written at once and not later, so that a reload in the middle of an answer loses nothing.
+ * Conversations, stored only in this browser, separately for each user. Bounded: the oldest are deleted when there are too many or they
+ * get too large. Saved immediately, so that a reload during an answer loses nothing.
  */
 import { useSyncExternalStore } from 'react';
 import type { ToolyardMessage } from '@toolyard/client';
 
 export const MAX_CONVERSATIONS = 100;
-/** Characters of all conversations of a user together, and of one. */
+/** Maximum characters of all conversations of a user, and of one. */
 export const MAX_CHARS = 2 * 1024 * 1024;
 export const MAX_CHARS_OF_ONE = 1024 * 1024;
 const MAX_TITLE = 80;
@@ -14,19 +14,19 @@ const MAX_TITLE = 80;
 export interface Summary {
   id: string;
   title: string;
-  /** Whether the user gave it its name. */
+  /** Whether the user renamed it. */
   named: boolean;
   createdAt: string;
   updatedAt: string;
   model: string | null;
-  /** Whether an answer was under way when it was written. */
+  /** Whether an answer was in progress when it was saved. */
   open: boolean;
   chars: number;
 }
 
 export interface Content {
   messages: ToolyardMessage[];
-  /** How long calls took, in milliseconds. */
+  /** Durations of calls in milliseconds. */
   durations: Record<string, number>;
 }
 
@@ -45,7 +45,7 @@ const tell = () => {
   for (const listener of listeners) listener();
 };
 
-/** The newest first. */
+/** Newest first. */
 export function conversations(user: string): readonly Summary[] {
   const known = lists.get(user);
   if (known !== undefined) return known;
@@ -81,7 +81,7 @@ export function contentOf(user: string, id: string): Content | null {
   }
 }
 
-/** Writes a conversation. False where this browser has no room even without the others; then all of them stay as they were. */
+/** Saves a conversation. Returns false if this browser has no space even without the others; then all of them stay unchanged. */
 export function saveConversation(user: string, id: string, content: Content, state: { open: boolean; model: string | null }): boolean {
   const text = withinBound(content);
   if (text === null) return false;
@@ -104,7 +104,7 @@ export function saveConversation(user: string, id: string, content: Content, sta
     was.set(gone, localStorage.getItem(gone));
     localStorage.removeItem(gone);
   }
-  // Not even without the others: then they need not go.
+  // Not enough even without the others, so keep them.
   localStorage.removeItem(key);
   for (const [name, content] of was) if (content !== null) putBack(name, content);
   return false;
@@ -134,7 +134,7 @@ function writeList(user: string, list: readonly Summary[]): void {
   tell();
 }
 
-/** The beginning goes first where one conversation is too long. Null where its last message alone is. */
+/** Removes the oldest messages if a conversation is too long. Null if its last message alone is too long. */
 function withinBound({ messages, durations }: Content): string | null {
   let from = 0;
   for (;;) {
@@ -160,7 +160,7 @@ export function deleteConversation(user: string, id: string): void {
   );
 }
 
-/** The first words of the user. */
+/** The start of the user's first message. */
 export function titleOf(messages: readonly ToolyardMessage[]): string {
   const first =
     messages

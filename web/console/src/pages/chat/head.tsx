@@ -1,15 +1,15 @@
-/** The title of a conversation, and what can be done with the whole of it. */
+/** The title of a conversation, and its actions. */
 import { Download, List, Pencil, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { Button, IconButton } from '../../ui/button';
 import { Confirm, Dialog } from '../../ui/dialog';
 import { Field, Input } from '../../ui/form';
 import { toast } from '../../ui/toast';
-import type { Talk } from './chats';
+import type { ChatSession } from './chats';
 import { renameConversation, type Summary } from './conversations';
 
 interface Props {
-  talk: Talk;
+  talk: ChatSession;
   summary: Summary | undefined;
   onList: () => void;
   onDelete: () => void;
@@ -60,18 +60,18 @@ export function Head({ talk, summary, onList, onDelete }: Props) {
             onDelete();
           }}
         >
-          <p>It is kept in this browser only, and cannot be brought back.</p>
+          <p>It is stored in this browser only and cannot be restored.</p>
         </Confirm>
       )}
     </header>
   );
 }
 
-function rename(talk: Talk, name: string): void {
+function rename(talk: ChatSession, name: string): void {
   try {
     renameConversation(talk.user, talk.id, name);
   } catch {
-    toast('This browser has no room to keep the name.', true);
+    toast('The storage of this browser is full. The name was not saved.', true);
   }
 }
 
@@ -99,7 +99,7 @@ function Rename({ title, onName, onClose }: { title: string; onName: (name: stri
   );
 }
 
-function exportJson(talk: Talk, { title, createdAt, updatedAt }: Summary): void {
+function exportJson(talk: ChatSession, { title, createdAt, updatedAt }: Summary): void {
   const whole = { type: 'toolyard/conversation', version: 1, title, createdAt, updatedAt, messages: talk.chat.messages };
   const url = URL.createObjectURL(new Blob([JSON.stringify(whole, null, 2)], { type: 'application/json' }));
   const link = document.createElement('a');

@@ -1,7 +1,4 @@
-/**
- * What a model wrote. It is untrusted: no HTML, no pictures (a picture's address can carry away what was said), and links
- * say where they lead.
- */
+/** Text from a model. It is untrusted: no HTML, no images (the URL of an image can leak the conversation), and links show their target. */
 import { memo } from 'react';
 import Markdown, { type Components } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
@@ -12,7 +9,7 @@ const COMPONENTS: Components = {
   a: ({ href, children }) => <OutsideLink href={href}>{children}</OutsideLink>,
   img: ({ src, alt }) => (
     <span className="no-image">
-      Picture not loaded{alt === undefined || alt === '' ? '' : `: ${alt}`}{' '}
+      Image not loaded{alt === undefined || alt === '' ? '' : `: ${alt}`}{' '}
       {typeof src === 'string' && hostOf(src) !== null && <span className="muted">({hostOf(src)})</span>}
     </span>
   ),
@@ -30,7 +27,7 @@ const COMPONENTS: Components = {
   h3: ({ children }) => <h4>{children}</h4>,
 };
 
-export const Words = memo(function Words({ text }: { text: string }) {
+export const MarkdownText = memo(function Words({ text }: { text: string }) {
   return (
     <div className="words">
       <Markdown remarkPlugins={PLUGINS} components={COMPONENTS} skipHtml={false}>
@@ -59,7 +56,7 @@ function OutsideLink({ href, children }: { href: string | undefined; children: R
   );
 }
 
-/** Only links of the web are links here. */
+/** Only http(s) links are rendered as links. */
 function hostOf(address: string): string | null {
   const url = URL.parse(address);
   return url !== null && (url.protocol === 'https:' || url.protocol === 'http:') ? url.host : null;

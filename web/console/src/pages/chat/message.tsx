@@ -1,4 +1,4 @@
-/** One message: words, thoughts, calls and notices, and what can be done with it. */
+/** One message: text, reasoning, calls and notices, and its actions. */
 import { isToolUIPart } from 'ai';
 import type { ToolData, ToolyardMessage } from '@toolyard/client';
 import { Check, Copy, Pencil, RotateCcw } from 'lucide-react';
@@ -7,16 +7,16 @@ import { Button, IconButton } from '../../ui/button';
 import { copy } from '../../ui/code';
 import { Notice } from '../../ui/feedback';
 import { TextArea } from '../../ui/form';
-import { Words } from './markdown';
+import { MarkdownText } from './markdown';
 import type { CallNotes } from './notes';
 import { ToolRow } from './tool-row';
 
 interface Props {
   message: ToolyardMessage;
   notes: CallNotes;
-  /** Whether nothing follows it: only the last answer can be asked for again, as whatever follows would go. */
+  /** Whether it is the last message: only the last answer can be retried, because later messages would be removed. */
   last: boolean;
-  /** Whether anything is under way; then nothing can be changed. */
+  /** Whether anything is in progress; then nothing can be changed. */
   busy: boolean;
   onEdit: (id: string, text: string) => void;
   onRetry: (id: string) => void;
@@ -85,7 +85,7 @@ function Parts({ message, notes, live }: Pick<Props, 'message' | 'notes'> & { li
   const about = new Map<string, ToolData>();
   for (const part of message.parts) if (part.type === 'data-tool') about.set(part.data.toolCallId, part.data);
   return message.parts.map((part, place) => {
-    if (part.type === 'text') return part.text === '' ? null : <Words key={place} text={part.text} />;
+    if (part.type === 'text') return part.text === '' ? null : <MarkdownText key={place} text={part.text} />;
     if (part.type === 'data-notice')
       return (
         <Notice key={place} kind="warn">
@@ -102,7 +102,7 @@ function Parts({ message, notes, live }: Pick<Props, 'message' | 'notes'> & { li
 function Thoughts({ text }: { text: string }) {
   return (
     <details className="thoughts">
-      <summary>Thoughts</summary>
+      <summary>Reasoning</summary>
       <p>{text}</p>
     </details>
   );
@@ -119,7 +119,7 @@ function Edit({ text, onSend, onCancel }: { text: string; onSend: (text: string)
       }}
     >
       <TextArea aria-label="Edit the message" value={now} onChange={setNow} rows={3} autoFocus />
-      <p className="hint">What follows this message is replaced.</p>
+      <p className="hint">The messages after this one will be replaced.</p>
       <div className="dialog-actions">
         <Button onClick={onCancel}>Cancel</Button>
         <Button kind="primary" type="submit" disabled={now.trim() === ''}>

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useMe } from '../../api/queries';
 import { modelsQuery } from './composer';
 
-/** What to do where no model can answer. */
+/** What to do if no model is available. */
 export function NoModel() {
   const me = useMe();
   const { data: found } = useQuery(modelsQuery);
@@ -10,10 +10,10 @@ export function NoModel() {
   return (
     <div className="notice warn" role="status">
       <p>
-        <strong>No model can answer yet.</strong>{' '}
+        <strong>No model is available.</strong>{' '}
         {me.operates
-          ? 'Set a key such as OPENAI_API_KEY and start the server again, start Ollama or llama-server on this machine, or add an endpoint under [models.NAME] to the configuration.'
-          : 'Ask whoever runs this server to add one.'}
+          ? 'Set an API key such as OPENAI_API_KEY and restart the server, start Ollama or llama-server on this machine, or add an endpoint under [models.NAME] to the configuration.'
+          : 'Ask the operator of this server to add one.'}
       </p>
     </div>
   );

@@ -1,4 +1,4 @@
-/** What the page measures and hears of calls beside the messages: how long they took, and how far they are. */
+/** Duration and progress of calls, which are not part of the messages. */
 import type { ProgressData } from '@toolyard/client';
 import type { UIMessageChunk } from 'ai';
 
@@ -20,7 +20,7 @@ export class CallNotes {
     return () => void this.#listeners.delete(listener);
   };
 
-  /** A call begins to run; the last word counts. */
+  /** A call starts; the last start counts. */
   begin(callId: string): void {
     this.#begun.set(callId, performance.now());
   }
@@ -30,7 +30,7 @@ export class CallNotes {
     this.#tell();
   }
 
-  /** The same stream, looked at on its way. */
+  /** The same stream, observed. */
   watch(stream: ReadableStream<UIMessageChunk>): ReadableStream<UIMessageChunk> {
     const look = new TransformStream<UIMessageChunk, UIMessageChunk>({
       transform: (chunk, out) => {
@@ -44,7 +44,7 @@ export class CallNotes {
 
   #end(callId: string): void {
     const begun = this.#begun.get(callId);
-    // What is told again after a reload took no time; what was measured before holds.
+    // Replayed chunks take no time; earlier measurements stay valid.
     if (begun === undefined || this.#durations[callId] !== undefined) return;
     this.#durations = { ...this.#durations, [callId]: performance.now() - begun };
     this.#tell();

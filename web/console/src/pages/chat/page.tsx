@@ -7,7 +7,7 @@ import { useSession } from '../../api/session';
 import { syncBrowserTools } from '../../plugins/manager';
 import { Dialog } from '../../ui/dialog';
 import { Celebration } from './celebration';
-import { forgetTalk, talkOf } from './chats';
+import { closeChatSession, getChatSession } from './chats';
 import { Conversation } from './conversation';
 import { ConversationList } from './conversation-list';
 import { deleteConversation, useConversations } from './conversations';
@@ -21,12 +21,12 @@ export function ChatPage() {
   const navigate = useNavigate();
   const conversations = useConversations(user);
   const [listed, setListed] = useState(false);
-  // A conversation without an address gets one with its first message.
+  // A new conversation gets its URL with the first message.
   const [fresh, setFresh] = useState(randomId);
   const current = id ?? fresh;
-  // With another session the chats of before are left, those of the same user too.
+  // Another session, even of the same user, does not keep the earlier chats.
   const session = useSession();
-  const talk = useMemo(() => talkOf(user, current), [user, current, session]);
+  const talk = useMemo(() => getChatSession(user, current), [user, current, session]);
   useEffect(() => {
     talk.isShown = true;
     return () => {
@@ -47,7 +47,7 @@ export function ChatPage() {
   }, [title]);
   useEffect(() => void syncBrowserTools(), []);
   async function remove() {
-    forgetTalk(current, true);
+    closeChatSession(current, true);
     deleteConversation(user, current);
     await navigate({ to: '/chat', search: {}, replace: true });
   }

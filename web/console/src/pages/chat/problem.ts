@@ -1,24 +1,24 @@
-/** What went wrong in a chat, in words, and what helps. */
-import { CutError, HookError, RefusedError } from '@toolyard/client';
-import type { Talk } from './chats';
+/** Error messages of a chat, and what to do. */
+import { TruncatedError, HookError, RefusedError } from '@toolyard/client';
+import type { ChatSession } from './chats';
 
 export interface ChatProblem {
   text: string;
   details: string[];
-  /** What helps: the same again, or hearing the rest of the answer. */
+  /** The suggested action: retry, or resume the answer. */
   helps: 'retry' | 'resume';
 }
 
-export function problemOf(error: Error, talk: Talk): ChatProblem {
+export function describeProblem(error: Error, talk: ChatSession): ChatProblem {
   const plain = (text: string): ChatProblem => ({ text, details: [], helps: 'retry' });
-  if (error instanceof CutError) return { ...plain('The connection broke in the middle of the answer.'), helps: 'resume' };
+  if (error instanceof TruncatedError) return { ...plain('The connection was lost during the answer.'), helps: 'resume' };
   if (error instanceof HookError) return plain(error.message);
   if (error instanceof RefusedError) {
-    const said = error.message.replace(/^the server refused the request: /, '');
+    const message = error.message.replace(/^the server refused the request: /, '');
     if (error.status === 429) return plain(`Too many requests. ${whenOf(talk.retryAt)}`);
-    if (error.status === 503) return plain(`${said} ${whenOf(talk.retryAt)}`);
-    if (error.status === 401) return plain('You are not signed in any more.');
-    return { ...plain(said), details: error.problems.map(({ path, message }) => `${path}: ${message}`) };
+    if (error.status === 503) return plain(`${message} ${whenOf(talk.retryAt)}`);
+    if (error.status === 401) return plain('You are no longer signed in.');
+    return { ...plain(message), details: error.problems.map(({ path, message }) => `${path}: ${message}`) };
   }
   if (error instanceof TypeError) return plain('The server cannot be reached.');
   return plain(error.message);

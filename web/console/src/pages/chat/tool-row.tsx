@@ -1,4 +1,4 @@
-/** A call: whose tool it is, with what, what came of it, how long it took and how far it is. */
+/** One call: its app, arguments, result, duration and progress. */
 import { getToolName, type DynamicToolUIPart, type ToolUIPart } from 'ai';
 import type { ProgressData, ToolData } from '@toolyard/client';
 import { ChevronRight, CircleAlert, CircleCheck, CircleSlash } from 'lucide-react';
@@ -14,11 +14,11 @@ const MAX_SHOWN_CHARS = 20_000;
 
 interface Props {
   part: ToolUIPart | DynamicToolUIPart;
-  /** Which app it belongs to, where the server said so. */
+  /** The app it belongs to, if the server sent it. */
   about: ToolData | undefined;
   progress: ProgressData | undefined;
   ms: number | undefined;
-  /** Whether the answer that it belongs to is under way. */
+  /** Whether the answer that it belongs to is in progress. */
   live: boolean;
 }
 
@@ -58,8 +58,8 @@ export function ToolRow({ part, about, progress, ms, live }: Props) {
           <Code label="Arguments" value={shown(part.input ?? {})} />
           {done && (
             <>
-              <h4>{failed ? 'What went wrong' : 'Result'}</h4>
-              <Code label={failed ? 'What went wrong' : 'Result'} value={shown(result)} />
+              <h4>{failed ? 'Error' : 'Result'}</h4>
+              <Code label={failed ? 'Error' : 'Result'} value={shown(result)} />
             </>
           )}
         </div>
@@ -84,7 +84,7 @@ function Progress({ progress, total, message }: ProgressData) {
   );
 }
 
-/** Tools of this page tell failures as `{ error }`. */
+/** Tools of this page report failures as `{ error }`. */
 function outcomeOf(part: ToolUIPart | DynamicToolUIPart): { done: boolean; failed: boolean; result: unknown } {
   if (part.state === 'output-error') return { done: true, failed: true, result: part.errorText };
   if (part.state !== 'output-available') return { done: false, failed: false, result: undefined };

@@ -2,7 +2,7 @@ import { MessageSquare } from 'lucide-react';
 
 const QUESTIONS = ['What time is it in Tokyo?', 'What is 17 % of 2340?', 'What can you do for me?'];
 
-/** A page without messages says what it is good for. */
+/** An empty conversation, with examples. */
 export function Welcome({ onAsk }: { onAsk: (text: string) => void }) {
   return (
     <div className="welcome">

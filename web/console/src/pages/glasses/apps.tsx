@@ -1,4 +1,4 @@
-/** The user's apps on these glasses: start, stop, and how each is doing. */
+/** The user's apps on these glasses: start, stop, and status. */
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { api } from '../../api/client';
@@ -20,7 +20,7 @@ const STATES: Record<RunningApp['state'], string> = {
 
 export function Apps({ on }: { on: boolean }) {
   const installed = useQuery(installedQuery);
-  // Without glasses there may be no session to ask about.
+  // Without glasses there may be no session.
   const live = useQuery({ ...sessionQuery, enabled: on });
   const apps = installed.data;
   return (
@@ -48,7 +48,7 @@ export function Apps({ on }: { on: boolean }) {
 
 function AppRow({ app, running, on }: { app: InstalledApp; running: RunningApp | undefined; on: boolean }) {
   const runs = running !== undefined && running.state !== 'STOPPED' && running.state !== 'STOPPING';
-  // A woken app is there, and not open: the user may still open it.
+  // A woken app runs but is not open; the user can still open it.
   const open = runs && !running.woken;
   const order = useMutation({
     mutationFn: (what: 'start' | 'stop') => {
@@ -67,10 +67,12 @@ function AppRow({ app, running, on }: { app: InstalledApp; running: RunningApp |
         <strong>{app.name}</strong>
         <span className="app-state">
           {running !== undefined && <Badge kind={running.state === 'RUNNING' ? 'good' : 'warn'}>{STATES[running.state]}</Badge>}
-          {running?.foreground && <Badge kind="accent">in front</Badge>}
-          {running?.woken && <Badge title="A tool call started it, not you. It hears nothing until you open it.">woken by a call</Badge>}
+          {running?.foreground && <Badge kind="accent">foreground</Badge>}
+          {running?.woken && (
+            <Badge title="A tool call started this app. It cannot use the microphone until you open it.">woken by a call</Badge>
+          )}
           {!app.fits && <Badge kind="warn">needs other glasses</Badge>}
-          {!app.opens && <Badge>answers calls only</Badge>}
+          {!app.opens && <Badge>tools only</Badge>}
         </span>
       </span>
       {app.opens && !open && (

@@ -1,19 +1,19 @@
-/** Buttons, head and battery: what fingers and neck do. */
+/** Buttons, head movement and battery. */
 import { useState } from 'react';
 import type { Capabilities } from '../../api/console';
 import { Button } from '../../ui/button';
 import { Check } from '../../ui/form';
 import { Card } from '../../ui/page';
-import { look, note, send } from './link';
+import { look, logEvent, send } from './link';
 import { battery, gesturesOf } from './wire';
 
 export function Controls({ model, on }: { model: Capabilities; on: boolean }) {
   const gestures = gesturesOf(model);
   function act(name: string, ...messages: readonly object[]) {
-    if (send(...messages)) note('you', name);
+    if (send(...messages)) logEvent('you', name);
   }
   return (
-    <Card title="Touch and move">
+    <Card title="Controls">
       <div className="stack">
         <div role="group" aria-label="Button" className="row">
           {gestures.length === 0 && <p className="muted flat">These glasses have no button.</p>}

@@ -1,15 +1,15 @@
-/** The display of the glasses: its real pixels where there is room, its real number of lines, its colour. */
+/** The display of the glasses: its real pixels if there is room, its real number of lines, its color. */
 import { useEffect, useLayoutEffect, useRef, useState, type CSSProperties } from 'react';
 import type { Capabilities } from '../../api/console';
-import { wordsOf, type Layout } from './wire';
+import { layoutText, type Layout } from './wire';
 
-/** Where a profile does not say. */
+/** Defaults for profiles without these values. */
 const USUAL = { width: 640, height: 200, lines: 5 };
 
 interface Props {
   model: Capabilities;
   layout: Layout | null;
-  /** Said where nothing is shown. */
+  /** Shown if the display is empty. */
   idle: string;
 }
 
@@ -72,10 +72,10 @@ function Drawn({ layout, pictures }: { layout: Layout; pictures: boolean }) {
         </div>
       );
     case 'picture':
-      if (!pictures) return <div className="lens-text">(a picture; these glasses show text only)</div>;
-      return layout.frames.length === 0 ? <div className="lens-text">{wordsOf(layout)}</div> : <Pictures {...layout} />;
+      if (!pictures) return <div className="lens-text">(an image; these glasses show text only)</div>;
+      return layout.frames.length === 0 ? <div className="lens-text">{layoutText(layout)}</div> : <Pictures {...layout} />;
     case 'unknown':
-      return <div className="lens-text">{wordsOf(layout)}</div>;
+      return <div className="lens-text">{layoutText(layout)}</div>;
     case 'clear':
       return null;
   }
@@ -85,7 +85,7 @@ function Pictures({ frames, intervalMs, repeat }: { frames: string[]; intervalMs
   const [place, setPlace] = useState(0);
   useEffect(() => {
     setPlace(0);
-    // Whoever wants no motion sees the first picture.
+    // With reduced motion, only the first frame is shown.
     if (frames.length < 2 || window.matchMedia('(prefers-reduced-motion: reduce)').matches) return;
     const timer = setInterval(() => setPlace((now) => (now + 1 < frames.length ? now + 1 : repeat ? 0 : now)), intervalMs);
     return () => clearInterval(timer);

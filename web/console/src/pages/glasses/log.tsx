@@ -1,8 +1,8 @@
-/** What happens, as it happens: the newest first. */
+/** Live events, newest first. */
 import { Link } from '@tanstack/react-router';
 import { Button } from '../../ui/button';
 import { Card } from '../../ui/page';
-import { forgetLog } from './link';
+import { clearLog } from './link';
 import type { LogEntry } from './state';
 
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
@@ -18,10 +18,10 @@ const KINDS: Record<LogEntry['kind'], string> = {
 export function EventLog({ log, nameOf }: { log: readonly LogEntry[]; nameOf: (app: string) => string }) {
   return (
     <Card
-      title="What happens"
+      title="Events"
       actions={
         log.length > 0 && (
-          <Button small kind="quiet" onClick={forgetLog}>
+          <Button small kind="quiet" onClick={clearLog}>
             Clear
           </Button>
         )
@@ -29,7 +29,7 @@ export function EventLog({ log, nameOf }: { log: readonly LogEntry[]; nameOf: (a
     >
       {log.length === 0 && (
         <p className="muted flat">
-          Nothing yet. Turn the glasses on, then speak, or call a tool in the <Link to="/chat">Chat</Link>.
+          No events yet. Connect the glasses, then speak, or call a tool in the <Link to="/chat">Chat</Link>.
         </p>
       )}
       <ol className="plain-list events" aria-label="Events" tabIndex={0}>

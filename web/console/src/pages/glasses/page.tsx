@@ -1,4 +1,4 @@
-/** Glasses in the browser: what a device shows, says and hears, and what its wearer does. */
+/** Simulated glasses in the browser: display, speech, and controls of the wearer. */
 import { useQuery } from '@tanstack/react-query';
 import { Power, PowerOff } from 'lucide-react';
 import { useEffect } from 'react';
@@ -12,12 +12,12 @@ import { duration } from '../../ui/time';
 import { Apps } from './apps';
 import { Controls } from './controls';
 import { GlassesDisplay } from './display';
-import { choose, connect, disconnect, noteCall, useWorn } from './link';
+import { selectModel, connect, disconnect, logCall, useGlassesState } from './link';
 import { EventLog } from './log';
 import { getCallsSince, installedQuery } from './queries';
-import { SaidAloud } from './said';
+import { SpokenList } from './spoken';
 import { Speak } from './speak';
-import { seen, type Status } from './state';
+import { visibleLayout, type Status } from './state';
 import { ToolsHere } from './tools';
 import './style.css';
 
@@ -26,18 +26,18 @@ const STATUS: Record<Status, { text: string; kind: 'plain' | 'good' | 'warn' }> 
   off: { text: 'off', kind: 'plain' },
   connecting: { text: 'connecting', kind: 'warn' },
   on: { text: 'connected', kind: 'good' },
-  lost: { text: 'connection lost, trying again', kind: 'warn' },
+  lost: { text: 'connection lost, reconnecting', kind: 'warn' },
 };
 
 export function GlassesPage() {
-  const worn = useWorn();
+  const worn = useGlassesState();
   const me = useMe();
   const devices = useQuery(devicesQuery);
   const installed = useQuery(installedQuery);
   const models = devices.data?.models ?? [];
   const model = models.find((one) => one.modelName === worn.model) ?? models.find((one) => one.modelName === USUAL_MODEL) ?? models[0];
   useEffect(() => {
-    if (model !== undefined) choose(model.modelName);
+    if (model !== undefined) selectModel(model.modelName);
   }, [model]);
   useEffect(() => {
     void queryClient.invalidateQueries({ queryKey: ['glasses'] });
@@ -46,7 +46,7 @@ export function GlassesPage() {
   const { since } = worn;
   useEffect(() => {
     if (watching !== 'live' || since === null) return;
-    // What ended before somebody listened stands in the ledger. Where that cannot be read, the stream goes on all the same.
+    // Calls that ended before the subscription are in the ledger. If it cannot be read, the stream continues anyway.
     getCallsSince(since, me.userId ?? undefined).then(
       (calls) => calls.toReversed().forEach(tellCall),
       () => undefined,
@@ -57,13 +57,10 @@ export function GlassesPage() {
   const on = worn.status === 'on';
   const { text, kind } = STATUS[worn.status];
   const active = worn.status !== 'off';
-  const picture = seen(worn);
+  const picture = visibleLayout(worn);
   const dashboard = picture !== null && picture === worn.dashboard;
   return (
-    <Page
-      title="Glasses"
-      lead="Smart glasses in your browser. They stay on while you use other pages of the console, and go off when you close it."
-    >
+    <Page title="Glasses" lead="Simulated smart glasses. They stay connected while you use other pages of the console, until you close it.">
       {devices.isPending && <Loading what="the models" />}
       {devices.error && <ErrorBox error={devices.error} onRetry={() => void devices.refetch()} />}
       {model !== undefined && (
@@ -74,10 +71,10 @@ export function GlassesPage() {
                 <Field label="Model">
                   <Select
                     value={model.modelName}
-                    onChange={choose}
+                    onChange={selectModel}
                     options={models.map(({ modelName }) => ({
                       value: modelName,
-                      label: modelName === 'None' ? 'None (a phone alone)' : modelName,
+                      label: modelName === 'None' ? 'None (phone only)' : modelName,
                     }))}
                   />
                 </Field>
@@ -94,7 +91,7 @@ export function GlassesPage() {
               </div>
               {worn.problem !== null && <Notice kind="warn">{worn.problem}</Notice>}
               {model.hasDisplay ? (
-                <GlassesDisplay model={model} layout={picture?.layout ?? null} idle={on ? 'Nothing is shown' : 'Off'} />
+                <GlassesDisplay model={model} layout={picture?.layout ?? null} idle={on ? 'The display is empty' : 'Off'} />
               ) : (
                 <NoDisplay speaks={model.hasSpeaker} last={worn.aloud[0]?.text ?? null} />
               )}
@@ -102,7 +99,7 @@ export function GlassesPage() {
                 {picture !== null &&
                   model.hasDisplay &&
                   (dashboard ? (
-                    <>The dashboard, while you look up</>
+                    <>Dashboard, while you look up</>
                   ) : (
                     <>
                       Drawn by <strong>{nameOf(picture.app)}</strong>
@@ -115,7 +112,7 @@ export function GlassesPage() {
           </div>
           <div className="glasses-side">
             <Apps on={on} />
-            <SaidAloud aloud={worn.aloud} muted={worn.muted} nameOf={nameOf} />
+            <SpokenList aloud={worn.aloud} muted={worn.muted} nameOf={nameOf} />
             <Controls model={model} on={on} />
             <ToolsHere on={on} />
           </div>
@@ -128,14 +125,14 @@ export function GlassesPage() {
   );
 }
 
-/** A call that woke an app says so: that step takes long only then. */
+/** A call that woke an app says so: only then does that step take long. */
 const WAKE_US = 1_000;
 
 function tellCall(call: CallSummary) {
   const tool = call.tool.slice(call.tool.indexOf(':') + 1);
   const woke = call.steps.ready >= WAKE_US ? `, woken in ${duration(call.steps.ready)}` : '';
   const app = call.tool.includes(':') ? call.tool.slice(0, call.tool.indexOf(':')) : null;
-  noteCall(call.id, `answered ${tool}: ${call.outcome} after ${duration(call.durationUs)}${woke}`, app);
+  logCall(call.id, `finished ${tool}: ${call.outcome} after ${duration(call.durationUs)}${woke}`, app);
   void queryClient.invalidateQueries({ queryKey: ['glasses', 'session'] });
 }
 
@@ -145,8 +142,8 @@ function NoDisplay({ speaks, last }: { speaks: boolean; last: string | null }) {
       <p className="flat">
         <strong>These glasses have no display.</strong>{' '}
         {speaks
-          ? 'They speak: what apps say is heard and stands under “Said aloud”.'
-          : 'They have no speaker either; what apps say comes from the phone.'}
+          ? 'They have a speaker: what apps say is played and listed under “Spoken”.'
+          : 'They have no speaker either; the phone plays what apps say.'}
       </p>
       {last !== null && <p className="flat words">“{last}”</p>}
     </div>
@@ -178,7 +175,7 @@ function Abilities({
     [model.hasWifi, 'Wi-Fi'],
   ];
   return (
-    <ul className="abilities" aria-label="What these glasses have">
+    <ul className="abilities" aria-label="Hardware of these glasses">
       {all.map(([has, name]) => (
         <li key={name} className={has ? 'has' : 'lacks'}>
           <span className="hidden">{has ? 'has' : 'no'} </span>

@@ -1,4 +1,4 @@
-/** The browser's speech recognition, where it has one. TypeScript has no types for it yet. */
+/** The browser's speech recognition, if it has one. TypeScript has no types for it yet. */
 import { useEffect, useRef, useState } from 'react';
 
 interface Result {
@@ -29,10 +29,10 @@ const WHY: Record<string, string> = {
   'service-not-allowed': 'The browser does not let this page recognise speech.',
   'audio-capture': 'There is no microphone.',
   network: 'The browser could not reach its speech service. Type instead.',
-  'language-not-supported': 'The browser does not know this language.',
+  'language-not-supported': 'The browser does not support this language.',
 };
 
-/** Listens from `start` to `stop`; `onWords` gets guesses and then the final words. */
+/** Listens from `start` to `stop`; `onWords` gets interim results and then the final text. */
 export function useRecognition(language: string, onWords: (text: string, isFinal: boolean) => void) {
   const [listening, setListening] = useState(false);
   const [problem, setProblem] = useState<string>();

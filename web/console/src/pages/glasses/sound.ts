@@ -1,59 +1,59 @@
-/** What apps say, aloud: by the browser's voice where the words are known, else the sound itself where it is ours. */
-import { plain } from '../../api/client';
-import { refusedBy } from '../../api/error';
+/** Plays what apps say: with the browser's voice if the text is known, otherwise the audio if it comes from this server. */
+import { fetchRaw } from '../../api/client';
+import { parseErrorResponse } from '../../api/error';
 import { speechAt, type Speech } from './tts-address';
 
 export interface Sound {
-  /** Whose sound it is, by package. */
+  /** The package of the app. */
   app: string;
   url: string;
   text: string | null;
   volume: number;
   language: string;
-  /** Whether the server can make speech of words. */
+  /** Whether the server can synthesize speech. */
   serverSpeaks: boolean;
 }
 
-export interface Played {
-  heard: boolean;
+export interface PlaybackOutcome {
+  wasPlayed: boolean;
   durationMs: number;
   error?: string;
 }
 
-/** A voice that does not begin within this time never will: some browsers have none and do not say so. */
+/** A voice that does not start within this time never will: some browsers have none and do not report it. */
 const BEGIN_MS = 2_000;
 const LONGEST_MS = 60_000;
 
-/** How to end each sound, and whose it is. */
+/** How to stop each sound, and its app. */
 const stops = new Map<() => void, string>();
 
-/** Ends what an app has said, or all that is being said. */
-export function silence(app?: string): void {
+/** Stops the sounds of one app, or all sounds. */
+export function stopSounds(app?: string): void {
   for (const [stop, whose] of [...stops]) if (app === undefined || whose === app) stop();
 }
 
-export async function play(sound: Sound): Promise<Played> {
+export async function play(sound: Sound): Promise<PlaybackOutcome> {
   const from = performance.now();
   const took = () => Math.round(performance.now() - from);
-  if (sound.text !== null && (await speak(sound, sound.text))) return { heard: true, durationMs: took() };
+  if (sound.text !== null && (await speak(sound, sound.text))) return { wasPlayed: true, durationMs: took() };
   const speech = sound.text !== null && !sound.serverSpeaks ? null : speechAt(sound.url, window.location.origin);
   if (speech === null) {
-    // The words were shown, so the wearer has them; a sound that is not the server's own is never fetched by the console.
+    // The text was shown, so the wearer has it. The console never fetches audio from other servers.
     return sound.text !== null
-      ? { heard: false, durationMs: took() }
-      : { heard: false, durationMs: 0, error: 'the sound is not of this server' };
+      ? { wasPlayed: false, durationMs: took() }
+      : { wasPlayed: false, durationMs: 0, error: 'the audio is not from this server' };
   }
   try {
     await playFile(speech, sound);
-    return { heard: true, durationMs: took() };
+    return { wasPlayed: true, durationMs: took() };
   } catch {
     return sound.text !== null
-      ? { heard: false, durationMs: took() }
-      : { heard: false, durationMs: took(), error: 'the sound cannot be played' };
+      ? { wasPlayed: false, durationMs: took() }
+      : { wasPlayed: false, durationMs: took(), error: 'the audio cannot be played' };
   }
 }
 
-/** False where the browser has no voice. */
+/** False if the browser has no voice. */
 function speak({ app, volume, language }: Sound, text: string): Promise<boolean> {
   const voice: SpeechSynthesis | undefined = window.speechSynthesis;
   if (voice === undefined || typeof SpeechSynthesisUtterance === 'undefined') return Promise.resolve(false);
@@ -80,11 +80,11 @@ function speak({ app, volume, language }: Sound, text: string): Promise<boolean>
   });
 }
 
-/** Without a signature the credential goes along, which an audio element cannot send. */
+/** Unsigned URLs need the credential, which an audio element cannot send. */
 async function fetched({ path, signed }: Speech): Promise<Response> {
-  if (!signed) return plain(path);
+  if (!signed) return fetchRaw(path);
   const response = await fetch(path, { credentials: 'omit' });
-  if (!response.ok) throw await refusedBy(response);
+  if (!response.ok) throw await parseErrorResponse(response);
   return response;
 }
 

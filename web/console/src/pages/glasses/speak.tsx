@@ -1,13 +1,13 @@
-/** Speaking to the glasses: by the microphone where the browser recognises speech, or typed. */
+/** Speech input: with the microphone if the browser supports speech recognition, or typed. */
 import { Mic, MicOff, Send } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { Button } from '../../ui/button';
 import { Field, Input, Select } from '../../ui/form';
 import { Badge, Notice } from '../../ui/feedback';
 import { Card } from '../../ui/page';
-import { language as lastLanguage, note, send, setLanguage } from './link';
+import { language as lastLanguage, logEvent, send, setLanguage } from './link';
 import { canRecognise, useRecognition } from './recognition';
-import { words } from './wire';
+import { transcription } from './wire';
 
 const LANGUAGES = [
   ['en-US', 'English (US)'],
@@ -25,15 +25,15 @@ const LANGUAGES = [
   ['zh-CN', 'Chinese'],
 ].map(([value = '', label = '']) => ({ value, label }));
 
-/** A recogniser tells its guesses about this often. */
+/** Interval of interim results, like that of a speech recognizer. */
 const GUESS_MS = 300;
 const MAX_SAID = 2_000;
 
 export function Speak({ on, listened }: { on: boolean; listened: boolean }) {
-  const [said, setSaid] = useState('');
+  const [draft, setDraft] = useState('');
   const [language, choose] = useState(lastLanguage);
   const guess = useRef<ReturnType<typeof setTimeout>>(undefined);
-  const recognition = useRecognition(language, hear);
+  const recognition = useRecognition(language, sendSpeech);
   const { stop } = recognition;
   useEffect(() => () => clearTimeout(guess.current), []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: `stop` is new on each render and does the same
@@ -41,29 +41,32 @@ export function Speak({ on, listened }: { on: boolean; listened: boolean }) {
     if (!on) stop();
   }, [on]);
 
-  function hear(text: string, isFinal: boolean) {
+  function sendSpeech(text: string, isFinal: boolean) {
     clearTimeout(guess.current);
-    if (!send(words(text, isFinal, language))) return;
-    if (isFinal) note('you', `said: ${text}`);
-    setSaid(isFinal ? '' : text);
+    if (!send(transcription(text, isFinal, language))) return;
+    if (isFinal) logEvent('you', `said: ${text}`);
+    setDraft(isFinal ? '' : text);
   }
   function type(text: string) {
-    setSaid(text);
+    setDraft(text);
     clearTimeout(guess.current);
-    if (text.trim() !== '') guess.current = setTimeout(() => send(words(text.trim(), false, language)), GUESS_MS);
+    if (text.trim() !== '') guess.current = setTimeout(() => send(transcription(text.trim(), false, language)), GUESS_MS);
   }
   return (
-    <Card title="Speak" actions={<Badge kind={listened ? 'good' : 'plain'}>{listened ? 'An app listens' : 'No app listens'}</Badge>}>
+    <Card
+      title="Speak"
+      actions={<Badge kind={listened ? 'good' : 'plain'}>{listened ? 'An app is listening' : 'No app is listening'}</Badge>}
+    >
       <form
         className="speak"
         onSubmit={(event) => {
           event.preventDefault();
-          if (said.trim() !== '') hear(said.trim(), true);
+          if (draft.trim() !== '') sendSpeech(draft.trim(), true);
         }}
       >
-        <Field label="What you say" hint="Guesses go out while you type, as from a microphone; the final words with Enter.">
+        <Field label="What you say" hint="Interim text is sent while you type, as from a microphone. Press Enter to send the final text.">
           <Input
-            value={said}
+            value={draft}
             onChange={type}
             maxLength={MAX_SAID}
             disabled={!on}
@@ -72,8 +75,9 @@ export function Speak({ on, listened }: { on: boolean; listened: boolean }) {
           />
         </Field>
         <div className="row">
-          <Button type="submit" kind="primary" disabled={!on || said.trim() === ''} icon={<Send size={16} aria-hidden />}>
-            Say it
+          <Button type="submit" kind="primary" disabled={!on || draft.trim() === ''} icon={<Send size={16} aria-hidden />}>
+            {' '}
+            Say
           </Button>
           {canRecognise && (
             <Button
@@ -99,7 +103,7 @@ export function Speak({ on, listened }: { on: boolean; listened: boolean }) {
           </label>
         </div>
       </form>
-      {!canRecognise && <p className="hint">This browser recognises no speech, so type.</p>}
+      {!canRecognise && <p className="hint">This browser does not support speech recognition. Type instead.</p>}
       {recognition.problem !== undefined && <Notice kind="warn">{recognition.problem}</Notice>}
     </Card>
   );

@@ -1,5 +1,5 @@
-/** What the simulated glasses show and remember. Pure: messages go in, the next state comes out. */
-import { wordsOf, type Incoming, type Layout } from './wire';
+/** The state of the simulated glasses. Pure: messages go in, the next state comes out. */
+import { layoutText, type Incoming, type Layout } from './wire';
 
 export type Status = 'off' | 'connecting' | 'on' | 'lost';
 
@@ -12,7 +12,7 @@ export interface Spoken {
   id: number;
   at: string;
   app: string;
-  /** The words; null where there is only a sound. */
+  /** The text; null if there is only audio. */
   text: string | null;
   outcome: 'playing' | 'heard' | 'muted' | 'silent';
 }
@@ -23,18 +23,18 @@ export interface LogEntry {
   id: number;
   at: string;
   kind: LogKind;
-  /** Whose doing it is, by package. */
+  /** The package of the app that caused it. */
   app: string | null;
   text: string;
 }
 
-export interface Worn {
+export interface GlassesState {
   status: Status;
-  /** Which glasses, by the name of the model. */
+  /** The name of the model. */
   model: string;
   problem: string | null;
   picture: Picture | null;
-  /** Seen while the wearer looks up. */
+  /** Visible while the wearer looks up. */
   dashboard: Picture | null;
   headUp: boolean;
   /** Whether an app listens. */
@@ -42,22 +42,22 @@ export interface Worn {
   muted: boolean;
   aloud: readonly Spoken[];
   log: readonly LogEntry[];
-  /** Grows whenever apps or tools may have changed. */
+  /** Increases whenever apps or tools may have changed. */
   changes: number;
-  /** When the server let the glasses in, by its own clock; null while they are off. A lost connection that comes back keeps it. */
+  /** When the server accepted the glasses, by its clock; null while they are off. A reconnect keeps it. */
   since: string | null;
-  /** Calls that stand in the log already, by id, the newest first. */
+  /** Calls that are already in the log, by id, newest first. */
   loggedCalls: readonly string[];
-  /** Pongs until the one that says that the server knows which glasses these are; 0: none is waited for. */
+  /** Pongs until the one that confirms that the server knows the model; 0: none is expected. */
   pongs: number;
 }
 
 export const MAX_LOG = 200;
 export const MAX_ALOUD = 50;
-/** More than are read at once after the stream of calls begins, so that none of those is logged twice. */
+/** More than are loaded when the stream of calls starts, so that none of them is logged twice. */
 export const MAX_LOGGED_CALLS = 200;
 
-export const FIRST: Worn = {
+export const INITIAL_STATE: GlassesState = {
   status: 'off',
   model: '',
   problem: null,
@@ -77,20 +77,20 @@ export const FIRST: Worn = {
 let made = 0;
 export const nextId = () => ++made;
 
-export function logged(state: Worn, kind: LogKind, text: string, app: string | null, at: string): Worn {
+export function withLogEntry(state: GlassesState, kind: LogKind, text: string, app: string | null, at: string): GlassesState {
   const entry: LogEntry = { id: nextId(), at, kind, app, text: text.slice(0, 400) };
   return { ...state, log: [entry, ...state.log].slice(0, MAX_LOG) };
 }
 
-/** A call ended: heard from the stream, or read from the ledger because it ended before the stream began. It is logged once. */
-export function loggedCall(state: Worn, id: string, text: string, app: string | null, at: string): Worn {
+/** Logs a finished call, from the stream, or from the ledger if it ended before the stream started. Each call is logged once. */
+export function withCallLogged(state: GlassesState, id: string, text: string, app: string | null, at: string): GlassesState {
   if (state.loggedCalls.includes(id)) return state;
   const loggedCalls = [id, ...state.loggedCalls].slice(0, MAX_LOGGED_CALLS);
-  return logged({ ...state, loggedCalls }, 'call', text, app, at);
+  return withLogEntry({ ...state, loggedCalls }, 'call', text, app, at);
 }
 
-/** A message of the server. Sounds are played elsewhere. */
-export function received(state: Worn, message: Incoming, at: string): Worn {
+/** Handles a message of the server. Sounds are played elsewhere. */
+export function applyMessage(state: GlassesState, message: Incoming, at: string): GlassesState {
   switch (message.type) {
     case 'ack':
       return { ...state, status: 'on', problem: null, changes: state.changes + 1, since: state.since ?? message.at };
@@ -98,67 +98,74 @@ export function received(state: Worn, message: Incoming, at: string): Worn {
       return { ...state, problem: message.message };
     case 'display': {
       const picture = message.layout.kind === 'clear' ? null : { app: message.app, layout: message.layout };
-      const said = wordsOf(message.layout).replace(/\s+/g, ' ').trim();
+      const shown = layoutText(message.layout).replace(/\s+/g, ' ').trim();
       if (message.view === 'dashboard')
-        return logged(
+        return withLogEntry(
           { ...state, dashboard: picture },
           'picture',
-          picture === null ? 'The dashboard is empty' : `The dashboard says: ${said}`,
+          picture === null ? 'The dashboard is empty' : `The dashboard shows: ${shown}`,
           null,
           at,
         );
-      return logged(
+      return withLogEntry(
         { ...state, picture },
         'picture',
-        picture === null ? 'The display is clear' : `draws: ${said}`,
+        picture === null ? 'The display was cleared' : `draws: ${shown}`,
         picture === null ? null : message.app,
         at,
       );
     }
     case 'dashboard-mode':
-      return logged(state, 'device', `The dashboard is in the mode “${message.mode}”`, null, at);
+      return withLogEntry(state, 'device', `The dashboard is in the mode “${message.mode}”`, null, at);
     case 'started':
-      return logged({ ...state, changes: state.changes + 1 }, 'app', 'started', message.app, at);
+      return withLogEntry({ ...state, changes: state.changes + 1 }, 'app', 'started', message.app, at);
     case 'stopped':
-      return logged({ ...state, changes: state.changes + 1 }, 'app', 'stopped', message.app, at);
+      return withLogEntry({ ...state, changes: state.changes + 1 }, 'app', 'stopped', message.app, at);
     case 'apps-changed':
       return { ...state, changes: state.changes + 1 };
     case 'pong':
-      // The others only say that the server is there.
+      // Other pongs only show that the server is alive.
       if (state.pongs === 0) return state;
       return { ...state, pongs: state.pongs - 1, changes: state.pongs === 1 ? state.changes + 1 : state.changes };
     case 'microphone':
       return state.microphone === message.on
         ? state
-        : logged({ ...state, microphone: message.on }, 'device', message.on ? 'The microphone is on' : 'The microphone is off', null, at);
+        : withLogEntry(
+            { ...state, microphone: message.on },
+            'device',
+            message.on ? 'The microphone is on' : 'The microphone is off',
+            null,
+            at,
+          );
     case 'play': {
       const spoken: Spoken = { id: nextId(), at, app: message.app, text: message.text, outcome: 'playing' };
-      const said = message.text === null ? 'plays a sound' : `says: ${message.text}`;
-      return logged({ ...state, aloud: [spoken, ...state.aloud].slice(0, MAX_ALOUD) }, 'app', said, message.app, at);
+      const description = message.text === null ? 'plays a sound' : `says: ${message.text}`;
+      return withLogEntry({ ...state, aloud: [spoken, ...state.aloud].slice(0, MAX_ALOUD) }, 'app', description, message.app, at);
     }
     case 'quiet':
-      return logged(state, 'app', 'stops its sound', message.app, at);
+      return withLogEntry(state, 'app', 'stops its sound', message.app, at);
     case 'wish':
-      return logged(state, 'app', message.what, message.app, at);
+      return withLogEntry(state, 'app', message.what, message.app, at);
     case 'other':
       return state;
   }
 }
 
-export function spokenEnded(state: Worn, id: number, outcome: Spoken['outcome']): Worn {
+export function withSpokenOutcome(state: GlassesState, id: number, outcome: Spoken['outcome']): GlassesState {
   return { ...state, aloud: state.aloud.map((one) => (one.id === id ? { ...one, outcome } : one)) };
 }
 
-/** The wearer looks up, to the dashboard, or down again. */
-export function looked(state: Worn, headUp: boolean): Worn {
+/** The wearer looks up to the dashboard, or down again. */
+export function withHeadPosition(state: GlassesState, headUp: boolean): GlassesState {
   return { ...state, headUp };
 }
 
-/** What is seen now. */
-export const seen = (state: Worn): Picture | null => (state.headUp && state.dashboard !== null ? state.dashboard : state.picture);
+/** The visible layout. */
+export const visibleLayout = (state: GlassesState): Picture | null =>
+  state.headUp && state.dashboard !== null ? state.dashboard : state.picture;
 
-/** The socket is gone: what depends on it is gone too. The log stays. */
-export function parted(state: Worn, status: 'off' | 'lost', problem: string | null): Worn {
+/** The socket is closed: state that depends on it is reset. The log stays. */
+export function disconnected(state: GlassesState, status: 'off' | 'lost', problem: string | null): GlassesState {
   const since = status === 'off' ? null : state.since;
   return {
     ...state,

@@ -1,10 +1,10 @@
-/** Which tools there are with these glasses, and which are hidden and why. */
+/** The tools that are available with these glasses, and hidden tools with the reason. */
 import { useQuery } from '@tanstack/react-query';
 import { ErrorBox, Loading } from '../../ui/feedback';
 import { Card } from '../../ui/page';
 import { toolsQuery } from './queries';
 
-/** Most names in a list; the Tools page has them all. */
+/** Maximum number of names in a list; the Tools page has all. */
 const MOST = 40;
 
 export function ToolsHere({ on }: { on: boolean }) {
@@ -14,7 +14,7 @@ export function ToolsHere({ on }: { on: boolean }) {
   return (
     <Card title="Tools with these glasses">
       {on && tools.error && <ErrorBox error={tools.error} onRetry={() => void tools.refetch()} />}
-      {(!on || tools.data === null) && <p className="muted flat">Known as soon as the glasses are on.</p>}
+      {(!on || tools.data === null) && <p className="muted flat">Connect the glasses to see their tools.</p>}
       {on && tools.isPending && <Loading what="the tools" />}
       {on && tools.data && (
         <>
@@ -47,7 +47,7 @@ export function ToolsHere({ on }: { on: boolean }) {
   );
 }
 
-/** Tools pass as their apps define them, so nothing of them is sure. */
+/** Tool definitions come from apps unchanged, so no member is certain. */
 function nameOf(tool: unknown, place: number): string {
   const name = typeof tool === 'object' && tool !== null && 'name' in tool ? tool.name : undefined;
   return typeof name === 'string' ? name : `tool ${place + 1}`;

@@ -1,13 +1,13 @@
-/** The server's own speech, the only sound that the console fetches. */
+/** The server's own speech, the only audio that the console fetches. */
 export interface Speech {
   path: string;
-  /** The address is its own credential; the user's must not go along. */
+  /** The URL is signed, so the user's credential must not be sent with it. */
   signed: boolean;
 }
 
 /**
- * Always asked of this server. The host that it knows itself by may differ from the one of the page, so a signed address,
- * which our server checks, may name any; one that takes the user's credential must be of our own host.
+ * Always requested from this server. The host name that the server uses may differ from that of the page, so a signed URL, which our
+ * server verifies, may name any host. A URL that needs the user's credential must name our own host.
  */
 export function speechAt(address: string, origin: string): Speech | null {
   let url: URL;

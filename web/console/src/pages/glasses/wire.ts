@@ -1,6 +1,6 @@
 /**
- * The messages between a device and the server. What comes is read with care: it is what apps sent. What goes is made
- * here, in the words of the phone.
+ * The messages between a device and the server. Incoming messages are parsed with care, because they contain data of apps. Outgoing
+ * messages have the format of the phone app.
  */
 export type Layout =
   | { kind: 'text'; text: string }
@@ -11,7 +11,7 @@ export type Layout =
   | { kind: 'clear' }
   | { kind: 'unknown'; name: string };
 
-/** The display has two faces: what apps draw, and the dashboard, which is seen while the wearer looks up. */
+/** The display has two views: what apps draw, and the dashboard, which is visible while the wearer looks up. */
 type View = 'main' | 'dashboard';
 
 export type Incoming =
@@ -28,7 +28,7 @@ export type Incoming =
   | { type: 'wish'; app: string | null; what: string; reply?: object }
   | { type: 'other'; name: string };
 
-/** Most characters of a text, and most pictures of an animation, that are kept. */
+/** Maximum characters of a text and maximum frames of an animation. */
 export const MAX_TEXT = 4_000;
 const MAX_FRAMES = 60;
 const MAX_PICTURE = 1_500_000;
@@ -38,20 +38,20 @@ type Fields = Record<string, unknown>;
 const text = (value: unknown, most = MAX_TEXT): string => (typeof value === 'string' ? value.slice(0, most) : '');
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What an app asks of the device that a page has not. */
+/** Requests of apps that a web page cannot fulfill. */
 const WISHES: Record<string, string> = {
-  photo_request: 'wants a photo; the simulator has no camera',
-  start_stream: 'wants live video; the simulator has no camera',
+  photo_request: 'requests a photo; the simulator has no camera',
+  start_stream: 'requests live video; the simulator has no camera',
   stop_stream: 'ends its live video',
   rgb_led_control: 'switches a lamp',
-  request_single_location: 'asks where you are; the simulator does not know',
-  set_location_tier: 'asks for your position; the simulator does not know it',
-  show_wifi_setup: 'asks for Wi-Fi',
+  request_single_location: 'requests your location; the simulator has none',
+  set_location_tier: 'requests your position; the simulator has none',
+  show_wifi_setup: 'requests Wi-Fi',
 };
 
 const NO_CAMERA = 'the simulator has no camera';
 
-/** What the device answers, so that no app waits in vain. */
+/** The device's responses, so that no app waits forever. */
 function replyTo(message: Fields): object | undefined {
   const requestId = text(message.requestId, 500);
   switch (message.type) {
@@ -66,7 +66,7 @@ function replyTo(message: Fields): object | undefined {
   }
 }
 
-/** Null where it is no message at all. */
+/** Null if it is not a valid message. */
 export function readMessage(data: string): Incoming | null {
   let message: unknown;
   try {
@@ -85,7 +85,7 @@ export function readMessage(data: string): Incoming | null {
       };
     case 'connection_error':
     case 'auth_error':
-      return { type: 'refused', message: text(message.message, 500) || 'The server refused the glasses.' };
+      return { type: 'refused', message: text(message.message, 500) || 'The server rejected the glasses.' };
     case 'pong':
       return { type: 'pong' };
     case 'display_event':
@@ -153,15 +153,15 @@ function readLayout(value: unknown): Layout {
   }
 }
 
-/** Only base64: the text goes into the address of a picture. */
+/** Only base64, because the text becomes part of a data URL. */
 function pictures(frames: unknown[]): string[] {
   const good = (frame: unknown): frame is string =>
     typeof frame === 'string' && frame.length <= MAX_PICTURE && /^[A-Za-z0-9+/\s]+=*\s*$/.test(frame);
   return frames.slice(0, MAX_FRAMES).filter(good);
 }
 
-/** What is on the display as words: for the log, and for those who do not see it. */
-export function wordsOf(layout: Layout): string {
+/** The content of the display as text: for the log, and for screen readers. */
+export function layoutText(layout: Layout): string {
   switch (layout.kind) {
     case 'text':
       return layout.text;
@@ -173,28 +173,28 @@ export function wordsOf(layout: Layout): string {
       return `${layout.left} | ${layout.right}`;
     case 'picture':
       return layout.frames.length === 0
-        ? '(a picture that cannot be read)'
+        ? '(an invalid image)'
         : layout.frames.length === 1
-          ? '(a picture)'
-          : `(${layout.frames.length} pictures in turn)`;
+          ? '(an image)'
+          : `(an animation of ${layout.frames.length} images)`;
     case 'clear':
       return '';
     case 'unknown':
-      return `(a layout that the simulator does not know: ${layout.name})`;
+      return `(an unknown layout: ${layout.name})`;
   }
 }
 
 export const ping = { type: 'ping' };
-export const wear = (modelName: string) => ({ type: 'glasses_connection_state', modelName, status: 'CONNECTED' });
-export const words = (said: string, isFinal: boolean, transcribeLanguage: string) => ({
+export const connectionState = (modelName: string) => ({ type: 'glasses_connection_state', modelName, status: 'CONNECTED' });
+export const transcription = (spoken: string, isFinal: boolean, transcribeLanguage: string) => ({
   type: 'local_transcription',
-  text: said,
+  text: spoken,
   isFinal,
   transcribeLanguage,
 });
 export const headPosition = (position: 'up' | 'down') => ({ type: 'head_position', position });
 export const battery = (level: number, charging: boolean) => ({ type: 'glasses_battery_update', level, charging });
-export const played = (requestId: string, durationMs: number | null, error?: string) => ({
+export const playbackResult = (requestId: string, durationMs: number | null, error?: string) => ({
   type: 'audio_play_response',
   requestId,
   success: error === undefined,
@@ -202,7 +202,7 @@ export const played = (requestId: string, durationMs: number | null, error?: str
   ...(durationMs !== null && { duration: durationMs }),
 });
 
-/** One thing that fingers can do on the glasses, and what the device says then. */
+/** A gesture on the glasses, and the messages that the device sends. */
 export interface Gesture {
   name: string;
   messages: readonly object[];
@@ -212,23 +212,23 @@ const press = (pressType: 'short' | 'long') => ({ type: 'button_press', buttonId
 
 const PRESSES: Record<string, Gesture> = {
   press: { name: 'Press', messages: [press('short')] },
-  long_press: { name: 'Press long', messages: [press('long')] },
-  // The wire knows short and long only; two short ones are what the finger does.
-  double_press: { name: 'Press twice', messages: [press('short'), press('short')] },
+  long_press: { name: 'Long press', messages: [press('long')] },
+  // The protocol has only short and long presses; a double press is two short ones.
+  double_press: { name: 'Double press', messages: [press('short'), press('short')] },
 };
 
 const TOUCHES: Record<string, [name: string, gesture: string]> = {
   TAP: ['Tap', 'single_tap'],
-  DOUBLE_TAP: ['Tap twice', 'double_tap'],
-  TRIPLE_TAP: ['Tap three times', 'triple_tap'],
-  PRESS_HOLD: ['Touch long', 'long_press'],
+  DOUBLE_TAP: ['Double tap', 'double_tap'],
+  TRIPLE_TAP: ['Triple tap', 'triple_tap'],
+  PRESS_HOLD: ['Long touch', 'long_press'],
   SWIPE_UP: ['Swipe up', 'up_swipe'],
   SWIPE_DOWN: ['Swipe down', 'down_swipe'],
   SWIPE_FORWARD: ['Swipe forward', 'forward_swipe'],
   SWIPE_BACKWARD: ['Swipe back', 'backward_swipe'],
 };
 
-/** What the buttons of these glasses can report. A button that reports a press can be held as well. */
+/** The gestures that the buttons of these glasses can report. A button that reports a press can also be held. */
 export function gesturesOf(model: {
   modelName: string;
   hasButton: boolean;

@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { Check, Download, ShieldCheck, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { api, data } from '../../api/client';
+import { api, responseData } from '../../api/client';
 import type { LibraryApp } from '../../api/console';
 import { queryClient } from '../../api/queries';
 import { AppIcon } from '../../ui/app-icon';
@@ -9,14 +9,14 @@ import { Button } from '../../ui/button';
 import { Confirm, Dialog } from '../../ui/dialog';
 import { Badge, Notice } from '../../ui/feedback';
 import { toast, toastError } from '../../ui/toast';
-import { counted, HARDWARE, PERMISSIONS } from '../../ui/words';
-import { fitWords } from './fit';
+import { countLabel, HARDWARE, PERMISSIONS } from '../../ui/labels';
+import { fitLabel } from './fit';
 
 const changed = () =>
   Promise.all([['library'], ['tools'], ['installs'], ['session']].map((queryKey) => queryClient.invalidateQueries({ queryKey })));
 
 export function AppCard({ app, model }: { app: LibraryApp; model: string | undefined }) {
-  const fit = fitWords(app.fit, model);
+  const fit = fitLabel(app.fit, model);
   return (
     <li className="card library-card">
       <div className="library-card-head">
@@ -27,9 +27,7 @@ export function AppCard({ app, model }: { app: LibraryApp; model: string | undef
         </div>
         {app.running && <Badge kind="accent">Running</Badge>}
       </div>
-      <p className="library-words">
-        {app.description === '' ? <span className="muted">Its developer says nothing about it.</span> : app.description}
-      </p>
+      <p className="library-words">{app.description === '' ? <span className="muted">No description.</span> : app.description}</p>
       <p>
         <Badge kind={fit.kind}>{fit.words}</Badge>
       </p>
@@ -42,19 +40,18 @@ export function AppCard({ app, model }: { app: LibraryApp; model: string | undef
   );
 }
 
-/** What the app asks for: permissions in words, and the parts of glasses that it uses. */
+/** What the app requests: permissions, and the hardware that it uses. */
 function Asks({ app }: { app: LibraryApp }) {
   const permissions = app.permissions.filter(isPermission);
   return (
     <>
       {permissions.length === 0 ? (
-        <p className="muted">Asks for no permissions.</p>
+        <p className="muted">Requests no permissions.</p>
       ) : (
         <ul className="library-permissions">
           {permissions.map(({ type, description }) => (
             <li key={type}>
-              <strong>{PERMISSIONS[type]?.name ?? type}</strong>:{' '}
-              {PERMISSIONS[type]?.means ?? 'a permission that this console does not know'}
+              <strong>{PERMISSIONS[type]?.name ?? type}</strong>: {PERMISSIONS[type]?.means ?? 'unknown permission'}
               {description ? <span className="muted"> “{description}”</span> : null}
             </li>
           ))}
@@ -62,14 +59,14 @@ function Asks({ app }: { app: LibraryApp }) {
       )}
       {app.wants.includes('assistant') && (
         <p>
-          <strong>Asks for a grant</strong>: call the tools of your other apps {app.assistant && <Badge kind="good">allowed</Badge>}
+          <strong>Requests a grant</strong>: call the tools of your other apps {app.assistant && <Badge kind="good">allowed</Badge>}
         </p>
       )}
       {app.hardwareRequirements.length > 0 && (
         <p className="muted">
           Uses:{' '}
           {app.hardwareRequirements
-            .map(({ type, level }) => `${HARDWARE[type]?.name ?? type}${level === 'REQUIRED' ? '' : ' (if there)'}`)
+            .map(({ type, level }) => `${HARDWARE[type]?.name ?? type}${level === 'REQUIRED' ? '' : ' (optional)'}`)
             .join(', ')}
         </p>
       )}
@@ -82,10 +79,10 @@ function isPermission(value: unknown): value is { type: string; description?: st
 }
 
 function Tools({ app }: { app: LibraryApp }) {
-  if (app.toolCount === 0) return <p className="muted">Brings no tools yet.</p>;
+  if (app.toolCount === 0) return <p className="muted">No tools yet.</p>;
   return (
     <details className="library-tools">
-      <summary>{counted(app.toolCount, 'tool')}</summary>
+      <summary>{countLabel(app.toolCount, 'tool')}</summary>
       <ul className="plain-list">
         {app.tools.map((tool) => (
           <li key={tool.name}>
@@ -105,10 +102,10 @@ function Actions({ app }: { app: LibraryApp }) {
   const wantsGrant = app.wants.includes('assistant');
   const install = useMutation({
     mutationFn: async (grant: boolean) => {
-      if (!app.installed) await data(api.PUT('/api/installs/{package}', path));
-      if (grant) await data(api.PUT('/api/installs/{package}/assistant', path));
+      if (!app.installed) await responseData(api.PUT('/api/installs/{package}', path));
+      if (grant) await responseData(api.PUT('/api/installs/{package}/assistant', path));
     },
-    onSuccess: (_, grant) => toast(`${app.name} is installed${grant ? ' and may call the tools of your other apps' : ''}.`),
+    onSuccess: (_, grant) => toast(`${app.name} was installed${grant ? ' and may call the tools of your other apps' : ''}.`),
     onError: toastError,
     onSettled: async () => {
       setAsked(undefined);
@@ -116,11 +113,11 @@ function Actions({ app }: { app: LibraryApp }) {
     },
   });
   const remove = useMutation({
-    mutationFn: () => data(api.DELETE('/api/installs/{package}', path)),
+    mutationFn: () => responseData(api.DELETE('/api/installs/{package}', path)),
     onSuccess: async () => {
       setAsked(undefined);
       await changed();
-      toast(`${app.name} is removed.`);
+      toast(`${app.name} was removed.`);
     },
     onError: toastError,
   });
@@ -151,7 +148,7 @@ function Actions({ app }: { app: LibraryApp }) {
       {wantsGrant && !app.assistant && (
         <Button
           icon={<ShieldCheck size={16} aria-hidden />}
-          aria-label={`Allow ${app.name} what it asks for`}
+          aria-label={`Allow the grant of ${app.name}`}
           onClick={() => setAsked('allow')}
         >
           Allow
@@ -171,8 +168,8 @@ function Actions({ app }: { app: LibraryApp }) {
           onClose={() => setAsked(undefined)}
         >
           <p>
-            Its tools are gone for you at once. What this server keeps for you and the app, such as its settings, is deleted. You can
-            install it again, and it begins anew.
+            Its tools are removed immediately, and the data that this server stores for you and the app, such as its settings, is deleted.
+            You can install it again later.
           </p>
         </Confirm>
       )}
@@ -180,7 +177,7 @@ function Actions({ app }: { app: LibraryApp }) {
   );
 }
 
-/** Asks before an app gets the grant that it wants. Nothing is given without a yes to exactly that. */
+/** Asks before an app gets the grant that it requests. Nothing is granted without explicit consent. */
 function Consent({
   app,
   busy,
@@ -193,17 +190,17 @@ function Consent({
   onClose: () => void;
 }) {
   return (
-    <Dialog title={app.installed ? `Allow ${app.name} more?` : `Install ${app.name}?`} onClose={onClose}>
-      <p>{app.name} asks for this grant:</p>
+    <Dialog title={app.installed ? `Allow the grant of ${app.name}?` : `Install ${app.name}?`} onClose={onClose}>
+      <p>{app.name} requests this grant:</p>
       <Notice kind="warn">
         <p>
-          <strong>Call the tools of your other apps.</strong> It can do for you everything that your tools can do, as an assistant does.
-          Allow it only if you trust it with that.
+          <strong>Call the tools of your other apps.</strong> It can do everything that your tools can do, like an assistant. Allow this
+          only if you trust the app.
         </p>
       </Notice>
       <p className="muted">
-        {app.installed ? '' : 'Without it the app is installed and can use its own tools only. '}You can change this at any time under
-        Settings, Apps and grants.
+        {app.installed ? '' : 'Without it, the app can use only its own tools. '}You can change this at any time under Settings, Apps and
+        grants.
       </p>
       <div className="dialog-actions">
         <Button onClick={onClose}>Cancel</Button>

@@ -1,4 +1,4 @@
-/** Apps that the user can install: what they do, what they ask for, whether they fit the user's glasses. */
+/** Apps that the user can install: what they do, what they request, and whether they fit the user's glasses. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { SEARCH_MS, useDebounced } from '../../ui/debounced';
@@ -19,7 +19,7 @@ export function LibraryPage() {
   const session = useQuery(sessionQuery);
   const model = session.data?.capabilities?.modelName;
   const listed = library.data?.pages.flatMap((page) => page.apps) ?? [];
-  // Until the server has answered, those of the last answer that fit.
+  // Until the server responds, show matching apps of the previous response.
   const apps =
     library.isPlaceholderData || asked !== search.trim()
       ? listed.filter((app) => matches(search, app.name, app.packageName, app.description))
@@ -27,7 +27,7 @@ export function LibraryPage() {
   const isEmpty = library.data !== undefined && !library.isPlaceholderData && asked === search.trim() && apps.length === 0;
   return (
     <div className="library">
-      <Page title="Library" lead="Apps that you can use. What you install brings its tools to your assistants, your chat and your glasses.">
+      <Page title="Library" lead="Apps that you can install. Your assistants, your chat and your glasses can then use their tools.">
         <div className="row library-head">
           <Search label="Search the library" value={search} onChange={setSearch} />
           <p className="muted" role="status">
@@ -39,11 +39,11 @@ export function LibraryPage() {
         {isEmpty &&
           (asked === '' ? (
             <Empty title="The library is empty">
-              <p>As soon as a developer registers an app on this server, it is here.</p>
+              <p>Apps appear here when a developer registers them on this server.</p>
             </Empty>
           ) : (
             <Empty title="Nothing found">
-              <p>No app has these words.</p>
+              <p>No apps match your search.</p>
             </Empty>
           ))}
         <ul className="plain-list library-grid">

@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
-import { api, data } from '../../api/client';
+import { api, responseData } from '../../api/client';
 import { getLibrary } from '../../api/console';
-import { Refused } from '../../api/error';
+import { ApiError } from '../../api/error';
 
 const PAGE = 50;
 
@@ -14,14 +14,14 @@ export const libraryQuery = (q: string) =>
     getNextPageParam: (last) => last.next ?? undefined,
   });
 
-/** What the user wears; nothing where nobody is live. */
+/** The user's glasses; null if there is no session. */
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: async () => {
     try {
-      return await data(api.GET('/api/session'));
+      return await responseData(api.GET('/api/session'));
     } catch (error) {
-      if (error instanceof Refused && error.noSession) return null;
+      if (error instanceof ApiError && error.noSession) return null;
       throw error;
     }
   },

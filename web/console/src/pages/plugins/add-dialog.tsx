@@ -1,4 +1,4 @@
-/** A plugin from a file, or pasted. */
+/** Adds a plugin from a file, or pasted. */
 import { useState } from 'react';
 import { bytes } from '../../ui/time';
 import { Button } from '../../ui/button';
@@ -12,11 +12,11 @@ export function AddDialog({ onText, onClose }: { onText: (text: string) => void;
   async function open(file: File | undefined) {
     if (file === undefined) return;
     if (file.size > MAX_MANIFEST_BYTES)
-      return setError(`The file has ${bytes(file.size)}; a plugin has at most ${bytes(MAX_MANIFEST_BYTES)}.`);
+      return setError(`The file has ${bytes(file.size)}; a plugin can have at most ${bytes(MAX_MANIFEST_BYTES)}.`);
     try {
       onText(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await file.arrayBuffer()));
     } catch {
-      setError('The file is no text in UTF-8.');
+      setError('The file is not UTF-8 text.');
     }
   }
   return (
@@ -32,7 +32,7 @@ export function AddDialog({ onText, onClose }: { onText: (text: string) => void;
           onChange={(event) => void open(event.target.files?.[0])}
         />
         <p className="hint" id="plugin-file-hint">
-          A plugin is one JSON file. You see what it asks for before it is installed.
+          A plugin is one JSON file. You can review its permissions before you install it.
         </p>
         {error !== undefined && (
           <p className="error-text" role="alert">
@@ -46,7 +46,7 @@ export function AddDialog({ onText, onClose }: { onText: (text: string) => void;
       <div className="dialog-actions">
         <Button onClick={onClose}>Cancel</Button>
         <Button kind="primary" disabled={text.trim() === ''} onClick={() => onText(text)}>
-          Look at it
+          Review
         </Button>
       </div>
     </Dialog>

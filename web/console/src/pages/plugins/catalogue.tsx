@@ -14,7 +14,7 @@ import { PermissionList } from './permission-list';
 import { getCatalogue, getCatalogued } from './server-api';
 import { TrustBadge } from './trust-badge';
 
-/** What the server has to offer. The badge is the server's word; the browser looks for itself before it installs. */
+/** The server's catalogue. The badge is the server's verdict; the browser verifies a plugin itself before it installs it. */
 export function Catalogue({ onReview }: { onReview: (text: string) => void }) {
   const [q, setQ] = useUrlText('q');
   const asked = useDebounced(q.trim(), SEARCH_MS);
@@ -31,13 +31,13 @@ export function Catalogue({ onReview }: { onReview: (text: string) => void }) {
   return (
     <>
       <Field label="Search">
-        <Input type="search" value={q} onChange={setQ} placeholder="Words in the name or description" />
+        <Input type="search" value={q} onChange={setQ} placeholder="Searches names and descriptions" />
       </Field>
       {pages.isPending && <Loading what="the catalogue" />}
       {pages.error !== null && <ErrorBox error={pages.error} onRetry={() => void pages.refetch()} />}
       {pages.isSuccess && plugins.length === 0 && (
         <Empty title={asked === '' ? 'The catalogue is empty' : 'Nothing found'}>
-          <p>{asked === '' ? 'Curators of this server put plugins here when they sign them.' : 'Try other words.'}</p>
+          <p>{asked === '' ? 'Plugins appear here when the curators of this server sign them.' : 'Try another search.'}</p>
         </Empty>
       )}
       <ul className="plain-list grid-2">
@@ -57,13 +57,13 @@ export function Catalogue({ onReview }: { onReview: (text: string) => void }) {
                   </div>
                 </div>
                 <p className="plugin-about">{plugin.description.slice(0, 300)}</p>
-                <PermissionList permissions={readPermissions(plugin.asksFor as Json, [])} none="Asks for nothing." />
+                <PermissionList permissions={readPermissions(plugin.asksFor as Json, [])} none="No permissions." />
                 <div className="plugin-foot">
                   {has ? (
                     <Badge kind="accent">In this browser</Badge>
                   ) : (
                     <Button small onClick={() => look(plugin.id, plugin.version)}>
-                      Look at it
+                      Review
                       <span className="hidden">
                         : {plugin.name} {plugin.version}
                       </span>

@@ -1,14 +1,14 @@
 import type { Change } from '../../plugins/trust/compare';
-import { inWords } from '../../plugins/trust/permissions';
+import { describePermissions } from '../../plugins/trust/permissions';
 
-/** What an update changes, for people. */
-export function changesInWords(change: Change): string[] {
+/** The changes of an update as text. */
+export function describeChanges(change: Change): string[] {
   return [
-    ...inWords(change.asksForMore).map((words) => `New permission: ${words}`),
-    ...(change.downgrade ? ['It goes back to an older version.'] : []),
-    ...(change.publisherChanged ? ['It names another publisher.'] : []),
-    ...(change.signerChanged ? ['It is signed by another key, or by none.'] : []),
+    ...describePermissions(change.asksForMore).map((words) => `New permission: ${words}`),
+    ...(change.downgrade ? ['It is an older version.'] : []),
+    ...(change.publisherChanged ? ['It has another publisher.'] : []),
+    ...(change.signerChanged ? ['It is signed with another key, or not signed.'] : []),
     ...(change.toolsAdded.length > 0 ? [`New tools: ${change.toolsAdded.join(', ')}`] : []),
-    ...(change.toolsRemoved.length > 0 ? [`Tools that go: ${change.toolsRemoved.join(', ')}`] : []),
+    ...(change.toolsRemoved.length > 0 ? [`Removed tools: ${change.toolsRemoved.join(', ')}`] : []),
   ];
 }

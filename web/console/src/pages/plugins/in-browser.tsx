@@ -20,7 +20,7 @@ export function InBrowser({ onReview, onAdd }: { onReview: (text: string) => voi
           <p>
             <Puzzle size={28} aria-hidden />
           </p>
-          <p>Add one from a file, or look into the catalogue.</p>
+          <p>Add one from a file, or browse the catalogue.</p>
           <Button onClick={onAdd}>Add a plugin</Button>
         </Empty>
       )}

@@ -3,7 +3,7 @@ import { dismissOlder, olderPlugins } from '../../plugins/older';
 import { useInstalled } from '../../plugins/store';
 import { Button } from '../../ui/button';
 
-/** Plugins that an older client left here: the user may look at each; nothing of them runs by itself. */
+/** Plugins of an older client: the user can review each of them; none runs by itself. */
 export function OlderImport({ onReview }: { onReview: (text: string) => void }) {
   const installed = useInstalled();
   const [found, setFound] = useState(olderPlugins);
@@ -12,13 +12,13 @@ export function OlderImport({ onReview }: { onReview: (text: string) => void }) 
   return (
     <section className="notice warn older" aria-label="Plugins of an older client">
       <h2>Plugins of an older client</h2>
-      <p>They lie in this browser and do not run. Look at each before you import it; they count as unsigned.</p>
+      <p>They are stored in this browser and do not run. Review each one before you import it. They count as unsigned.</p>
       <ul className="plain-list">
         {left.map(({ name, text }, place) => (
           <li key={place} className="row between">
             <strong>{name}</strong>
             <Button small onClick={() => onReview(text)}>
-              Look at it<span className="hidden">: {name}</span>
+              Review<span className="hidden">: {name}</span>
             </Button>
           </li>
         ))}
@@ -31,7 +31,7 @@ export function OlderImport({ onReview }: { onReview: (text: string) => void }) 
           setFound([]);
         }}
       >
-        Do not offer them again
+        Do not show again
       </Button>
     </section>
   );

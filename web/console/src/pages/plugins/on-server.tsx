@@ -16,7 +16,7 @@ import { TrustBadge } from './trust-badge';
 
 type ServerPlugin = Awaited<ReturnType<typeof getServerPlugins>>['plugins'][number];
 
-/** What the server runs for this user. */
+/** The plugins that the server runs for this user. */
 export function OnServer() {
   const plugins = useQuery({ queryKey: SERVER_PLUGINS, queryFn: getServerPlugins });
   if (plugins.isPending) return <Loading what="plugins of the server" />;
@@ -24,7 +24,7 @@ export function OnServer() {
   if (plugins.data.plugins.length === 0) {
     return (
       <Empty title="No plugins on the server">
-        <p>What you install there works in every chat, over MCP and for your assistant.</p>
+        <p>Plugins on the server work in every chat, over MCP and for your assistant.</p>
       </Empty>
     );
   }
@@ -47,7 +47,7 @@ function ServerCard({ plugin }: { plugin: ServerPlugin }) {
   const remove = useMutation({
     mutationFn: () => removeServerPlugin(plugin.id),
     onError: toastError,
-    onSuccess: () => toast(`${plugin.name} is gone from the server.`),
+    onSuccess: () => toast(`${plugin.name} was uninstalled from the server.`),
     onSettled: again,
   });
   return (
@@ -66,7 +66,7 @@ function ServerCard({ plugin }: { plugin: ServerPlugin }) {
       </div>
       {plugin.description !== '' && <p className="plugin-about">{plugin.description.slice(0, 300)}</p>}
       {plugin.enabled && !plugin.runs && <Notice kind="bad">It does not run: {plugin.hidden ?? plugin.reason}.</Notice>}
-      <PermissionList permissions={readPermissions(plugin.permissions as Json, [])} none="May do nothing but compute." />
+      <PermissionList permissions={readPermissions(plugin.permissions as Json, [])} none="No permissions." />
       <p className="muted">Tools: {plugin.tools.join(', ')}</p>
       <div className="plugin-foot">
         <Button small icon={<Trash2 size={16} aria-hidden />} onClick={() => setLeaving(true)}>
@@ -82,7 +82,7 @@ function ServerCard({ plugin }: { plugin: ServerPlugin }) {
           onClose={() => setLeaving(false)}
           onConfirm={() => remove.mutate()}
         >
-          <p>Its tools go, and what it kept for you on the server is deleted.</p>
+          <p>Its tools and the data that it stored for you on the server are deleted.</p>
         </Confirm>
       )}
     </article>

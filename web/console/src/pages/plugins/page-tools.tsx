@@ -2,7 +2,7 @@ import { PAGE_TOOLS, setPageTool, usePageToolsOff } from '../../plugins/page-too
 import { Switch } from '../../ui/form';
 import { Card } from '../../ui/page';
 
-/** The console's own tools: they run in the page and are part of it. */
+/** The console's own tools, which run in the page. */
 export function PageTools() {
   const off = usePageToolsOff();
   return (

@@ -1,4 +1,4 @@
-/** Plugins of this browser, the catalogue, and where the server runs plugins those of the user there. */
+/** Plugins in this browser, the catalogue, and the user's plugins on the server, if it runs plugins. */
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { useMe } from '../../api/queries';
@@ -36,10 +36,10 @@ export function PluginsPage() {
     <div className="plugins-page">
       <Page
         title="Plugins"
-        lead="Small programs that bring tools to your chats. They run in a sandbox, with no more than you allow."
+        lead="Small programs that add tools to your chats. They run in a sandbox, with only the permissions that you grant."
         actions={add}
       >
-        <Tabs label="Where plugins are" tabs={tabs} current={shown} onChange={(next) => setTab(next as Tab)}>
+        <Tabs label="Plugin locations" tabs={tabs} current={shown} onChange={(next) => setTab(next as Tab)}>
           {shown === 'browser' && <InBrowser onReview={setText} onAdd={() => setAdding(true)} />}
           {shown === 'catalogue' && <Catalogue onReview={setText} />}
           {shown === 'server' && <OnServer />}

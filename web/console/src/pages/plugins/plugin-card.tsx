@@ -1,6 +1,6 @@
 import { Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import type { Judged } from '../../plugins/judged';
+import type { JudgedPlugin } from '../../plugins/judged';
 import { useLastRun } from '../../plugins/runs';
 import { setEnabled, uninstall } from '../../plugins/store';
 import { Avatar } from '../../ui/avatar';
@@ -14,8 +14,8 @@ import { toast, toastError } from '../../ui/toast';
 import { PermissionList } from './permission-list';
 import { TrustBadge } from './trust-badge';
 
-/** One plugin of this browser: what it is, what it may do, and how to get rid of it. */
-export function PluginCard({ judged: { plugin, manifest, verdict, permissions, why } }: { judged: Judged }) {
+/** One plugin in this browser: description, permissions, and removal. */
+export function PluginCard({ judged: { plugin, manifest, verdict, permissions, why } }: { judged: JudgedPlugin }) {
   const [leaving, setLeaving] = useState(false);
   const name = manifest?.name ?? plugin.id;
   const allowed = verdict?.runs === true;
@@ -51,7 +51,7 @@ export function PluginCard({ judged: { plugin, manifest, verdict, permissions, w
       </div>
       {manifest !== null && manifest.description !== '' && <p className="plugin-about">{manifest.description.slice(0, 300)}</p>}
       {!allowed && <Notice kind="bad">It does not run: {why}.</Notice>}
-      {allowed && <PermissionList permissions={permissions} none="May do nothing but compute." />}
+      {allowed && <PermissionList permissions={permissions} none="No permissions." />}
       <details className="plugin-more">
         <summary>
           {manifest?.tools.length ?? 0} {manifest?.tools.length === 1 ? 'tool' : 'tools'}, code and last run
@@ -83,10 +83,10 @@ export function PluginCard({ judged: { plugin, manifest, verdict, permissions, w
           onClose={() => setLeaving(false)}
           onConfirm={() => {
             change(() => uninstall(plugin.id));
-            toast(`${name} is gone.`);
+            toast(`${name} was uninstalled.`);
           }}
         >
-          <p>Its tools go, and what it kept in this browser is deleted.</p>
+          <p>Its tools and the data that it stored in this browser are deleted.</p>
         </Confirm>
       )}
     </article>
@@ -101,9 +101,9 @@ function LastRun({ plugin }: { plugin: string }) {
     <section>
       <h3>Last run</h3>
       <p>
-        <code>{run.tool}</code>, <Ago at={run.at} />, {duration(run.ms * 1_000)}: {run.error === null ? 'went well' : run.error}
+        <code>{run.tool}</code>, <Ago at={run.at} />, {duration(run.ms * 1_000)}: {run.error === null ? 'succeeded' : run.error}
       </p>
-      {lines !== '' && <Code label="Lines of the last run" value={lines} />}
+      {lines !== '' && <Code label="Log of the last run" value={lines} />}
     </section>
   );
 }

@@ -1,7 +1,7 @@
-/** What a plugin is and asks for, before it is installed. */
+/** Shows a plugin and its permissions before it is installed. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { told } from '../../api/error';
+import { errorText } from '../../api/error';
 import { useMe } from '../../api/queries';
 import { install, review, type Review } from '../../plugins/install';
 import { Button } from '../../ui/button';
@@ -9,7 +9,7 @@ import { Dialog } from '../../ui/dialog';
 import { Badge, Loading, Notice } from '../../ui/feedback';
 import { Check, Field, Select } from '../../ui/form';
 import { toast } from '../../ui/toast';
-import { changesInWords } from './changes';
+import { describeChanges } from './changes';
 import { PermissionList } from './permission-list';
 import { installOnServer, SERVER_PLUGINS } from './server-api';
 import { TrustBadge } from './trust-badge';
@@ -42,7 +42,7 @@ export function ReviewDialog({ text, first, onClose, onInstalled }: Props) {
 function Problems({ error, onClose }: { error: unknown; onClose: () => void }) {
   return (
     <>
-      <Notice kind="bad">{told(error)}</Notice>
+      <Notice kind="bad">{errorText(error)}</Notice>
       <div className="dialog-actions">
         <Button onClick={onClose}>Close</Button>
       </div>
@@ -71,11 +71,11 @@ function Looked({ review: it, text, first, onClose, onInstalled }: Props & { rev
       if (here) install(it);
       else await installOnServer(text, manifest.permissions, changes);
       if (!here) await client.invalidateQueries({ queryKey: SERVER_PLUGINS });
-      toast(`${manifest.name} is installed.`);
+      toast(`${manifest.name} was installed.`);
       onInstalled(target);
       onClose();
     } catch (error) {
-      setFailed(told(error));
+      setFailed(errorText(error));
       setBusy(false);
     }
   }
@@ -85,7 +85,7 @@ function Looked({ review: it, text, first, onClose, onInstalled }: Props & { rev
         <TrustBadge status={verdict.status} owner={verdict.owner} />
         <Badge>{manifest.version}</Badge>
         <span className="muted">
-          {manifest.publisher === null ? 'No publisher named' : `Says it is by ${manifest.publisher}`} · <code>{manifest.id}</code>
+          {manifest.publisher === null ? 'No publisher' : `Claims to be by ${manifest.publisher}`} · <code>{manifest.id}</code>
         </span>
       </div>
       {manifest.description !== '' && <p className="plugin-about">{manifest.description.slice(0, 600)}</p>}
@@ -95,11 +95,11 @@ function Looked({ review: it, text, first, onClose, onInstalled }: Props & { rev
         </Notice>
       ))}
       {verdict.covers === 'tools' && (
-        <Notice kind="warn">The signature is of the older form and covers the tools only, so the plugin gets no permissions.</Notice>
+        <Notice kind="warn">The signature has the older format and covers only the tools, so the plugin gets no permissions.</Notice>
       )}
-      <h3>{asks === manifest.permissions ? 'It asks for' : 'It gets'}</h3>
-      <PermissionList permissions={asks} none="Nothing: no network, no storage, not even the time." />
-      <h3>Its tools</h3>
+      <h3>{asks === manifest.permissions ? 'Requested permissions' : 'Permissions'}</h3>
+      <PermissionList permissions={asks} none="None: no network, no storage, no clock." />
+      <h3>Tools</h3>
       <ul className="tool-names">
         {manifest.tools.map((tool) => (
           <li key={tool.name}>
@@ -107,11 +107,11 @@ function Looked({ review: it, text, first, onClose, onInstalled }: Props & { rev
           </li>
         ))}
       </ul>
-      {change !== null && changesInWords(change).length > 0 && (
+      {change !== null && describeChanges(change).length > 0 && (
         <>
-          <h3>What changes</h3>
+          <h3>Changes</h3>
           <ul className="plugin-changes">
-            {changesInWords(change).map((words) => (
+            {describeChanges(change).map((words) => (
               <li key={words}>{words}</li>
             ))}
           </ul>
@@ -120,7 +120,7 @@ function Looked({ review: it, text, first, onClose, onInstalled }: Props & { rev
       {me.plugins.enabled && (
         <Field
           label="Where it runs"
-          hint={here ? 'For chats of this console, in this browser only.' : 'For all your chats and your assistant, wherever you are.'}
+          hint={here ? 'For chats of this console, in this browser only.' : 'For all your chats and your assistant, on every device.'}
         >
           <Select
             value={target}
@@ -134,11 +134,11 @@ function Looked({ review: it, text, first, onClose, onInstalled }: Props & { rev
       )}
       {here && isUnsigned && obstacles.length === 0 && (
         <Notice kind="warn">
-          <p>Nobody has signed this plugin. What it says of itself may be wrong, and nobody has looked at its code.</p>
-          <Check label="I know where it comes from; let it run unsigned" checked={unsigned} onChange={setUnsigned} />
+          <p>This plugin is not signed. Its description may be wrong, and no curator has reviewed its code.</p>
+          <Check label="I trust its source; let it run unsigned" checked={unsigned} onChange={setUnsigned} />
         </Notice>
       )}
-      {it.changeAsks && obstacles.length === 0 && <Check label="I agree to what changes" checked={changes} onChange={setChanges} />}
+      {it.changeAsks && obstacles.length === 0 && <Check label="I agree to the changes" checked={changes} onChange={setChanges} />}
       {failed !== undefined && <Notice kind="bad">{failed}</Notice>}
       <div className="dialog-actions">
         <Button onClick={onClose}>Cancel</Button>

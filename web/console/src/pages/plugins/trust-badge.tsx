@@ -1,4 +1,4 @@
-/** What a plugin turned out to be, in one word and one colour. */
+/** The trust status of a plugin as a label with a color. */
 import { BadgeCheck, CircleHelp, ShieldAlert, ShieldOff } from 'lucide-react';
 import { Badge } from '../../ui/feedback';
 

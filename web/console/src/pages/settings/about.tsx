@@ -1,4 +1,4 @@
-/** Which server this is, and where to read more. */
+/** Information about the server, and links to documentation. */
 import { useMe } from '../../api/queries';
 import { Card } from '../../ui/page';
 import { fullTime } from '../../ui/time';
@@ -26,15 +26,15 @@ export function About() {
   const facts: [string, string][] = [
     ['Version', me.version],
     ['Server', here],
-    ['Sign-in', me.authMode === 'dev' ? 'dev mode: everybody on this machine is believed' : 'by token'],
+    ['Sign-in', me.authMode === 'dev' ? 'dev mode: anyone on this machine can sign in as any user' : 'by token'],
     ['You', `${me.name}, ${me.role}`],
-    ...(me.tokenEndsAt == null ? [] : ([['Your token ends', fullTime(me.tokenEndsAt)]] as [string, string][])),
+    ...(me.tokenEndsAt == null ? [] : ([['Your token expires', fullTime(me.tokenEndsAt)]] as [string, string][])),
     [
       'Speech',
       [
-        me.speech.speak ? 'the server can speak' : 'the server cannot speak',
-        me.speech.transcribe ? 'and recognises speech' : 'and recognises no speech',
-      ].join(' '),
+        me.speech.speak ? 'synthesis available' : 'no synthesis',
+        me.speech.transcribe ? 'transcription available' : 'no transcription',
+      ].join(', '),
     ],
   ];
   return (
@@ -49,7 +49,7 @@ export function About() {
           ))}
         </dl>
       </Card>
-      <Card title="Where programs connect">
+      <Card title="Endpoints">
         <ul className="plain-list listing">
           {ENDPOINTS.map(([name, path, what]) => (
             <li key={name}>
@@ -62,10 +62,10 @@ export function About() {
           ))}
         </ul>
         <p className="below flat">
-          Every route, with its parameters and answers: <a href="/api/openapi.json">the OpenAPI document</a>.
+          Every route with its parameters and responses: <a href="/api/openapi.json">the OpenAPI document</a>.
         </p>
       </Card>
-      <Card title="To read">
+      <Card title="Documentation">
         <p className="muted">These files come with the source:</p>
         <ul className="plain-list listing">
           {DOCS.map(([file, what]) => (

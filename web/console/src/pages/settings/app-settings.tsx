@@ -1,18 +1,18 @@
 /** One app's settings as a form. */
 import { queryOptions, useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { api, data } from '../../api/client';
+import { api, responseData } from '../../api/client';
 import { queryClient } from '../../api/queries';
 import { Button } from '../../ui/button';
 import { ErrorBox, Loading } from '../../ui/feedback';
 import { Check, Field, Input, Select, Switch, TextArea } from '../../ui/form';
 import { toast } from '../../ui/toast';
-import { readSettings, shown, valuesOf, type Setting, type Words } from './setting-values';
+import { readSettings, formatValue, valuesOf, type Setting, type SettingText } from './setting-values';
 
 const settingsQuery = (app: string) =>
   queryOptions({
     queryKey: ['settings', 'app', app],
-    queryFn: ({ signal }) => data(api.GET('/api/settings/apps/{package}', { params: { path: { package: app } }, signal })),
+    queryFn: ({ signal }) => responseData(api.GET('/api/settings/apps/{package}', { params: { path: { package: app } }, signal })),
   });
 
 export function AppSettings({ app, name }: { app: string; name: string }) {
@@ -21,7 +21,7 @@ export function AppSettings({ app, name }: { app: string; name: string }) {
     <div className="app-settings">
       {settings.isPending && <Loading what="its settings" />}
       {settings.error && <ErrorBox error={settings.error} onRetry={() => void settings.refetch()} />}
-      {settings.data?.settings.length === 0 && <p className="muted flat">{name} has nothing to set.</p>}
+      {settings.data?.settings.length === 0 && <p className="muted flat">{name} has no settings.</p>}
       {settings.data && settings.data.settings.length > 0 && (
         <SettingsForm app={app} name={name} settings={readSettings(settings.data.settings)} />
       )}
@@ -29,22 +29,22 @@ export function AppSettings({ app, name }: { app: string; name: string }) {
   );
 }
 
-const isSetting = (one: Setting | Words): one is Setting => 'key' in one;
+const isSetting = (one: Setting | SettingText): one is Setting => 'key' in one;
 
-function SettingsForm({ app, name, settings }: { app: string; name: string; settings: readonly (Setting | Words)[] }) {
+function SettingsForm({ app, name, settings }: { app: string; name: string; settings: readonly (Setting | SettingText)[] }) {
   const known = settings.filter(isSetting);
-  // Only what was edited: the rest follows the server, also while somebody types.
+  // Only edited values: the rest follows the server, also while the user types.
   const [edits, setEdits] = useState<ReadonlyMap<string, string>>(new Map());
   const [wrong, setWrong] = useState<ReadonlyMap<string, string>>(new Map());
   const save = useMutation({
     mutationFn: async (sent: ReadonlyMap<string, string>) => {
-      // Asked anew, because saving replaces all values: what was set elsewhere meanwhile stays.
+      // Fetched again, because saving replaces all values: changes made elsewhere are kept.
       const now = await queryClient.fetchQuery({ ...settingsQuery(app), staleTime: 0 });
       const { values } = valuesOf(readSettings(now.settings).filter(isSetting), sent);
-      return data(api.PUT('/api/settings/apps/{package}', { params: { path: { package: app } }, body: values }));
+      return responseData(api.PUT('/api/settings/apps/{package}', { params: { path: { package: app } }, body: values }));
     },
     onSuccess: (now, sent) => {
-      toast(`The settings of ${name} are saved.`);
+      toast(`The settings of ${name} were saved.`);
       queryClient.setQueryData(settingsQuery(app).queryKey, now);
       setEdits((current) => new Map([...current].filter(([key, field]) => sent.get(key) !== field)));
     },
@@ -68,7 +68,7 @@ function SettingsForm({ app, name, settings }: { app: string; name: string; sett
           <SettingField
             key={one.key}
             setting={one}
-            value={edits.get(one.key) ?? shown(one)}
+            value={edits.get(one.key) ?? formatValue(one)}
             error={wrong.get(one.key)}
             onChange={(value) => setEdits(new Map(edits).set(one.key, value))}
           />
@@ -111,7 +111,7 @@ function SettingField({ setting, value, error, onChange }: FieldProps) {
             label={option.label}
             checked={chosen.has(option.value)}
             onChange={(on) => {
-              // In the order of the app; what it does not offer any more stays chosen.
+              // In the order of the app; choices that the app no longer offers stay selected.
               const gone = [...chosen].filter((one) => !setting.options.some(({ value: offered }) => offered === one));
               const next = setting.options.map((one) => one.value).filter((one) => (one === option.value ? on : chosen.has(one)));
               onChange([...gone, ...next].join('\n'));
@@ -125,7 +125,7 @@ function SettingField({ setting, value, error, onChange }: FieldProps) {
     <Field
       label={setting.label}
       error={error}
-      {...(setting.kind === 'json' && { hint: 'The console does not know this kind of setting, so it is JSON.' })}
+      {...(setting.kind === 'json' && { hint: 'The console does not support this kind of setting, so it is shown as JSON.' })}
     >
       {setting.kind === 'select' ? (
         <Select value={value} onChange={onChange} options={choices(setting, value)} />
@@ -145,7 +145,9 @@ function SettingField({ setting, value, error, onChange }: FieldProps) {
   );
 }
 
-/** A value that is none of the choices is one more: else the first choice would seem to be chosen, and could not be. */
+/**
+ * A value that is not among the choices is added as one: otherwise the first choice would seem to be selected, and could not be selected.
+ */
 function choices({ options }: Setting, value: string) {
   if (options.some((one) => one.value === value)) return options;
   return [{ value, label: value === '' ? 'Not set' : value }, ...options];

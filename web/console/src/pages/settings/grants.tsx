@@ -1,4 +1,4 @@
-/** What each installed app may do for the user, and its own settings. */
+/** The grant of each installed app, and its settings. */
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -9,31 +9,31 @@ import { Button } from '../../ui/button';
 import { Empty, ErrorBox, Loading } from '../../ui/feedback';
 import { Switch } from '../../ui/form';
 import { FIRST, Lazy } from '../../ui/lazy';
-import { hasWords, wordsIn } from '../../ui/matches';
+import { containsWords, searchWords } from '../../ui/matches';
 import { Search } from '../../ui/search';
 import { toast } from '../../ui/toast';
 import { useUrlText } from '../../ui/url-state';
 import { useFlip } from '../../ui/use-flip';
-import { counted } from '../../ui/words';
+import { countLabel } from '../../ui/labels';
 import { installsQuery } from '../tools/queries';
 import { AppSettings } from './app-settings';
 
-/** Of one app, in pixels. */
+/** Height of one app in pixels. */
 const ROW_HEIGHT = 84;
-/** With so many apps or more, there is a search. */
+/** Number of apps from which on there is a search field. */
 const SEARCH_FROM = 6;
 
 export function Grants() {
   const installs = useQuery(installsQuery);
   const [search, setSearch] = useUrlText('q');
   const all = installs.data?.installs ?? [];
-  const words = wordsIn(search);
-  const found = all.filter(({ name, packageName }) => hasWords(words, `${name}\n${packageName}`.toLowerCase()));
+  const words = searchWords(search);
+  const found = all.filter(({ name, packageName }) => containsWords(words, `${name}\n${packageName}`.toLowerCase()));
   return (
     <>
       <p className="muted">
-        An app answers calls of its own tools. With the grant it may also call the tools of all your other apps for you, as an assistant
-        does. Give it only to apps that you trust with everything your tools can do.
+        By default, an app can use only its own tools. With the grant it can also call the tools of all your other apps for you, like an
+        assistant. Give it only to apps that you trust with everything your tools can do.
       </p>
       {installs.isPending && <Loading what="your apps" />}
       {installs.error && <ErrorBox error={installs.error} onRetry={() => void installs.refetch()} />}
@@ -48,7 +48,7 @@ export function Grants() {
         <div className="row tab-head">
           <Search label="Search your apps" value={search} onChange={setSearch} />
           <p className="muted flat" role="status">
-            {found.length === all.length ? counted(all.length, 'app') : `${found.length} of ${counted(all.length, 'app')}`}
+            {found.length === all.length ? countLabel(all.length, 'app') : `${found.length} of ${countLabel(all.length, 'app')}`}
           </p>
         </div>
       )}
@@ -75,7 +75,7 @@ function Grant({ app, name, icon, granted }: { app: string; name: string; icon: 
     },
     onDone: async (next) => {
       await queryClient.invalidateQueries({ queryKey: ['installs'] });
-      toast(next ? `${name} may now call the tools of your other apps.` : `${name} may only use its own tools now.`);
+      toast(next ? `${name} can now call the tools of your other apps.` : `${name} can now use only its own tools.`);
     },
   });
   const hasSettings = !app.startsWith('mcp.');
@@ -88,7 +88,7 @@ function Grant({ app, name, icon, granted }: { app: string; name: string; icon: 
           <code>{app}</code>
         </div>
         <div className="row">
-          <Switch label="May call tools of other apps" of={name} shown on={on} onChange={flip} />
+          <Switch label="Can call tools of other apps" of={name} shown on={on} onChange={flip} />
           {hasSettings && (
             <Button small aria-expanded={open} onClick={() => setOpen(!open)} aria-label={`Settings of ${name}`}>
               Settings

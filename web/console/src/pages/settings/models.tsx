@@ -1,6 +1,6 @@
-/** The models that can be asked, and what was looked for and is not there. */
+/** The available models, and those that were not found. */
 import { useQuery } from '@tanstack/react-query';
-import { api, data } from '../../api/client';
+import { api, responseData } from '../../api/client';
 import type { components } from '../../api/schema';
 import { Badge, Empty, ErrorBox, Loading } from '../../ui/feedback';
 import { Card } from '../../ui/page';
@@ -9,9 +9,9 @@ import { bytes } from '../../ui/time';
 type Model = components['schemas']['OverviewModel'];
 
 const CALLING: Record<Model['calling'], string> = {
-  native: 'calls tools by itself',
-  prompted: 'calls tools by text, as the prompt asks',
-  small: 'small: one tool or none is chosen for it',
+  native: 'native tool calling',
+  prompted: 'tool calling by prompt',
+  small: 'small: at most one tool is chosen for it',
 };
 
 const MOST = 300;
@@ -21,20 +21,20 @@ function origin(model: Model): string {
   if (from == null) return '';
   switch (from.kind) {
     case 'configured':
-      return 'chat.model names it';
+      return 'set in chat.model';
     case 'endpoint':
-      return `of the endpoint ${from.name}`;
+      return `from endpoint ${from.name}`;
     case 'file':
-      return `of the file of ${from.name}`;
+      return `from a file of ${from.name}`;
     case 'key':
       return `${from.name} is set`;
     case 'server':
-      return `of the server ${from.name}`;
+      return `from server ${from.name}`;
   }
 }
 
 export function Models() {
-  const models = useQuery({ queryKey: ['models'], queryFn: () => data(api.GET('/api/models')) });
+  const models = useQuery({ queryKey: ['models'], queryFn: () => responseData(api.GET('/api/models')) });
   if (models.isPending) return <Loading what="the models" />;
   if (models.data === undefined) return <ErrorBox error={models.error} onRetry={() => void models.refetch()} />;
   const { models: list, missing, files } = models.data;
@@ -44,7 +44,7 @@ export function Models() {
       <Card title="Models">
         {list.length === 0 ? (
           <Empty title="No model">
-            <p>Chat and the assistant need one. Below is what was looked for, and how to add it.</p>
+            <p>Chat and the assistant need a model. The list below shows where the server looked, and how to add one.</p>
           </Empty>
         ) : (
           <ul className="plain-list listing" aria-label="Models">
@@ -52,7 +52,7 @@ export function Models() {
               <li key={model.name}>
                 <span className="row">
                   <code>{model.name}</code>
-                  {model.name === usual && <Badge kind="accent">asked where nobody names one</Badge>}
+                  {model.name === usual && <Badge kind="accent">default</Badge>}
                 </span>
                 <span className="muted">{[CALLING[model.calling], origin(model)].filter(Boolean).join('; ')}</span>
               </li>
@@ -61,12 +61,12 @@ export function Models() {
         )}
         {usual != null && !list.some((model) => model.name === usual) && (
           <p className="below flat">
-            Where nobody names one, <code>{usual}</code> is asked.
+            The default is <code>{usual}</code>.
           </p>
         )}
       </Card>
       {missing != null && missing.length > 0 && (
-        <Card title="Looked for, and not there">
+        <Card title="Not found">
           <ul className="plain-list listing" aria-label="Missing">
             {missing.slice(0, MOST).map((one) => (
               <li key={one.what}>

@@ -1,4 +1,4 @@
-/** Makes a token and shows it, once. */
+/** Creates a token and shows it once. */
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { addToken, type Role } from '../../api/console';
@@ -18,10 +18,10 @@ const DAYS = [
 ];
 
 const ROLES: { value: Role; label: string }[] = [
-  { value: 'user', label: 'User: uses tools' },
-  { value: 'developer', label: 'Developer: has apps too' },
-  { value: 'curator', label: 'Curator: signs plugins too' },
-  { value: 'operator', label: 'Operator: may do everything' },
+  { value: 'user', label: 'User: can use tools' },
+  { value: 'developer', label: 'Developer: can also register apps' },
+  { value: 'curator', label: 'Curator: can also sign plugins' },
+  { value: 'operator', label: 'Operator: can do everything' },
 ];
 
 export function NewToken({ onClose }: { onClose: () => void }) {
@@ -43,14 +43,15 @@ export function NewToken({ onClose }: { onClose: () => void }) {
   if (make.data !== undefined) {
     return (
       <Dialog title="Your new token" onClose={onClose}>
-        <Notice kind="warn">Copy it now. It is shown this once; the server keeps no copy.</Notice>
+        <Notice kind="warn">Copy it now. It is shown only once, and the server keeps no copy.</Notice>
         <Code value={make.data.token} label="Token" />
         <p className="muted">
           Send it as <code>Authorization: Bearer …</code>. It is for {make.data.info.subject}, as {make.data.info.role}.
         </p>
         <div className="dialog-actions">
           <Button kind="primary" onClick={onClose}>
-            I have it
+            {' '}
+            Done
           </Button>
         </div>
       </Dialog>
@@ -65,15 +66,15 @@ export function NewToken({ onClose }: { onClose: () => void }) {
         }}
       >
         {make.error && <ErrorBox error={make.error} />}
-        <Field label="Name" hint="What it is for, so that you know it again">
+        <Field label="Name" hint="What the token is for">
           <Input value={name} onChange={setName} maxLength={100} required placeholder="laptop" />
         </Field>
-        <Field label="Good for">
+        <Field label="Valid for">
           <Select value={days} onChange={setDays} options={DAYS} />
         </Field>
         {me.operates && (
           <>
-            <Field label="For whom" hint={`Empty: for you, ${me.name}`}>
+            <Field label="User" hint={`Empty: yourself, ${me.name}`}>
               <Input value={user} onChange={setUser} placeholder="ada@example.com" autoComplete="off" />
             </Field>
             <Field label="Role">
@@ -84,7 +85,8 @@ export function NewToken({ onClose }: { onClose: () => void }) {
         <div className="dialog-actions">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="primary" disabled={name.trim() === '' || make.isPending}>
-            Make it
+            {' '}
+            Create token
           </Button>
         </div>
       </form>

@@ -1,4 +1,4 @@
-/** What is set for the user and the server. */
+/** Settings of the user and the server. */
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMe } from '../../api/queries';
 import { Page } from '../../ui/page';

@@ -1,4 +1,4 @@
-/** What this server says about plugins. Read only: the configuration file says it. */
+/** The server's plugin policy. Read-only: it is set in the configuration file. */
 import { useQuery } from '@tanstack/react-query';
 import { getPluginPolicy } from '../../api/console';
 import { Code } from '../../ui/code';
@@ -11,9 +11,9 @@ const LIMITS: Record<string, { name: string; format: (value: number) => string }
   manifestBytes: { name: 'Size of a plugin', format: bytes },
   memoryBytes: { name: 'Memory of a run', format: bytes },
   timeMs: { name: 'Time of a run', format: ms },
-  computeMs: { name: 'Computing time of a run', format: ms },
-  storageBytes: { name: 'What it may keep', format: bytes },
-  storageKeys: { name: 'Names it may keep it under', format: String },
+  computeMs: { name: 'CPU time of a run', format: ms },
+  storageBytes: { name: 'Storage of a plugin', format: bytes },
+  storageKeys: { name: 'Storage keys of a plugin', format: String },
 };
 
 function ms(value: number): string {
@@ -27,39 +27,39 @@ export function Policy() {
   const { enabled, rootKey, keyListNumber, revocationsNumber, curator, allowUnsigned, limits } = policy.data;
   return (
     <>
-      <p className="muted">These rules stand in the server's configuration file under [plugins], and are changed there.</p>
+      <p className="muted">These rules are set in the server's configuration file under [plugins].</p>
       <Card title="On the server" actions={<Badge kind={enabled ? 'good' : 'plain'}>{enabled ? 'on' : 'off'}</Badge>}>
         <p className="flat">
           {enabled
-            ? 'Users may run plugins on this server, each in a sandbox of its own.'
-            : 'This server runs no plugins. They can still run in the browser.'}
+            ? 'Users can run plugins on this server, each in its own sandbox.'
+            : 'This server does not run plugins. They can still run in the browser.'}
         </p>
       </Card>
-      <Card title="Who is believed">
+      <Card title="Trusted keys">
         {rootKey == null ? (
-          <p className="flat">No root key is set, so no signature is believed here: every plugin counts as unsigned.</p>
+          <p className="flat">No root key is set, so no signature is trusted: every plugin counts as unsigned.</p>
         ) : (
           <>
-            <p>Plugins are believed whose key is on the list that this root key signed.</p>
+            <p>A plugin is trusted if its key is on the key list that this root key signed.</p>
             <Code value={rootKey} label="Root key" />
             <p className="muted below">
-              {keyListNumber == null ? 'No list of keys yet.' : `List of keys: number ${keyListNumber}.`}{' '}
-              {revocationsNumber == null ? 'Nothing is revoked.' : `List of revocations: number ${revocationsNumber}.`}
+              {keyListNumber == null ? 'No key list yet.' : `Key list number ${keyListNumber}.`}{' '}
+              {revocationsNumber == null ? 'Nothing is revoked.' : `Revocation list number ${revocationsNumber}.`}
             </p>
           </>
         )}
         <p className="flat">
           {curator == null
-            ? 'Nobody signs plugins on this server.'
+            ? 'This server does not sign plugins.'
             : `“${curator.name}” signs plugins on this server, with the key ${curator.keyId}.`}
         </p>
       </Card>
       <Card title="Unsigned plugins">
         {allowUnsigned.length === 0 ? (
-          <p className="flat">None may run on the server. In the browser each user decides, for each plugin.</p>
+          <p className="flat">None can run on the server. In the browser, each user decides for each plugin.</p>
         ) : (
           <>
-            <p>Only these may run on the server, and only as they are:</p>
+            <p>Only these can run on the server, with exactly this content:</p>
             <ul className="plain-list reasons">
               {allowUnsigned.slice(0, 100).map((one) => (
                 <li key={`${one.id} ${one.hash}`}>

@@ -1,20 +1,20 @@
-/** Settings as apps define them, read with care: they are the app's words. */
+/** Settings as apps define them, parsed with care, because they come from the app. */
 
 export interface Setting {
   key: string;
   label: string;
   kind: 'toggle' | 'text' | 'number' | 'select' | 'many' | 'json';
-  /** `value` is text for the browser, `raw` what the app wrote. */
+  /** `value` is the text in the browser, `raw` the value of the app. */
   options: { value: string; label: string; raw: unknown }[];
   min?: number;
   max?: number;
-  /** As it came, for what the form cannot show. */
+  /** The original value, for settings that the form cannot show. */
   raw: unknown;
   value: unknown;
 }
 
-/** A heading, or a line to read: nothing to set. */
-export interface Words {
+/** A heading or a text, without a value. */
+export interface SettingText {
   words: string;
 }
 
@@ -32,16 +32,16 @@ const KINDS: Record<string, Setting['kind']> = {
   multiselect: 'many',
 };
 
-/** Most settings that are shown; an app has at most 64. */
+/** Maximum number of settings that are shown; an app has at most 64. */
 const MOST = 64;
 
-export function readSettings(list: readonly unknown[]): (Setting | Words)[] {
-  return list.slice(0, MOST).flatMap((one): (Setting | Words)[] => {
+export function readSettings(list: readonly unknown[]): (Setting | SettingText)[] {
+  return list.slice(0, MOST).flatMap((one): (Setting | SettingText)[] => {
     if (typeof one !== 'object' || one === null) return [];
     const { type, key, label, title, value, min, max, options } = one as Record<string, unknown>;
     if (typeof key !== 'string' || key === '') {
-      const said = text(title) || text(label) || text(value);
-      return said === '' ? [] : [{ words: said }];
+      const heading = text(title) || text(label) || text(value);
+      return heading === '' ? [] : [{ words: heading }];
     }
     const kind = KINDS[text(type)] ?? 'json';
     const [low, high] = [number(min), number(max)];
@@ -71,8 +71,8 @@ function readOptions(options: unknown): Setting['options'] {
   });
 }
 
-/** What a field shows, as text; `many` are lines, what the form does not know is JSON. */
-export function shown(setting: Setting): string {
+/** The text in a field. Multiple choices are lines; unknown kinds are JSON. */
+export function formatValue(setting: Setting): string {
   const { kind, value } = setting;
   if (kind === 'toggle') return value === true ? 'true' : 'false';
   if (kind === 'many') return Array.isArray(value) ? value.map(String).join('\n') : '';
@@ -80,15 +80,15 @@ export function shown(setting: Setting): string {
   return value === undefined || value === null ? '' : String(value);
 }
 
-/** The value that a field says; an error in words where it says none. `undefined` keeps the app's default. */
-export function said(setting: Setting, field: string): { value: unknown } | { error: string } {
+/** The value of a field, or an error message. `undefined` keeps the app's default. */
+export function parseValue(setting: Setting, field: string): { value: unknown } | { error: string } {
   switch (setting.kind) {
     case 'toggle':
       return { value: field === 'true' };
     case 'number': {
       if (field.trim() === '') return { value: undefined };
       const read = Number(field);
-      if (!Number.isFinite(read)) return { error: 'Expected a number.' };
+      if (!Number.isFinite(read)) return { error: 'Enter a number.' };
       if (setting.min !== undefined && read < setting.min) return { error: `At least ${setting.min}.` };
       if (setting.max !== undefined && read > setting.max) return { error: `At most ${setting.max}.` };
       return { value: read };
@@ -100,7 +100,7 @@ export function said(setting: Setting, field: string): { value: unknown } | { er
       try {
         return { value: JSON.parse(field) as unknown };
       } catch {
-        return { error: 'Expected JSON.' };
+        return { error: 'Enter valid JSON.' };
       }
     case 'select':
       return { value: chosen(setting, field) };
@@ -109,7 +109,7 @@ export function said(setting: Setting, field: string): { value: unknown } | { er
   }
 }
 
-/** What a choice stands for, with the type that the app gave it. */
+/** The value of a choice, with the type that the app gave it. */
 function chosen(setting: Setting, field: string): unknown {
   const option = setting.options.find((one) => one.value === field);
   if (option !== undefined) return option.raw;
@@ -118,8 +118,8 @@ function chosen(setting: Setting, field: string): unknown {
 }
 
 /**
- * All values of the user, as the server wants them, which replaces what it has: what was edited, and the rest as it came.
- * What is still the app's default is left out, and so follows the app.
+ * All values of the user, which replace those on the server: edited values, and the rest unchanged. Values that are still the app's
+ * default are omitted, and so follow the app.
  */
 export function valuesOf(
   settings: readonly Setting[],
@@ -129,11 +129,11 @@ export function valuesOf(
   const values: Record<string, unknown> = {};
   for (const setting of settings) {
     const field = edits.get(setting.key);
-    if (field === undefined || field === shown(setting)) {
+    if (field === undefined || field === formatValue(setting)) {
       if (!isDefault(setting)) values[setting.key] = setting.value;
       continue;
     }
-    const read = said(setting, field);
+    const read = parseValue(setting, field);
     if ('error' in read) errors.set(setting.key, read.error);
     else if (read.value !== undefined) values[setting.key] = read.value;
   }

@@ -1,4 +1,4 @@
-/** Tokens: what is out there, a new one, and taking one back. */
+/** Tokens: list, create and revoke. */
 import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { KeyRound } from 'lucide-react';
 import { useState } from 'react';
@@ -13,7 +13,7 @@ import { Ago } from '../../ui/time';
 import { toast, toastError } from '../../ui/toast';
 import { useUrlParams } from '../../ui/url-state';
 import { NewToken } from './new-token';
-import { stateOf } from './token-state';
+import { tokenState } from './token-state';
 
 const PAGE = 100;
 
@@ -29,12 +29,12 @@ export function Tokens() {
   const [params, change] = useUrlParams();
   const ended = params.ended === 'yes';
   const all = list.data?.pages.flatMap((page) => page.tokens) ?? [];
-  const shown = all.filter((token) => ended || stateOf(token, Date.now()) === 'good');
+  const shown = all.filter((token) => ended || tokenState(token, Date.now()) === 'good');
   return (
     <>
       <div className="row between tab-head">
         <p className="muted flat">
-          A token is how a program or a device acts for {me.operates ? 'somebody' : 'you'}.{' '}
+          A token lets a program or a device act for {me.operates ? 'a user' : 'you'}.{' '}
           {me.authMode === 'dev' && 'In dev mode none is needed on this machine.'}
         </p>
         <Button kind="primary" onClick={() => setMaking(true)} icon={<KeyRound size={16} aria-hidden />}>
@@ -44,12 +44,12 @@ export function Tokens() {
       {list.isPending && <Loading what="the tokens" />}
       {list.error && <ErrorBox error={list.error} onRetry={() => void list.refetch()} />}
       {all.length > 0 && (
-        <Check label="Show ended and revoked ones too" checked={ended} onChange={(on) => change({ ended: on ? 'yes' : undefined })} />
+        <Check label="Show expired and revoked tokens" checked={ended} onChange={(on) => change({ ended: on ? 'yes' : undefined })} />
       )}
-      {shown.length === 0 && list.hasNextPage && <p className="muted">The newest {all.length} tokens have ended or are revoked.</p>}
+      {shown.length === 0 && list.hasNextPage && <p className="muted">The newest {all.length} tokens have expired or were revoked.</p>}
       {list.data && shown.length === 0 && !list.hasNextPage && (
         <Empty title="No tokens">
-          <p>Tokens made on the command line without the server's database are good as well, but are not listed.</p>
+          <p>Tokens that were created on the command line without the server's database are also valid, but not listed.</p>
         </Empty>
       )}
       {shown.length > 0 && <TokenList tokens={shown} withWhom={me.operates} />}
@@ -63,7 +63,7 @@ function TokenList({ tokens, withWhom }: { tokens: readonly TokenInfo[]; withWho
   const [asked, ask] = useState<TokenInfo>();
   const revoke = useMutation({
     mutationFn: (token: TokenInfo) => revokeToken(token.id),
-    onSuccess: (_, token) => toast(`“${token.name}” is revoked.`),
+    onSuccess: (_, token) => toast(`“${token.name}” was revoked.`),
     onError: toastError,
     onSettled: () => {
       ask(undefined);
@@ -80,12 +80,12 @@ function TokenList({ tokens, withWhom }: { tokens: readonly TokenInfo[]; withWho
                 {token.name} <State token={token} />
               </h2>
               <p className="muted flat anywhere">
-                {withWhom && `For ${token.subject}, as ${token.role}. `}Made <Ago at={token.createdAt} />
+                {withWhom && `For ${token.subject}, as ${token.role}. `}Created <Ago at={token.createdAt} />
                 {withWhom && token.createdBy !== token.subject && ` by ${token.createdBy}`},{' '}
-                {stateOf(token, Date.now()) === 'good' ? 'ends' : 'its end'} <Ago at={token.expiresAt} />
+                {tokenState(token, Date.now()) === 'good' ? 'expires' : 'expiry:'} <Ago at={token.expiresAt} />
               </p>
             </div>
-            {stateOf(token, Date.now()) === 'good' && (
+            {tokenState(token, Date.now()) === 'good' && (
               <Button small kind="danger" onClick={() => ask(token)} aria-label={`Revoke ${token.name}`}>
                 Revoke
               </Button>
@@ -103,8 +103,8 @@ function TokenList({ tokens, withWhom }: { tokens: readonly TokenInfo[]; withWho
           onClose={() => ask(undefined)}
         >
           <p>
-            Whatever uses this token is refused from now on. Tokens that were made with it are revoked too. It cannot be undone; new tokens
-            can be made.
+            Everything that uses this token is rejected from now on. Tokens that were created with it are revoked too. This cannot be
+            undone, but you can create new tokens.
           </p>
         </Confirm>
       )}
@@ -113,7 +113,7 @@ function TokenList({ tokens, withWhom }: { tokens: readonly TokenInfo[]; withWho
 }
 
 function State({ token }: { token: TokenInfo }) {
-  const state = stateOf(token, Date.now());
+  const state = tokenState(token, Date.now());
   if (state === 'revoked') return <Badge kind="bad">revoked</Badge>;
-  return state === 'ended' ? <Badge>ended</Badge> : null;
+  return state === 'ended' ? <Badge>expired</Badge> : null;
 }

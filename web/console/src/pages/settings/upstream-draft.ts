@@ -1,4 +1,4 @@
-/** An upstream as a form has it, and as the server takes it. */
+/** An upstream as a form, and as the server expects it. */
 
 export interface Draft {
   id: string;
@@ -7,11 +7,11 @@ export interface Draft {
   kind: 'url' | 'command';
   url: string;
   auth: 'headers' | 'oauth';
-  /** `Name: value`, one a line. Values that the server has sealed stand as it shows them, and stay. */
+  /** `Name: value`, one per line. Sealed values are shown as the server shows them, and are kept. */
   headers: string;
-  /** The program and its arguments, one a line: nothing is split by guessing. */
+  /** The program and its arguments, one per line, so that nothing has to be split. */
   command: string;
-  /** `NAME=value`, one a line. */
+  /** `NAME=value`, one per line. */
   env: string;
   include: string;
   exclude: string;
@@ -87,11 +87,11 @@ function readPairs(text: string, between: string): { map: Record<string, string>
   return { map };
 }
 
-/** The body for the server, or what is wrong with the form. All is said, so that what was emptied is empty. */
+/** The request body, or the problems of the form. Contains all members, so that cleared fields are cleared. */
 export function bodyOf(draft: Draft, isNew: boolean): { body: Details } | { wrong: Wrong } {
   const wrong: Wrong = {};
   if (isNew && !/^[a-z0-9][a-z0-9._-]{0,39}$/.test(draft.id))
-    wrong.id = '1 to 40 of a-z, 0-9, dot, underscore, hyphen; it begins with a letter or digit.';
+    wrong.id = '1 to 40 characters: a-z, 0-9, dot, underscore, hyphen. It must start with a letter or digit.';
   const headers = readPairs(draft.headers, ':');
   const env = readPairs(draft.env, '=');
   const [command, ...args] = lines(draft.command);
@@ -103,12 +103,12 @@ export function bodyOf(draft: Draft, isNew: boolean): { body: Details } | { wron
     forAll: draft.forAll,
   };
   if (draft.kind === 'url') {
-    if (!/^https?:\/\/\S+$/.test(draft.url.trim())) wrong.url = 'Expected an address that begins with https:// or http://.';
+    if (!/^https?:\/\/\S+$/.test(draft.url.trim())) wrong.url = 'Enter a URL that starts with https:// or http://.';
     if (headers.wrong !== undefined) wrong.headers = headers.wrong;
     if (Object.keys(wrong).length > 0) return { wrong };
     return { body: { ...shared, url: draft.url.trim(), auth: draft.auth, headers: headers.map } };
   }
-  if (command === undefined) wrong.command = 'Expected a program.';
+  if (command === undefined) wrong.command = 'Enter a program.';
   if (env.wrong !== undefined) wrong.env = env.wrong;
   if (Object.keys(wrong).length > 0 || command === undefined) return { wrong };
   return { body: { ...shared, command, args, env: env.map } };

@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { api, data } from '../../api/client';
+import { api, responseData } from '../../api/client';
 import { queryClient, useMe } from '../../api/queries';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
@@ -10,7 +10,7 @@ import { toast } from '../../ui/toast';
 import { bodyOf, draftOf, NEW, type Details, type Draft, type Wrong } from './upstream-draft';
 
 interface Props {
-  /** None: a new one. */
+  /** Undefined for a new one. */
   id?: string;
   details?: Details;
   onClose: () => void;
@@ -28,10 +28,10 @@ export function UpstreamForm({ id, details, onClose }: Props) {
   const save = useMutation({
     mutationFn: (body: Details) =>
       isNew
-        ? data(api.POST('/api/upstreams', { body: { id: draft.id, ...body } as never }))
-        : data(api.PATCH('/api/upstreams/{id}', { params: { path: { id } }, body: body as never })),
+        ? responseData(api.POST('/api/upstreams', { body: { id: draft.id, ...body } as never }))
+        : responseData(api.PATCH('/api/upstreams/{id}', { params: { path: { id } }, body: body as never })),
     onSuccess: () => {
-      toast(isNew ? `The upstream ${draft.id} is added.` : `The upstream ${id} is changed.`);
+      toast(isNew ? `The upstream ${draft.id} was added.` : `The upstream ${id} was changed.`);
       void queryClient.invalidateQueries({ queryKey: ['upstreams'] });
       onClose();
     },
@@ -73,27 +73,27 @@ export function UpstreamForm({ id, details, onClose }: Props) {
           <Input value={draft.description} onChange={set('description')} maxLength={1_000} />
         </Field>
         {isNew && me.operates && (
-          <Field label="How it is reached">
+          <Field label="Connection">
             <Select
               value={draft.kind}
               onChange={(kind) => set('kind')(kind === 'command' ? 'command' : 'url')}
               options={[
-                { value: 'url', label: 'By a URL (Streamable HTTP)' },
-                { value: 'command', label: 'As a program on this server (stdio)' },
+                { value: 'url', label: 'URL (Streamable HTTP)' },
+                { value: 'command', label: 'Program on this server (stdio)' },
               ]}
             />
           </Field>
         )}
         {draft.kind === 'url' ? <ByUrl draft={draft} wrong={wrong} set={set} /> : <ByCommand draft={draft} wrong={wrong} set={set} />}
         <div className="grid-2">
-          <Field label="Only these" hint="Names of tools, one a line; * and ? stand for anything. Empty: all">
+          <Field label="Include tools" hint="Names, one per line; * and ? are wildcards. Empty: all">
             <TextArea code value={draft.include} onChange={set('include')} rows={2} />
           </Field>
-          <Field label="Not these" hint="One a line">
+          <Field label="Exclude tools" hint="One per line">
             <TextArea code value={draft.exclude} onChange={set('exclude')} rows={2} placeholder="delete_*" />
           </Field>
         </div>
-        {me.operates && <Switch label="For everybody, without installing it" shown on={draft.forAll} onChange={set('forAll')} />}
+        {me.operates && <Switch label="For all users, without installing it" shown on={draft.forAll} onChange={set('forAll')} />}
         <div className="dialog-actions">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="primary" disabled={save.isPending}>
@@ -117,19 +117,19 @@ function ByUrl({ draft, wrong, set }: PartProps) {
       <Field label="URL" error={wrong.url}>
         <Input type="url" value={draft.url} onChange={set('url')} placeholder="https://api.example.com/mcp" />
       </Field>
-      <Field label="Who is calling" hint="With OAuth each user authorizes for themselves.">
+      <Field label="Authentication" hint="With OAuth, each user authorizes separately.">
         <Select
           value={draft.auth}
           onChange={(auth) => set('auth')(auth === 'oauth' ? 'oauth' : 'headers')}
           options={[
-            { value: 'headers', label: 'The same headers for everybody' },
-            { value: 'oauth', label: 'OAuth, each user' },
+            { value: 'headers', label: 'The same headers for all users' },
+            { value: 'oauth', label: 'OAuth for each user' },
           ]}
         />
       </Field>
       <Field
         label="Headers"
-        hint="One a line: Name: value. Values are sealed and never shown again; (sealed) keeps the one that is there."
+        hint="One per line, as Name: value. Values are sealed and never shown again; (sealed) keeps the current value."
         error={wrong.headers}
       >
         <TextArea code value={draft.headers} onChange={set('headers')} rows={2} placeholder="Authorization: Bearer …" />
@@ -143,7 +143,7 @@ function ByCommand({ draft, wrong, set }: PartProps) {
     <>
       <Field
         label="Program and arguments"
-        hint="One a line, the program first. It runs on the server, with the rights of the server."
+        hint="One per line, the program first. It runs on the server, with the server's permissions."
         error={wrong.command}
       >
         <TextArea
@@ -154,7 +154,11 @@ function ByCommand({ draft, wrong, set }: PartProps) {
           placeholder={'npx\n-y\n@modelcontextprotocol/server-filesystem\n/srv/shared'}
         />
       </Field>
-      <Field label="Environment" hint="One a line: NAME=value. The program gets PATH, HOME and these, nothing else." error={wrong.env}>
+      <Field
+        label="Environment"
+        hint="One per line, as NAME=value. The program gets only PATH, HOME and these variables."
+        error={wrong.env}
+      >
         <TextArea code value={draft.env} onChange={set('env')} rows={2} />
       </Field>
     </>

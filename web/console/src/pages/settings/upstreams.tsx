@@ -2,7 +2,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
-import { api, data } from '../../api/client';
+import { api, responseData } from '../../api/client';
 import { queryClient } from '../../api/queries';
 import { Button } from '../../ui/button';
 import { Code } from '../../ui/code';
@@ -14,7 +14,7 @@ import { UPSTREAM_STATES, upstreamsQuery, useRefresh, type Upstream } from '../a
 import { UpstreamForm } from './upstream-form';
 import type { Details } from './upstream-draft';
 
-/** Of one upstream, in pixels. */
+/** Height of one upstream in pixels. */
 const ROW_HEIGHT = 110;
 
 export function Upstreams() {
@@ -54,7 +54,7 @@ function UpstreamCard({ upstream }: { upstream: Upstream }) {
   const refresh = useRefresh(id);
   const remove = useMutation({
     mutationFn: () => api.DELETE('/api/upstreams/{id}', { params: { path: { id } } }),
-    onSuccess: () => toast(`The upstream ${id} is removed.`),
+    onSuccess: () => toast(`The upstream ${id} was removed.`),
     onError: toastError,
     onSettled: () => {
       ask(undefined);
@@ -70,8 +70,8 @@ function UpstreamCard({ upstream }: { upstream: Upstream }) {
           <p className="row flat">
             <code>mcp.{id}</code>
             <Badge kind={kind}>{text}</Badge>
-            {managed && <Badge title="It stands in the configuration file and can only be changed there.">configuration file</Badge>}
-            {details.forAll && <Badge kind="accent">for everybody</Badge>}
+            {managed && <Badge title="It is defined in the configuration file and can be changed only there.">configuration file</Badge>}
+            {details.forAll && <Badge kind="accent">for all users</Badge>}
             <span className="muted">
               {status.tools} {status.tools === 1 ? 'tool' : 'tools'}
             </span>
@@ -107,17 +107,17 @@ function UpstreamCard({ upstream }: { upstream: Upstream }) {
           onConfirm={() => remove.mutate()}
           onClose={() => ask(undefined)}
         >
-          <p>Its tools go for everybody, with all installs, sealed values and authorizations of it.</p>
+          <p>Its tools are removed for all users, with all its installs, sealed values and authorizations.</p>
         </Confirm>
       )}
     </>
   );
 }
 
-/** The link is good for some minutes, and is opened by the user: it leads to another site. */
+/** The link is valid for a few minutes and leads to another site, so the user opens it. */
 function Authorize({ id }: { id: string }) {
   const ask = useMutation({
-    mutationFn: () => data(api.POST('/api/upstreams/{id}/authorize', { params: { path: { id } } })),
+    mutationFn: () => responseData(api.POST('/api/upstreams/{id}/authorize', { params: { path: { id } } })),
     onError: toastError,
   });
   const link = ask.data?.link;
@@ -129,7 +129,7 @@ function Authorize({ id }: { id: string }) {
       </Button>
       {link !== undefined && (
         <Dialog title={`Authorize ${id}`} onClose={() => ask.reset()}>
-          <p>Open this link to let the server act for you there. It is good for some minutes.</p>
+          <p>Open this link to let the server act for you there. It is valid for a few minutes.</p>
           <Code value={link} label="Link" />
           <div className="dialog-actions">
             <Button onClick={() => ask.reset()}>Close</Button>

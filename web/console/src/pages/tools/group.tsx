@@ -10,13 +10,13 @@ import { switchTool } from './queries';
 import { effects, parametersOf, type Tool } from './tool';
 import type { ToolGroup } from './use-tools';
 
-/** Heights until they are drawn, in pixels. */
+/** Heights until rendered, in pixels. */
 export const ROW_HEIGHT = 46;
 export const GROUP_HEAD = 76;
 
 interface Props {
   group: ToolGroup;
-  /** What is new or changed, by name. */
+  /** New or changed tools, by name. */
   marks: ReadonlyMap<string, string>;
   onSwitch: (name: string) => void;
 }
@@ -76,18 +76,18 @@ function ToolRow({ tool, mark, onSwitch }: { tool: Tool; mark: string | undefine
 
 function ToolDetails({ tool }: { tool: Tool }) {
   const parameters = parametersOf(tool.definition);
-  const said = effects(tool.definition);
+  const declared = effects(tool.definition);
   return (
     <div className="tool-details">
       {tool.description !== '' && <p className="tool-description">{tool.description}</p>}
       <p>
         <code>{tool.name}</code>
       </p>
-      {said.length > 0 && <p className="muted">Its developer says: {said.join(', ')}.</p>}
+      {declared.length > 0 && <p className="muted">Declared by its developer: {declared.join(', ')}.</p>}
       {tool.definition === undefined ? (
-        <p className="muted">What it takes is shown when it is on.</p>
+        <p className="muted">Turn it on to see its parameters.</p>
       ) : parameters.length === 0 ? (
-        <p className="muted">It takes no parameters.</p>
+        <p className="muted">No parameters.</p>
       ) : (
         <div className="table-scroll" tabIndex={0} role="region" aria-label={`Parameters of ${tool.title}`}>
           <table>
@@ -95,14 +95,14 @@ function ToolDetails({ tool }: { tool: Tool }) {
               <tr>
                 <th scope="col">Parameter</th>
                 <th scope="col">Type</th>
-                <th scope="col">What it is</th>
+                <th scope="col">Description</th>
               </tr>
             </thead>
             <tbody>
               {parameters.map(({ name, type, required, description }) => (
                 <tr key={name}>
                   <th scope="row">
-                    <code>{name}</code> {required && <Badge>needed</Badge>}
+                    <code>{name}</code> {required && <Badge>required</Badge>}
                   </th>
                   <td>{type}</td>
                   <td>{description}</td>

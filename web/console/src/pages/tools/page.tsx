@@ -1,4 +1,4 @@
-/** Every tool that the user has, by app: on or off, hidden and why, and what changed since they last looked. */
+/** The user's tools by app: on or off, hidden with the reason, and changes since the last visit. */
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useCallback, useMemo, useState } from 'react';
@@ -7,10 +7,10 @@ import { Empty, ErrorBox, Loading } from '../../ui/feedback';
 import { Select } from '../../ui/form';
 import { Lazy } from '../../ui/lazy';
 import { Page } from '../../ui/page';
-import { hasWords, wordsIn } from '../../ui/matches';
+import { containsWords, searchWords } from '../../ui/matches';
 import { Search } from '../../ui/search';
 import { useUrlChoice, useUrlText } from '../../ui/url-state';
-import { counted } from '../../ui/words';
+import { countLabel } from '../../ui/labels';
 import { Group, GROUP_HEAD, ROW_HEIGHT } from './group';
 import { installsQuery, offQuery, toolsQuery } from './queries';
 import { SinceLastSeen, useSeen } from './since';
@@ -30,7 +30,7 @@ const NONE: ReadonlySet<string> = new Set();
 export function ToolsPage() {
   return (
     <div className="tools-page">
-      <Page title="Tools" lead="What assistants can do for you. Turn off what they should not.">
+      <Page title="Tools" lead="What assistants can do for you. Turn off tools that they should not use.">
         <Tools />
       </Page>
     </div>
@@ -47,7 +47,8 @@ function Tools() {
   const seen = useSeen(user, listed.data);
   const [search, setSearch] = useUrlText('q');
   const [show, setShow] = useUrlChoice('show', ['all', 'on', 'off', 'changed']);
-  // What was switched under a filter stays where it is until another one is chosen: it would go from under the pointer and the focus.
+  // A tool that is switched under a filter stays visible until the filter changes: otherwise it would vanish under the pointer and the
+  // focus.
   const [switched, setSwitched] = useState<ReadonlySet<string>>(NONE);
   const onSwitch = useCallback((name: string) => setSwitched((now) => new Set([...now, name])), []);
   const marks = useMemo(() => {
@@ -57,7 +58,7 @@ function Tools() {
 
   if (listed.isPending || off.isPending || apps.isPending) return <Loading what="your tools" />;
   const error = listed.error ?? off.error;
-  // What was listed stays there when asking again fails.
+  // Listed tools stay visible if a refetch fails.
   if (listed.data === undefined || off.data === undefined) {
     return <ErrorBox error={error} onRetry={() => void Promise.all([listed.refetch(), off.refetch()])} />;
   }
@@ -67,18 +68,18 @@ function Tools() {
     if (show === 'off' && !tool.isOff && tool.hidden === undefined) return false;
     return show !== 'changed' || marks.has(tool.name);
   };
-  const words = wordsIn(search);
+  const words = searchWords(search);
   const groups = tools.groups
     .map((group) => ({
       ...group,
-      tools: group.tools.filter((tool) => isShown(tool) && hasWords(words, `${tool.words}\n${group.name.toLowerCase()}`)),
+      tools: group.tools.filter((tool) => isShown(tool) && containsWords(words, `${tool.words}\n${group.name.toLowerCase()}`)),
     }))
     .filter((group) => group.tools.length > 0);
   if (tools.count === 0) {
     return (
       <Empty title="No tools yet">
         <p>
-          Apps bring them. <Link to="/library">Find some in the library</Link>.
+          Apps provide tools. <Link to="/library">Find apps in the library</Link>.
         </p>
       </Empty>
     );
@@ -100,7 +101,7 @@ function Tools() {
           />
         </div>
         <p className="muted" role="status">
-          {counted(tools.on, 'tool')} on, {tools.count - tools.on} off or hidden
+          {countLabel(tools.on, 'tool')} on, {tools.count - tools.on} off or hidden
         </p>
       </div>
       {groups.length === 0 && <Empty title="Nothing found" />}

@@ -1,17 +1,17 @@
 import { queryOptions } from '@tanstack/react-query';
-import { api, data } from '../../api/client';
+import { api, responseData } from '../../api/client';
 
-/** Asked at each visit: other glasses, which are put on elsewhere, change it. */
+/** Refetched at each visit, because it depends on the connected glasses. */
 export const toolsQuery = queryOptions({
   queryKey: ['tools', 'all'],
   staleTime: 0,
-  queryFn: () => data(api.GET('/api/tools', { params: { query: { hidden: 'true' } } })),
+  queryFn: () => responseData(api.GET('/api/tools', { params: { query: { hidden: 'true' } } })),
 });
 
-export const offQuery = queryOptions({ queryKey: ['tools', 'off'], queryFn: () => data(api.GET('/api/settings/tools')) });
+export const offQuery = queryOptions({ queryKey: ['tools', 'off'], queryFn: () => responseData(api.GET('/api/settings/tools')) });
 
-/** The apps that the user has, for their names and pictures. */
-export const installsQuery = queryOptions({ queryKey: ['installs'], queryFn: () => data(api.GET('/api/installs')) });
+/** The user's apps, for their names and icons. */
+export const installsQuery = queryOptions({ queryKey: ['installs'], queryFn: () => responseData(api.GET('/api/installs')) });
 
 export const switchTool = (name: string, enabled: boolean) =>
-  data(api.PUT('/api/settings/tools/{name}', { params: { path: { name } }, body: { enabled } }));
+  responseData(api.PUT('/api/settings/tools/{name}', { params: { path: { name } }, body: { enabled } }));

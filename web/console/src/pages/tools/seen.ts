@@ -1,5 +1,5 @@
-/** What changed in a user's tools since they last looked: a short hash of each is kept in the browser. */
-import { stable } from '../apps/tools/json';
+/** Changes in a user's tools since the last visit: a short hash of each tool is stored in the browser. */
+import { stableJson } from '../apps/tools/json';
 
 export type Seen = Record<string, string>;
 
@@ -12,10 +12,10 @@ export interface Changes {
 const MOST = 5_000;
 const keyOf = (user: string) => `toolyard.seen-tools.${user}`;
 
-/** Two definitions with the same hash are taken for the same; nobody is harmed where they are not. */
+/** Two definitions with the same hash count as equal; a collision does no harm. */
 export function hashOf(definition: unknown): string {
   let [one, other] = [0xdeadbeef, 0x41c6ce57];
-  for (const sign of stable(definition)) {
+  for (const sign of stableJson(definition)) {
     const code = sign.codePointAt(0) ?? 0;
     one = Math.imul(one ^ code, 2654435761);
     other = Math.imul(other ^ code, 1597334677);
@@ -23,7 +23,7 @@ export function hashOf(definition: unknown): string {
   return (one >>> 0).toString(16).padStart(8, '0') + (other >>> 0).toString(16).padStart(8, '0');
 }
 
-/** `hidden` are there, but cannot be read: they are neither changed nor gone. */
+/** `hidden` tools exist but cannot be read: they are neither changed nor removed. */
 export function changesSince(seen: Seen, now: Seen, hidden: readonly string[]): Changes {
   const there = new Set([...Object.keys(now), ...hidden]);
   return {
@@ -33,7 +33,7 @@ export function changesSince(seen: Seen, now: Seen, hidden: readonly string[]): 
   };
 }
 
-/** What is seen from now on: everything that is there; of what is hidden the last that was known. */
+/** What counts as seen from now on: all tools that are there, and for hidden ones the last known hash. */
 export function seenNow(before: Seen, now: Seen, hidden: readonly string[]): Seen {
   const kept = hidden.map((name): [string, string] => [name, before[name] ?? '']);
   return Object.fromEntries([...kept, ...Object.entries(now)].slice(0, MOST));

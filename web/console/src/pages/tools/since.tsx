@@ -11,7 +11,7 @@ interface Listed {
   hidden?: { name: string }[] | null;
 }
 
-/** Compares with what this user saw last in this browser. The first look of all counts as seen. */
+/** Compares with what this user saw last in this browser. On the first visit everything counts as seen. */
 export function useSeen(user: string, listed: Listed | undefined) {
   const [seen, setSeen] = useState(() => readSeen(user));
   const now = useMemo(
@@ -40,18 +40,18 @@ export function SinceLastSeen({ changes, onSeen }: { changes: Changes; onSeen: (
   const parts = [
     ...(added.length > 0 ? [`${added.length} new`] : []),
     ...(changed.length > 0 ? [`${changed.length} changed`] : []),
-    ...(gone.length > 0 ? [`${gone.length} gone`] : []),
+    ...(gone.length > 0 ? [`${gone.length} removed`] : []),
   ];
   return (
     <Notice>
       <div className="row between">
         <div className="grow">
           <p className="since">
-            <strong>Since you last looked:</strong> {parts.join(', ')}.
+            <strong>Since your last visit:</strong> {parts.join(', ')}.
           </p>
           {gone.length > 0 && (
             <p className="muted since">
-              Gone: {gone.slice(0, 20).join(', ')}
+              Removed: {gone.slice(0, 20).join(', ')}
               {gone.length > 20 && ` and ${gone.length - 20} more`}
             </p>
           )}

@@ -1,4 +1,4 @@
-/** A tool as the user sees it, out of what the server says of it. Everything in it is somebody else's text. */
+/** A tool as the user sees it, from the server's data. All of it is third-party text. */
 import { isObject, isText, type Json } from '../apps/tools/json';
 
 export interface Tool {
@@ -8,10 +8,10 @@ export interface Tool {
   local: string;
   title: string;
   description: string;
-  /** What a search looks in. */
+  /** The text that a search looks in. */
   words: string;
   definition?: Json;
-  /** Why it is not in the list. */
+  /** Why it is hidden. */
   hidden?: string;
   isOff: boolean;
 }
@@ -23,28 +23,28 @@ export interface Parameter {
   description: string;
 }
 
-export function split(name: string): [string, string] {
+export function splitName(name: string): [string, string] {
   const colon = name.indexOf(':');
   return colon < 0 ? ['', name] : [name.slice(0, colon), name.slice(colon + 1)];
 }
 
-export function toolOf(definition: Json): Tool {
+export function toTool(definition: Json): Tool {
   const name = String(definition.name);
-  const [of, local] = split(name);
+  const [of, local] = splitName(name);
   return {
     name,
     package: of,
     local,
     title: isText(definition.title) && definition.title !== '' ? definition.title : local,
     description: isText(definition.description) ? definition.description : '',
-    words: wordsOf(name, isText(definition.title) ? definition.title : '', isText(definition.description) ? definition.description : ''),
+    words: searchText(name, isText(definition.title) ? definition.title : '', isText(definition.description) ? definition.description : ''),
     definition,
     isOff: false,
   };
 }
 
-/** In small letters once, and not at each key that is pressed. */
-export const wordsOf = (...texts: readonly string[]) => texts.join('\n').toLowerCase();
+/** Lowercased once, and not at each key press. */
+export const searchText = (...texts: readonly string[]) => texts.join('\n').toLowerCase();
 
 const WORDS: Record<string, string> = {
   string: 'text',
@@ -85,12 +85,12 @@ function typeWords(property: unknown): string {
   return WORDS[types[0]] ?? types[0];
 }
 
-/** What its developer says of its effects, in words. */
+/** The effects that the developer declared, as text. */
 export function effects(definition: Json | undefined): string[] {
   const hints = isObject(definition?.annotations) ? definition.annotations : {};
   return [
-    ...(hints.readOnlyHint === true ? ['only reads'] : []),
-    ...(hints.destructiveHint === true ? ['destroys something'] : []),
+    ...(hints.readOnlyHint === true ? ['read-only'] : []),
+    ...(hints.destructiveHint === true ? ['destructive'] : []),
     ...(hints.idempotentHint === true ? ['safe to repeat'] : []),
   ];
 }

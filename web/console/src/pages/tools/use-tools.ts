@@ -1,8 +1,8 @@
-/** The tools in groups by app, in an order that stays when one of them is turned off. */
+/** The tools grouped by app, in an order that does not change when one of them is turned off. */
 import { useMemo } from 'react';
 import type { components } from '../../api/schema';
 import { isObject } from '../apps/tools/json';
-import { split, toolOf, wordsOf, type Tool } from './tool';
+import { splitName, toTool, searchText, type Tool } from './tool';
 
 export interface ToolGroup {
   package: string;
@@ -26,7 +26,7 @@ export function useTools(
   return useMemo(() => {
     const isOff = new Set(off?.tools.map(({ name }) => name));
     const byPackage = new Map(apps?.map((app) => [app.packageName, app]));
-    const shown = (listed?.tools ?? []).filter(isObject).map(toolOf);
+    const shown = (listed?.tools ?? []).filter(isObject).map(toTool);
     const hidden = (listed?.hidden ?? []).map((one) => hiddenTool(one, isOff.has(one.name)));
     const all = [...shown, ...hidden];
     const groups = new Map<string, ToolGroup>();
@@ -48,7 +48,7 @@ export function useTools(
   }, [listed, off, apps]);
 }
 
-/** Made once: comparing by a locale is slow where it is made for each pair. */
+/** Created once: creating a locale comparison for each pair is slow. */
 const ORDER = new Intl.Collator();
 
 const isBuiltIn = (name: string) => name === 'toolyard';
@@ -60,16 +60,16 @@ function nameOf(name: string, apps: ReadonlyMap<string, Installed>): string {
   return name.startsWith('plugin.') ? `Plugin ${name.slice('plugin.'.length)}` : name;
 }
 
-/** Of a hidden tool the server says what it is and why it is hidden; what it takes is shown when it is on. */
+/** For a hidden tool the server sends only its name and the reason; its parameters are shown when it is on. */
 function hiddenTool({ name, title, description, reason }: components['schemas']['HiddenTool'], isOff: boolean): Tool {
-  const [of, local] = split(name);
+  const [of, local] = splitName(name);
   return {
     name,
     package: of,
     local,
     title: title || local,
     description: description ?? '',
-    words: wordsOf(name, title || local, description ?? ''),
+    words: searchText(name, title || local, description ?? ''),
     hidden: reason,
     isOff,
   };

@@ -1,18 +1,21 @@
-/** The one form of a document that signatures and hashes are made of: RFC 8785. Its numbers and texts are JavaScript's own. */
+/**
+ * The canonical form of a document, over which signatures and hashes are computed: RFC 8785. Its numbers and strings are those of
+ * JavaScript.
+ */
 import type { Json, JsonObject } from './strict';
 
 export function canonical(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  // `sort` compares UTF-16 code units, as the RFC wants it.
+  // `sort` compares UTF-16 code units, as the RFC requires.
   const members = Object.keys(value).sort();
   return `{${members.map((name) => `${JSON.stringify(name)}:${canonical(value[name] as Json)}`).join(',')}}`;
 }
 
-/** Members that stand beside what is signed. */
+/** Members that are not signed. */
 const OUTSIDE_SIGNATURE = ['alg', 'keyId', 'signature'];
 
-/** What a signature over an object covers. */
+/** The part of an object that its signature covers. */
 export function covered(document: JsonObject): Uint8Array<ArrayBuffer> {
   const rest = Object.entries(document).filter(([name]) => !OUTSIDE_SIGNATURE.includes(name));
   return bytesOf(canonical(Object.fromEntries(rest)));

@@ -1,6 +1,6 @@
-/** What an update changes that the user has to be asked about again. As `trust::compare`. */
+/** The changes of an update that require the user's consent. The same as `trust::compare`. */
 import type { Manifest } from './manifest';
-import { beyond, isEmpty, type Permissions } from './permissions';
+import { addedPermissions, isEmpty, type Permissions } from './permissions';
 import { compareVersions, parseVersion } from './semver';
 
 export interface Change {
@@ -12,10 +12,10 @@ export interface Change {
   toolsRemoved: string[];
 }
 
-/** Says nothing of whether the new one is believed. */
+/** Does not say whether the new one is trusted. */
 export function compare(old: Manifest, next: Manifest): Change {
   return {
-    asksForMore: beyond(next.permissions, old.permissions),
+    asksForMore: addedPermissions(next.permissions, old.permissions),
     downgrade: isLower(next.version, old.version),
     publisherChanged: old.publisher !== next.publisher,
     signerChanged: signer(old) !== signer(next),
@@ -35,7 +35,7 @@ function missingIn(there: Manifest, here: Manifest): string[] {
 
 const signer = ({ signature }: Manifest) => (signature === null ? null : `${signature.alg} ${signature.key ?? ''}`);
 
-/** Versions that cannot be compared count as lower, where they differ: nobody can say that they are not. */
+/** Different versions that cannot be compared count as lower, to be safe. */
 function isLower(next: string, old: string): boolean {
   const [a, b] = [parseVersion(next), parseVersion(old)];
   return a === null || b === null ? next !== old : compareVersions(a, b) < 0;

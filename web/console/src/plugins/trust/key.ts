@@ -1,7 +1,7 @@
-/** Public keys, and whether they signed something: Ed25519, and RSA PKCS#1 v1.5 with SHA-256 for the older form. */
+/** Public keys and signature verification: Ed25519, and RSA PKCS#1 v1.5 with SHA-256 for the older format. */
 import { sha256 } from './canonical';
 
-/** What stands before the 32 bytes of an Ed25519 key in SPKI (RFC 8410). */
+/** The bytes before the 32 bytes of an Ed25519 key in SPKI (RFC 8410). */
 const ED25519_SPKI = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 const MIN_RSA_BITS = 2048;
 const MAX_RSA_BITS = 8192;
@@ -17,15 +17,15 @@ export interface PublicKey {
   key: CryptoKey;
 }
 
-/** Base64 with `+`, `/` and its padding; null where it is something else. */
+/** Base64 with `+`, `/` and padding; null if it is invalid. */
 export function decodeBase64(text: string): Uint8Array<ArrayBuffer> | null {
   if (!BASE64.test(text)) return null;
   const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
-  // Bits that no byte uses have to be zero: one text for one value.
+  // Unused bits must be zero, so that each value has exactly one encoding.
   return btoa(String.fromCharCode(...bytes)) === text ? bytes : null;
 }
 
-/** A key in SPKI form, in base64; or in PEM. */
+/** Parses a key in SPKI form, in base64 or PEM. */
 export async function readKey(given: string): Promise<PublicKey> {
   const pem = /-----BEGIN PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END PUBLIC KEY-----/.exec(given.slice(0, MAX_KEY_CHARS));
   const text = pem?.[1]?.replace(/\s+/g, '') ?? given;
@@ -40,7 +40,7 @@ export async function readKey(given: string): Promise<PublicKey> {
     .catch(() => {
       throw new TypeError('not an Ed25519 key, nor an RSA key, in SPKI form');
     });
-  // One key, one id: the same key in another encoding is not taken.
+  // Each key has one id: the same key in another encoding is rejected.
   const again = new Uint8Array(await subtle().exportKey('spki', key));
   if (again.length !== spki.length || again.some((byte, place) => byte !== spki[place])) throw new TypeError('not an RSA key in SPKI form');
   const bits = (key.algorithm as RsaKeyAlgorithm).modulusLength;
@@ -62,6 +62,6 @@ export async function verifies(
 
 function subtle(): SubtleCrypto {
   const found = (globalThis.crypto as Crypto | undefined)?.subtle;
-  if (found === undefined) throw new Error('This page cannot check signatures: open the console over https, or on this machine.');
+  if (found === undefined) throw new Error('This page cannot verify signatures: open the console over HTTPS, or on this machine.');
   return found;
 }

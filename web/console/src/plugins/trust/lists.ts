@@ -1,9 +1,9 @@
-/** Documents of the curators: signed by a root key that is pinned, numbered, and each of its own kind. As crate `trust` reads them. */
+/** Lists of the curators: signed with a pinned root key, numbered, and of one kind each. Parsed like in the crate `trust`. */
 import { covered } from './canonical';
 import { decodeBase64, readKey, verifies, type PublicKey } from './key';
-import { ManifestProblem, toldOf } from './problem';
+import { ManifestProblem, formatProblem } from './problem';
 import { readStrict, type Json, type JsonObject } from './strict';
-import { readTime, tellTime } from './timestamp';
+import { readTime, formatTime } from './timestamp';
 
 const MAX_LIST_BYTES = 4 * 1024 * 1024;
 const MAX_KEYS = 1_000;
@@ -41,7 +41,7 @@ export interface Revocations {
   keys: { keyId: string; reason: string }[];
 }
 
-/** The root that is believed, and how new the lists were that were seen. It changes only by what the root says. */
+/** The trusted root, and the numbers of the newest accepted lists. Only documents that the root signed can change it. */
 export interface Pin {
   root: PublicKey;
   keysSeen: number;
@@ -62,7 +62,7 @@ export class ListError extends Error {
   }
 }
 
-/** A key list, and the pin to keep from now on. Follows handovers from root to root; a root that has handed over is not believed again. */
+/** Accepts a key list and returns the new pin. Follows handovers from root to root; a root that has handed over is not trusted again. */
 export async function acceptKeys(pin: Pin, text: string, now: number): Promise<[KeyList, Pin]> {
   const document = parse(text, 'toolyard/keys');
   const signer = signerOf(document, 'toolyard/keys');
@@ -78,7 +78,7 @@ export async function acceptKeys(pin: Pin, text: string, now: number): Promise<[
   return [list, { ...pin, root, keysSeen: list.number }];
 }
 
-/** A revocation list, and the pin to keep from now on. */
+/** Accepts a revocation list and returns the new pin. */
 export async function acceptRevocations(pin: Pin, text: string, now: number): Promise<[Revocations, Pin]> {
   const document = parse(text, 'toolyard/revocations');
   await open(document, 'toolyard/revocations', pin.root);
@@ -117,7 +117,7 @@ function signerOf(document: JsonObject, kind: Kind): string {
   return document.keyId.slice(0, 80);
 }
 
-/** Goes on only if the root signed it and nobody changed it since. */
+/** Throws unless the root signed it and it is unchanged. */
 async function open(document: JsonObject, kind: Kind, root: PublicKey): Promise<void> {
   const id = signerOf(document, kind);
   if (root.kind !== 'Ed25519' || id !== root.id) {
@@ -189,13 +189,14 @@ function headOf(document: JsonObject, kind: Kind): { number: number; expiresAt: 
 }
 
 function checkNew({ number, expiresAt }: { number: number; expiresAt: number | null }, seen: number, now: number): void {
-  // The same number again is the same list, read again.
+  // The same number again is the same list.
   if (number < seen) throw new ListError('replayed', `list number ${number} is older than number ${seen}, which was accepted before`);
-  if (expiresAt !== null && expiresAt <= now) throw new ListError('expired', `the list expired at ${tellTime(expiresAt)}; fetch a new one`);
+  if (expiresAt !== null && expiresAt <= now)
+    throw new ListError('expired', `the list expired at ${formatTime(expiresAt)}; fetch a new one`);
 }
 
 function malformed(kind: Kind, path: string, message: string): ListError {
-  return new ListError('malformed', `not a ${KINDS[kind]}: ${toldOf({ path, message })}`);
+  return new ListError('malformed', `not a ${KINDS[kind]}: ${formatProblem({ path, message })}`);
 }
 
 function asObject(value: Json, kind: Kind, path: string): JsonObject {

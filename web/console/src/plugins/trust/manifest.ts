@@ -1,8 +1,8 @@
-/** Reads a manifest in either form and checks every rule, as `protocol::plugin::Manifest::read` does. All that is wrong is told at once. */
+/** Parses a manifest in either format and checks every rule, like `protocol::plugin`. Reports all problems at once. */
 import { PluginManager } from '@toolyard/client';
 import { decodeBase64 } from './key';
 import { readPermissions, type Permissions } from './permissions';
-import { ManifestProblem, toldOf, type Problem } from './problem';
+import { ManifestProblem, formatProblem, type Problem } from './problem';
 import { parseVersion } from './semver';
 import { readStrict, type Json, type JsonObject } from './strict';
 import { readTime } from './timestamp';
@@ -19,7 +19,7 @@ const TYPE = 'toolyard/plugin';
 const ID = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 const HASH = /^[0-9a-f]{64}$/;
 const KEY_ID = /^[0-9a-f]{16}$/;
-/** What turns the direction of text, and what breaks a line. */
+/** Characters that change the text direction or break a line. */
 const TURNS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 const BREAKS = /[\p{Cc}\u2028\u2029]/u;
 
@@ -35,7 +35,7 @@ type Signature =
   | { alg: 'RS256'; key: string | null; contentHash: string | null; bytes: Uint8Array<ArrayBuffer> };
 
 export interface Manifest {
-  /** The text, as it came. */
+  /** The text, unchanged. */
   raw: string;
   document: JsonObject;
   olderForm: boolean;
@@ -56,11 +56,11 @@ export class ManifestError extends Error {
   override name = 'ManifestError';
 
   constructor(readonly problems: readonly Problem[]) {
-    super(`This is no plugin that can be used: ${problems.map(toldOf).slice(0, 5).join('; ')}`);
+    super(`This is not a valid plugin: ${problems.map(formatProblem).slice(0, 5).join('; ')}`);
   }
 }
 
-/** A manifest that has kept its rules. Whom to believe is another question. */
+/** A manifest that follows all rules. Whether it is trusted is a separate question. */
 export function readManifest(raw: string): Manifest {
   const size = new TextEncoder().encode(raw).length;
   if (size > MAX_MANIFEST_BYTES)
@@ -204,7 +204,7 @@ function readTool(value: Json, path: string, wrong: Wrong): PluginTool | null {
   return tool;
 }
 
-/** The rules of client tools, because in a chat that is what they are. */
+/** The rules of client tools, because that is what they are in a chat. */
 function ruleOfChat({ name, description, parameters }: PluginTool): string | null {
   try {
     new PluginManager().registerTool({ name, description, parameters, execute: () => null });

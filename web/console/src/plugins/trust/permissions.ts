@@ -1,9 +1,9 @@
-/** What a plugin asks for, as `protocol::plugin::Permissions` has it. Nothing of it is granted by asking. */
+/** The permissions that a plugin requests, as in `protocol::plugin::PluginPermissions`. Requesting does not grant anything. */
 import { bytes as sizeOf } from '../../ui/time';
 import type { Problem } from './problem';
 import type { Json } from './strict';
 
-/** True is as much as the host gives to anybody; a number is at most so many bytes. */
+/** True: as much as the host gives to any plugin; a number: at most that many bytes. */
 type Storage = boolean | number;
 
 export interface Permissions {
@@ -18,7 +18,7 @@ const MAX_HOSTS = 64;
 const LABEL = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/;
 const IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.|$)){4}(?<!\.)$/;
 
-/** What is wrong with the name of a host; null if nothing is. */
+/** The problem with a host name; null if it is valid. */
 export function hostProblem(text: string): string | null {
   const shown = `\`${text.slice(0, 80)}\``;
   if (/[/:@?#[]/.test(text)) return `${shown}: write the host only, without scheme, port and path, such as api.example.com`;
@@ -86,15 +86,15 @@ function least(a: Storage, b: Storage): Storage {
 
 export const isEmpty = ({ network, storage, clock }: Permissions) => network.length === 0 && storage === false && !clock;
 
-/** What is in both: never more than either of them. */
-export function within(asked: Permissions, limit: Permissions): Permissions {
+/** The intersection of both. */
+export function intersectPermissions(asked: Permissions, limit: Permissions): Permissions {
   const both = (a: readonly string[], b: readonly string[]) => a.filter((host) => b.some((other) => covers(other, host)));
   const network = [...new Set([...both(asked.network, limit.network), ...both(limit.network, asked.network)])];
   return { network, storage: least(asked.storage, limit.storage), clock: asked.clock && limit.clock };
 }
 
-/** What is asked for here and was not before. */
-export function beyond(asked: Permissions, before: Permissions): Permissions {
+/** The permissions that are requested here and were not before. */
+export function addedPermissions(asked: Permissions, before: Permissions): Permissions {
   return {
     network: asked.network.filter((host) => !before.network.some((old) => covers(old, host))),
     storage: least(asked.storage, before.storage) === asked.storage ? false : asked.storage,
@@ -102,7 +102,7 @@ export function beyond(asked: Permissions, before: Permissions): Permissions {
   };
 }
 
-/** As manifests and the server write them. */
+/** The JSON form in manifests and in the API. */
 export function writePermissions({ network, storage, clock }: Permissions): {
   network?: string[];
   storage?: true | { bytes: number };
@@ -115,12 +115,12 @@ export function writePermissions({ network, storage, clock }: Permissions): {
   };
 }
 
-/** For people. */
-export function inWords({ network, storage, clock }: Permissions): string[] {
-  const host = (pattern: string) => (pattern.startsWith('*.') ? `everything under ${pattern.slice(2)}` : pattern);
+/** As text for the user. */
+export function describePermissions({ network, storage, clock }: Permissions): string[] {
+  const host = (pattern: string) => (pattern.startsWith('*.') ? `all hosts under ${pattern.slice(2)}` : pattern);
   return [
     ...network.map((pattern) => `Send and fetch data: ${host(pattern)}`),
-    ...(storage === false ? [] : [`Keep data in this browser${storage === true ? '' : `, at most ${sizeOf(storage)}`}`]),
-    ...(clock ? ['Know what time it is'] : []),
+    ...(storage === false ? [] : [`Store data in this browser${storage === true ? '' : `, at most ${sizeOf(storage)}`}`]),
+    ...(clock ? ['Read the clock'] : []),
   ];
 }

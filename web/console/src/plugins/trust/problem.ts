@@ -1,10 +1,10 @@
-/** One place of a document that is wrong. */
+/** One invalid location in a document. */
 export interface Problem {
   path: string;
   message: string;
 }
 
-export const toldOf = ({ path, message }: Problem) => (path === '' ? message : `${path}: ${message}`);
+export const formatProblem = ({ path, message }: Problem) => (path === '' ? message : `${path}: ${message}`);
 
 export class ManifestProblem extends Error implements Problem {
   override name = 'ManifestProblem';

@@ -1,4 +1,4 @@
-/** Semantic versions, as far as manifests need them: whether one is one, and which is lower. */
+/** Semantic versions, as far as manifests need them: validation and comparison. */
 const NUMBER = '0|[1-9]\\d*';
 const FORM = new RegExp(
   `^(${NUMBER})\\.(${NUMBER})\\.(${NUMBER})(?:-((?:${NUMBER}|\\d*[A-Za-z-][0-9A-Za-z-]*)(?:\\.(?:${NUMBER}|\\d*[A-Za-z-][0-9A-Za-z-]*))*))?(?:\\+[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*)?$`,
@@ -16,7 +16,7 @@ export function parseVersion(text: string): Version | null {
   return { core: [major, minor, patch].map(BigInt), before: before?.split('.') ?? [] };
 }
 
-/** Below zero where `a` comes before `b`. What stands behind `+` does not count. */
+/** Negative if `a` comes before `b`. Build metadata after `+` is ignored. */
 export function compareVersions(a: Version, b: Version): number {
   for (const [place, own] of a.core.entries()) {
     const other = b.core[place] ?? 0n;

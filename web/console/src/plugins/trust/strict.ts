@@ -1,17 +1,17 @@
 /**
- * JSON that means one thing only, as `protocol::plugin::strict` reads it: a name twice in one object, half of a surrogate
- * pair and integers beyond 2^53 are refused, because two readers could take them differently.
+ * Unambiguous JSON, like `protocol::plugin::strict`: duplicate names in an object, unpaired surrogates and integers beyond 2^53 are
+ * rejected, because two parsers could read them differently.
  */
 import { ManifestProblem } from './problem';
 
 export type Json = null | boolean | number | string | Json[] | JsonObject;
-/** Without a prototype, so that every name is a name. */
+/** Without a prototype, so that every name is allowed. */
 export type JsonObject = { [name: string]: Json };
 
 const MAX_INTEGER = 2n ** 53n;
-/** From here on numbers are written with an exponent. */
+/** Larger numbers are written with an exponent. */
 const EXPONENT_FROM = 1e21;
-/** As deep as the server's reader goes. */
+/** The same depth as on the server. */
 const MAX_DEPTH = 127;
 const TOO_LARGE = 'integers beyond 2^53 are not the same in every reader; write it as a text';
 const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
@@ -21,7 +21,7 @@ const WORDS: readonly [string, Json][] = [
   ['null', null],
 ];
 
-/** The document, or a problem with the place that could be read in two ways. */
+/** Parses the document, or throws a problem with the ambiguous location. */
 export function readStrict(text: string): Json {
   return new Reader(text).document();
 }

@@ -1,11 +1,11 @@
-/** A tool while it is edited: what the form shows, and the definition it came from, whose other members are kept. */
+/** A tool while it is edited: the form fields, and the original definition, whose other members are kept. */
 import { parseJson } from '../../../ui/json-text';
-import { isObject, isText, newKey, pretty, put, type Json } from './json';
+import { isObject, isText, newKey, formatJson, withMember, type Json } from './json';
 import { haveSameOrder, meanSame, readRows, writeRows, type RowProblem, type Rows } from './parameters';
 
 const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint'] as const;
 export type Hint = (typeof HINTS)[number];
-export type Said = '' | 'yes' | 'no';
+export type YesNo = '' | 'yes' | 'no';
 
 export interface Phrase {
   key: string;
@@ -15,9 +15,9 @@ export interface Phrase {
 
 type Input = ({ view: 'form' } & Rows) | { view: 'schema'; text: string };
 
-export interface Draft {
+export interface ToolDraft {
   key: string;
-  /** The definition it came from. */
+  /** The original definition. */
   base: Json;
   name: string;
   title: string;
@@ -25,32 +25,32 @@ export interface Draft {
   byLanguage: boolean;
   phrases: Phrase[];
   category: string;
-  hints: Record<Hint, Said>;
+  hints: Record<Hint, YesNo>;
   input: Input;
 }
 
 interface DraftProblem {
   field: 'name' | 'description' | 'phrases' | 'inputSchema';
   message: string;
-  /** In the text of the schema. */
+  /** Location in the schema text. */
   line?: number;
 }
 
-export interface Written {
+export interface WrittenDraft {
   definition: Json;
   problems: DraftProblem[];
   rows: RowProblem[];
 }
 
-export const newDraft = (name = ''): Draft => ({
+export const newDraft = (name = ''): ToolDraft => ({
   ...readDraft({ name, description: '', inputSchema: { type: 'object', properties: {} } }),
   base: {},
 });
 
-export function readDraft(definition: Json): Draft {
+export function readDraft(definition: Json): ToolDraft {
   const extensions = isObject(definition.mentraExtensions) ? definition.mentraExtensions : {};
   const annotations = isObject(definition.annotations) ? definition.annotations : {};
-  const said = (hint: Hint): Said => (annotations[hint] === true ? 'yes' : annotations[hint] === false ? 'no' : '');
+  const yesNo = (hint: Hint): YesNo => (annotations[hint] === true ? 'yes' : annotations[hint] === false ? 'no' : '');
   const text = (value: unknown) => (isText(value) ? value : '');
   return {
     key: newKey(),
@@ -61,14 +61,14 @@ export function readDraft(definition: Json): Draft {
     byLanguage: isObject(extensions.activationPhrases),
     phrases: phrasesOf(extensions.activationPhrases),
     category: text(extensions.category),
-    hints: { readOnlyHint: said('readOnlyHint'), destructiveHint: said('destructiveHint'), idempotentHint: said('idempotentHint') },
+    hints: { readOnlyHint: yesNo('readOnlyHint'), destructiveHint: yesNo('destructiveHint'), idempotentHint: yesNo('idempotentHint') },
     input: readInput(definition.inputSchema),
   };
 }
 
 function readInput(schema: unknown): Input {
   const read = readRows(schema);
-  return 'why' in read ? { view: 'schema', text: pretty(schema) } : { view: 'form', ...read };
+  return 'why' in read ? { view: 'schema', text: formatJson(schema) } : { view: 'form', ...read };
 }
 
 function phrasesOf(value: unknown): Phrase[] {
@@ -78,26 +78,30 @@ function phrasesOf(value: unknown): Phrase[] {
   return list(value, '');
 }
 
-/** The definition, as far as it can be written; `problems` where something is wrong that the form itself can see. */
-export function writeDraft(draft: Draft): Written {
+/** Builds the definition as far as possible. `problems` has what the form itself can detect. */
+export function writeDraft(draft: ToolDraft): WrittenDraft {
   const problems: DraftProblem[] = [];
   const name = nameProblem(draft.name);
   if (name !== undefined) problems.push({ field: 'name', message: name });
   const { schema, rows } = writeInput(draft, problems);
-  let definition = put(draft.base, 'name', draft.name);
-  definition = put(definition, 'title', draft.title === '' ? undefined : draft.title);
-  definition = put(definition, 'description', draft.description === '' && !('description' in draft.base) ? undefined : draft.description);
-  definition = put(definition, 'inputSchema', schema);
-  definition = put(definition, 'annotations', writeHints(draft));
-  definition = put(definition, 'mentraExtensions', writeExtensions(draft, problems));
+  let definition = withMember(draft.base, 'name', draft.name);
+  definition = withMember(definition, 'title', draft.title === '' ? undefined : draft.title);
+  definition = withMember(
+    definition,
+    'description',
+    draft.description === '' && !('description' in draft.base) ? undefined : draft.description,
+  );
+  definition = withMember(definition, 'inputSchema', schema);
+  definition = withMember(definition, 'annotations', writeHints(draft));
+  definition = withMember(definition, 'mentraExtensions', writeExtensions(draft, problems));
   return { definition, problems, rows };
 }
 
-function writeInput({ input, base }: Draft, problems: DraftProblem[]): { schema: unknown; rows: RowProblem[] } {
+function writeInput({ input, base }: ToolDraft, problems: DraftProblem[]): { schema: unknown; rows: RowProblem[] } {
   if (input.view === 'form') {
     const { schema, problems: rows } = writeRows(input);
     if (rows.length > 0) problems.push({ field: 'inputSchema', message: rows[0]?.message ?? '' });
-    // Written as it came, where nothing changed.
+    // Unchanged members are written as they were.
     const isSame = meanSame(schema, base.inputSchema) && haveSameOrder(schema, base.inputSchema);
     return { schema: isSame ? base.inputSchema : schema, rows };
   }
@@ -111,14 +115,14 @@ function writeInput({ input, base }: Draft, problems: DraftProblem[]): { schema:
   return { schema: base.inputSchema ?? { type: 'object' }, rows: [] };
 }
 
-function writeHints({ base, hints }: Draft): Json | undefined {
+function writeHints({ base, hints }: ToolDraft): Json | undefined {
   const before = isObject(base.annotations) ? base.annotations : {};
-  const value = (said: Said) => (said === '' ? undefined : said === 'yes');
-  const after = HINTS.reduce((annotations, hint) => put(annotations, hint, value(hints[hint])), before);
+  const value = (answer: YesNo) => (answer === '' ? undefined : answer === 'yes');
+  const after = HINTS.reduce((annotations, hint) => withMember(annotations, hint, value(hints[hint])), before);
   return Object.keys(after).length === 0 && base.annotations === undefined ? undefined : after;
 }
 
-function writeExtensions(draft: Draft, problems: DraftProblem[]): Json | undefined {
+function writeExtensions(draft: ToolDraft, problems: DraftProblem[]): Json | undefined {
   const { base } = draft;
   const before = isObject(base.mentraExtensions) ? base.mentraExtensions : {};
   const phrases = draft.phrases
@@ -137,25 +141,29 @@ function writeExtensions(draft: Draft, problems: DraftProblem[]): Json | undefin
   const none =
     before.activationPhrases !== undefined && phrasesOf(before.activationPhrases).length === 0 ? before.activationPhrases : undefined;
   const written = phrases.length === 0 ? none : draft.byLanguage ? grouped : plain;
-  const after = put(put(before, 'activationPhrases', written), 'category', draft.category === '' ? undefined : draft.category);
+  const after = withMember(
+    withMember(before, 'activationPhrases', written),
+    'category',
+    draft.category === '' ? undefined : draft.category,
+  );
   return Object.keys(after).length === 0 && base.mentraExtensions === undefined ? undefined : after;
 }
 
 function nameProblem(name: string): string | undefined {
   if (name === '') return 'Each tool needs an id.';
-  if (name.includes(':')) return 'A colon separates package and tool, so an id has none.';
-  if (!/^[\x21-\x7e]{1,128}$/.test(name)) return 'An id has 1 to 128 letters, digits and signs, without spaces.';
+  if (name.includes(':')) return 'An id cannot contain a colon, which separates package and tool.';
+  if (!/^[\x21-\x7e]{1,128}$/.test(name)) return 'An id has 1 to 128 letters, digits and symbols, without spaces.';
   return undefined;
 }
 
-/** To the other view, with the same meaning; `why` where the form cannot show the schema. */
-export function switchView(draft: Draft, view: 'form' | 'schema'): { draft: Draft; why?: string } {
+/** Switches to the other view. `why` is set if the form cannot show the schema. */
+export function switchView(draft: ToolDraft, view: 'form' | 'schema'): { draft: ToolDraft; why?: string } {
   if (draft.input.view === view) return { draft };
   if (view === 'schema') {
     const { definition, rows } = writeDraft(draft);
     const first = rows[0];
     if (first !== undefined) return { draft, why: first.message };
-    return { draft: { ...draft, input: { view: 'schema', text: pretty(definition.inputSchema) } } };
+    return { draft: { ...draft, input: { view: 'schema', text: formatJson(definition.inputSchema) } } };
   }
   const parsed = parseJson(draft.input.view === 'schema' ? draft.input.text : '');
   if (!parsed.ok) return { draft, why: `The schema is not JSON: line ${parsed.at.line}, ${parsed.message}.` };
@@ -164,7 +172,7 @@ export function switchView(draft: Draft, view: 'form' | 'schema'): { draft: Draf
   return { draft: { ...draft, input: { view: 'form', ...read } } };
 }
 
-/** Why the form cannot show what is in the schema editor; nothing where it can. */
-export function whyNoForm(draft: Draft): string | undefined {
+/** Why the form cannot show the schema in the editor; null if it can. */
+export function formProblem(draft: ToolDraft): string | undefined {
   return switchView(draft, 'form').why;
 }

@@ -1,4 +1,4 @@
-/** The tools of an app: a list, one of them in a form, and one act that saves them all as a new version. */
+/** The tools of an app: a list, one of them in a form, and one button that saves all as a new version. */
 import { useMutation } from '@tanstack/react-query';
 import { FileUp, Plus } from 'lucide-react';
 import { useEffect, useMemo, useRef, useState } from 'react';
@@ -11,10 +11,10 @@ import { toast } from '../../../ui/toast';
 import { Unsaved } from '../../../ui/unsaved';
 import { useUrlParams } from '../../../ui/url-state';
 import { appsChanged, saveTools, toolsQuery, type App, type ToolSetBody } from '../api';
-import { newDraft, readDraft, writeDraft, type Draft, type Written } from './draft';
+import { newDraft, readDraft, writeDraft, type ToolDraft, type WrittenDraft } from './draft';
 import { ImportDialog } from './import-dialog';
 import { haveSameOrder } from './parameters';
-import { isObject, newKey, same, type Json } from './json';
+import { isObject, newKey, isSameJson, type Json } from './json';
 import { SaveBar } from './save-bar';
 import { ToolForm } from './tool-form';
 import { ToolList } from './tool-list';
@@ -23,9 +23,9 @@ import { useCheck, type Check } from './use-check';
 interface Props {
   app: App;
   set: ToolSetBody;
-  /** The name of the tool that is open. */
+  /** The name of the open tool. */
   open: { current: string };
-  /** Whether something is not saved. */
+  /** Whether there are unsaved changes. */
   onDirty: (dirty: boolean) => void;
 }
 
@@ -39,7 +39,7 @@ export function Editor({ app, set, open, onDirty }: Props) {
   const written = useMemo(() => drafts.map(writeDraft), [drafts]);
   const tools = useMemo(() => written.map(({ definition }) => definition), [written]);
   const dirty = useMemo(
-    () => !same(tools, set.tools) || tools.some((tool, place) => !haveSameOrder(tool.inputSchema, inputOf(set.tools[place]))),
+    () => !isSameJson(tools, set.tools) || tools.some((tool, place) => !haveSameOrder(tool.inputSchema, inputOf(set.tools[place]))),
     [tools, set.tools],
   );
   useEffect(() => onDirty(dirty), [dirty, onDirty]);
@@ -78,24 +78,24 @@ export function Editor({ app, set, open, onDirty }: Props) {
   useEffect(() => {
     if (draft !== undefined) open.current = draft.name;
   }, [draft, open]);
-  /** By the list: also into the address, where it can be shared and gone back from. */
+  /** Opens a tool from the list, and puts it into the URL, so that the link can be shared and the back button works. */
   const select = (key: string) => {
     setSelected(key);
     changeParams({ tool: drafts.find((one) => one.key === key)?.name });
   };
   const asked = params.tool;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only when the address changes, not with each key that is typed
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only when the URL changes, not at each key press
   useEffect(() => {
     const wanted = drafts.find(({ name }) => name === asked);
     if (wanted !== undefined) setSelected(wanted.key);
   }, [asked]);
-  const change = (next: Draft) => setDrafts((all) => all.map((one) => (one.key === next.key ? next : one)));
-  const add = (next: Draft) => {
+  const change = (next: ToolDraft) => setDrafts((all) => all.map((one) => (one.key === next.key ? next : one)));
+  const add = (next: ToolDraft) => {
     setDrafts((all) => [...all, next]);
     setSelected(next.key);
   };
   const remove = (key: string) => {
-    // Focus goes with the button; to the list, so that the keyboard goes on from there.
+    // The button disappears, so move the focus to the list, where the keyboard user can continue.
     side.current?.focus();
     const left = drafts.filter((one) => one.key !== key);
     setDrafts(left);
@@ -108,7 +108,7 @@ export function Editor({ app, set, open, onDirty }: Props) {
     setDrafts([...kept, ...fresh]);
     setSelected(fresh[0]?.key ?? kept[0]?.key);
     setImporting(false);
-    toast(`${read.length === 1 ? '1 tool was' : `${read.length} tools were`} read. Save to use ${read.length === 1 ? 'it' : 'them'}.`);
+    toast(`Imported ${read.length === 1 ? '1 tool' : `${read.length} tools`}. Save to apply.`);
   };
 
   return (
@@ -149,7 +149,7 @@ export function Editor({ app, set, open, onDirty }: Props) {
         </div>
         {draft === undefined ? (
           <Empty title="No tools yet">
-            <p>Add one, or import the tpa_config.json of an app that you have.</p>
+            <p>Add one, or import the tpa_config.json of an existing app.</p>
           </Empty>
         ) : (
           <ToolForm
@@ -170,28 +170,28 @@ export function Editor({ app, set, open, onDirty }: Props) {
       {importing && <ImportDialog existing={drafts.map(({ name }) => name)} onTake={take} onClose={() => setImporting(false)} />}
       {meanwhile !== undefined && (
         <Confirm
-          title="Somebody saved meanwhile"
-          action="Save mine over it"
+          title="Another version was saved"
+          action="Overwrite"
           danger
           busy={save.isPending}
           onConfirm={() => save.mutate(true)}
           onClose={() => setMeanwhile(undefined)}
         >
           <p>
-            You began with version {set.version}; version {meanwhile} is in use now. Your tools replace it as a whole. Under Versions you
-            can compare both, and go back.
+            You started from version {set.version}; version {meanwhile} is in use now. Saving replaces it completely. Under Versions you can
+            compare both and go back.
           </p>
         </Confirm>
       )}
-      <Unsaved dirty={dirty && !save.isPending} what="The tools have changes that are not saved." />
+      <Unsaved dirty={dirty && !save.isPending} what="The tools have unsaved changes." />
     </>
   );
 }
 
 const inputOf = (tool: unknown) => (isObject(tool) ? tool.inputSchema : undefined);
 
-/** What the server found, but for tools whose faults the form shows itself. */
-function problemsIn(check: Check, written: readonly Written[]): readonly Problem[] {
+/** The server's problems, except for tools whose problems the form already shows. */
+function problemsIn(check: Check, written: readonly WrittenDraft[]): readonly Problem[] {
   if (check.state === 'failed' || check.checked === undefined) return [];
   const isShown = (path = '') => {
     const place = /^tools\[(\d+)\]/.exec(path)?.[1];
@@ -200,7 +200,7 @@ function problemsIn(check: Check, written: readonly Written[]): readonly Problem
   return check.checked.problems.filter(({ path }) => isShown(path));
 }
 
-/** What is wrong with no tool in particular: prompts, resources, too many tools. */
+/** Problems that belong to no tool: prompts, resources, too many tools. */
 function OfTheSet({ problems }: { problems: readonly Problem[] }) {
   const others = problems.filter(({ path }) => !/^tools\[\d+\]/.test(path ?? ''));
   if (others.length === 0) return null;

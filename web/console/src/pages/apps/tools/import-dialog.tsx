@@ -1,4 +1,4 @@
-/** Tools from a file: a tpa_config.json (app_config.json), the list of an older console, or MCP definitions. */
+/** Imports tools from a file: a tpa_config.json (app_config.json), the list of an older console, or MCP definitions. */
 import { useId, useMemo, useState } from 'react';
 import { Button } from '../../../ui/button';
 import { CodeArea } from '../../../ui/code-area';
@@ -6,8 +6,8 @@ import { Dialog } from '../../../ui/dialog';
 import { Notice } from '../../../ui/feedback';
 import { Field, Select } from '../../../ui/form';
 import { bytes } from '../../../ui/time';
-import { counted, listed } from '../../../ui/words';
-import { FORM_WORDS, LARGEST_FILE, readToolFile } from './import';
+import { countLabel, joinList } from '../../../ui/labels';
+import { FORMAT_LABELS, LARGEST_FILE, readToolFile } from './import';
 import type { Json } from './json';
 
 interface Props {
@@ -24,7 +24,7 @@ export function ImportDialog({ existing, onTake, onClose }: Props) {
   const read = useMemo(() => (text.trim() === '' ? undefined : readToolFile(text)), [text]);
   async function open(file: File | undefined) {
     if (file === undefined) return;
-    if (file.size > LARGEST_FILE) return setTooLarge(`${file.name} has ${bytes(file.size)}; at most ${bytes(LARGEST_FILE)}.`);
+    if (file.size > LARGEST_FILE) return setTooLarge(`${file.name} has ${bytes(file.size)}; the limit is ${bytes(LARGEST_FILE)}.`);
     setTooLarge(undefined);
     setText(await file.text());
   }
@@ -55,7 +55,7 @@ export function ImportDialog({ existing, onTake, onClose }: Props) {
       <div aria-live="polite">
         {read !== undefined && 'problems' in read && (
           <Notice kind="bad">
-            <p>Nothing was read:</p>
+            <p>The tools could not be imported:</p>
             <ul>
               {read.problems.slice(0, 12).map(({ path, message }) => (
                 <li key={`${path} ${message}`}>
@@ -69,13 +69,13 @@ export function ImportDialog({ existing, onTake, onClose }: Props) {
         {file !== undefined && <WhatWasRead file={file} existing={existing} />}
       </div>
       {existing.length > 0 && (
-        <Field label="The tools that are here already">
+        <Field label="Existing tools">
           <Select
             value={how}
             onChange={setHow}
             options={[
-              { value: 'add', label: 'stay; those with the same id are replaced' },
-              { value: 'replace', label: 'are all replaced' },
+              { value: 'add', label: 'Keep; replace those with the same id' },
+              { value: 'replace', label: 'Replace all' },
             ]}
           />
         </Field>
@@ -87,7 +87,7 @@ export function ImportDialog({ existing, onTake, onClose }: Props) {
           disabled={file === undefined || file.tools.length === 0}
           onClick={() => onTake(file?.tools ?? [], how === 'replace')}
         >
-          {file === undefined ? 'Import' : `Import ${counted(file.tools.length, 'tool')}`}
+          {file === undefined ? 'Import' : `Import ${countLabel(file.tools.length, 'tool')}`}
         </Button>
       </div>
     </Dialog>
@@ -98,7 +98,7 @@ function WhatWasRead({
   file,
   existing,
 }: {
-  file: { form: keyof typeof FORM_WORDS; tools: Json[]; leftOut: string[] };
+  file: { form: keyof typeof FORMAT_LABELS; tools: Json[]; leftOut: string[] };
   existing: readonly string[];
 }) {
   const names = file.tools.map(({ name }) => String(name));
@@ -107,11 +107,11 @@ function WhatWasRead({
   return (
     <Notice kind="good">
       <p>
-        This is {FORM_WORDS[file.form]} with {counted(file.tools.length, 'tool')}
-        {names.length > 0 && `: ${listed(some(names))}`}.
+        This is {FORMAT_LABELS[file.form]} with {countLabel(file.tools.length, 'tool')}
+        {names.length > 0 && `: ${joinList(some(names))}`}.
       </p>
-      {again.length > 0 && <p>Already here: {listed(some(again))}.</p>}
-      {file.leftOut.length > 0 && <p>Not imported: {listed(some(file.leftOut))}. What belongs to the app is under Details.</p>}
+      {again.length > 0 && <p>Already exist: {joinList(some(again))}.</p>}
+      {file.leftOut.length > 0 && <p>Not imported: {joinList(some(file.leftOut))}. Edit the app itself under Details.</p>}
     </Notice>
   );
 }

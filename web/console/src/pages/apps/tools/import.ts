@@ -1,15 +1,15 @@
 /**
- * A file with tools in one of three forms: MCP definitions, the list of an older console, or a `tpa_config.json`. Read as
- * `toolyard migrate` reads it; the older forms become definitions here, since the server takes only those.
+ * Reads a file with tools in one of three formats: MCP definitions, the list of an older console, or a `tpa_config.json`. The same as
+ * `toolyard migrate`. Older formats are converted to definitions here, because the server accepts only those.
  */
 import type { Problem } from '../../../api/error';
 import { parseJson } from '../../../ui/json-text';
 import { isObject, isText, type Json } from './json';
 
-export type Form = 'definitions' | 'console' | 'tpa-config';
+export type FileFormat = 'definitions' | 'console' | 'tpa-config';
 
 export interface ToolFile {
-  form: Form;
+  form: FileFormat;
   tools: Json[];
   /** Members of the file that are not tools and are not imported. */
   leftOut: string[];
@@ -19,13 +19,13 @@ export const LARGEST_FILE = 8 * 1024 * 1024;
 const MOST_TOOLS = 1_000;
 const MOST_PROBLEMS = 100;
 
-export const FORM_WORDS: Record<Form, string> = {
+export const FORMAT_LABELS: Record<FileFormat, string> = {
   definitions: 'MCP tool definitions',
   console: 'a tool list of an older console',
   'tpa-config': 'a tpa_config.json',
 };
 
-/** The tools of the file, or everything that is wrong with it. */
+/** The tools of the file, or all its problems. */
 export function readToolFile(text: string): { file: ToolFile } | { problems: Problem[] } {
   const parsed = parseJson(text);
   if (!parsed.ok) return { problems: [{ message: `Not JSON: line ${parsed.at.line}, column ${parsed.at.column}: ${parsed.message}.` }] };
@@ -34,7 +34,7 @@ export function readToolFile(text: string): { file: ToolFile } | { problems: Pro
   if (!Array.isArray(list)) return { problems: [{ path: 'tools', message: 'expected a list of tools, or an object with `tools`' }] };
   if (list.length > MOST_TOOLS) return { problems: [{ path: 'tools', message: `${list.length} tools; at most ${MOST_TOOLS}` }] };
   const leftOut = isObject(document) ? Object.keys(document).filter((name) => name !== 'tools') : [];
-  // One schema is enough: then a tool without one is a definition with a fault.
+  // One schema is enough: then a tool without one is an invalid definition.
   const areDefinitions = list.some((tool) => isObject(tool) && 'inputSchema' in tool);
   const problems: Problem[] = [];
   const tools = areDefinitions ? definitions(list, problems) : older(list, problems);
@@ -87,7 +87,7 @@ function olderTool(tool: Json, path: string, problems: Problem[]): Json {
   if (parameters !== null && !isObject(parameters))
     problems.push({ path: `${path}.parameters`, message: `expected an object of parameters by name, found ${what(parameters)}` });
   for (const [name, parameter] of Object.entries(isObject(parameters) ? parameters : {})) {
-    // The database of older platforms puts its own `_id` beside the parameters.
+    // The database of older platforms adds `_id` to the parameters.
     if (name === '_id' && !(isObject(parameter) && 'type' in parameter)) continue;
     properties.push([name, olderParameter(parameter, `${path}.parameters.${name}`, problems)]);
     if (isObject(parameter) && parameter.required === true) required.push(name);
@@ -125,17 +125,17 @@ function olderParameter(parameter: unknown, path: string, problems: Problem[]): 
   };
 }
 
-/** Entries of `enum` were texts, also for numbers. */
+/** Entries of `enum` were strings, also for numbers. */
 function choiceOf(choice: unknown, type: unknown, path: string, problems: Problem[]): unknown {
   const text = String(choice).trim();
   if (type === 'number' && text !== '' && Number.isFinite(Number(text))) return Number(text);
   if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
   if (type === 'string' && isText(choice)) return choice;
-  problems.push({ path, message: `${JSON.stringify(choice)} is no ${String(type)}` });
+  problems.push({ path, message: `${JSON.stringify(choice)} is not a ${String(type)}` });
   return choice;
 }
 
-/** A list, or the same in one text with commas, as forms had it. */
+/** A list, or one comma-separated string, as older forms stored it. */
 function texts(value: unknown, path: string, problems: Problem[]): unknown[] {
   if (value === undefined || value === null) return [];
   if (isText(value))

@@ -1,4 +1,4 @@
-/** The parameters of a tool as a form, or their JSON Schema as text: two views of the same. */
+/** The parameters of a tool as a form, or as JSON Schema text: two views of the same data. */
 import { useId, useMemo } from 'react';
 import type { Problem } from '../../../api/error';
 import { CodeArea } from '../../../ui/code-area';
@@ -6,15 +6,15 @@ import { Notice } from '../../../ui/feedback';
 import { Field } from '../../../ui/form';
 import { parseJson, placeIn } from '../../../ui/json-text';
 import { Card } from '../../../ui/page';
-import { switchView, whyNoForm, type Draft, type Written } from './draft';
+import { switchView, formProblem, type ToolDraft, type WrittenDraft } from './draft';
 import { ParameterRows } from './parameter-rows';
 
 interface Props {
-  draft: Draft;
-  written: Written;
+  draft: ToolDraft;
+  written: WrittenDraft;
   problems: readonly Problem[];
   place: number;
-  onChange: (draft: Draft) => void;
+  onChange: (draft: ToolDraft) => void;
 }
 
 export function InputEditor({ draft, written, problems, place, onChange }: Props) {
@@ -24,7 +24,7 @@ export function InputEditor({ draft, written, problems, place, onChange }: Props
   const ours = problems
     .filter((one) => one.path?.startsWith(path))
     .map(({ path: at = '', message }) => ({ at: at.slice(path.length), message }));
-  const why = useMemo(() => (input.view === 'schema' ? whyNoForm(draft) : undefined), [draft, input.view]);
+  const why = useMemo(() => (input.view === 'schema' ? formProblem(draft) : undefined), [draft, input.view]);
   const cannotLeave = input.view === 'form' ? written.rows[0]?.message : why;
   return (
     <Card
@@ -55,7 +55,7 @@ export function InputEditor({ draft, written, problems, place, onChange }: Props
         <>
           {why !== undefined && written.problems.every(({ field }) => field !== 'inputSchema') && (
             <Notice>
-              <p id={`${id}-why`}>{why} It is edited here, and kept as it is.</p>
+              <p id={`${id}-why`}>{why} You can edit the schema here.</p>
             </Notice>
           )}
           <SchemaText
@@ -94,7 +94,7 @@ function SchemaText({
   onChange,
 }: {
   text: string;
-  written: Written;
+  written: WrittenDraft;
   ours: readonly Ours[];
   onChange: (text: string) => void;
 }) {
@@ -102,12 +102,12 @@ function SchemaText({
   const parsed = useMemo(() => parseJson(text), [text]);
   const first = ours[0];
   const line = local?.line ?? (first !== undefined && parsed.ok ? placeIn(parsed.places, first.at)?.line : undefined);
-  const said =
+  const serverError =
     first === undefined
       ? undefined
       : `${line === undefined ? '' : `Line ${line}: `}${first.at === '' ? '' : `${first.at.replace(/^\./, '')}: `}${first.message}`;
   return (
-    <Field label="JSON Schema of the arguments" hint='Its root has "type": "object"; draft 2020-12' error={local?.message ?? said}>
+    <Field label="JSON Schema of the arguments" hint='Its root has "type": "object"; draft 2020-12' error={local?.message ?? serverError}>
       <CodeArea value={text} onChange={onChange} wrongLine={line} />
     </Field>
   );

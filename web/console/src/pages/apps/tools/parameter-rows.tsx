@@ -1,15 +1,26 @@
-/** The parameters of a tool, one below the other; objects have their members inside. */
+/** The parameters of a tool as rows; objects contain their members. */
 import { ArrowDown, ArrowUp, Plus, Trash2 } from 'lucide-react';
 import { useRef } from 'react';
 import { Button, IconButton } from '../../../ui/button';
 import { Check, Field, Input, Select, TextArea } from '../../../ui/form';
-import { besides, hasChoices, hasMembers, hasPreset, moved, newRow, TYPES, type Row, type RowProblem, type RowType } from './parameters';
+import {
+  describeExtras,
+  hasChoices,
+  hasMembers,
+  hasPreset,
+  moveRow,
+  newRow,
+  TYPES,
+  type Row,
+  type RowProblem,
+  type RowType,
+} from './parameters';
 
 interface Props {
   rows: Row[];
   problems: readonly RowProblem[];
   onChange: (rows: Row[]) => void;
-  /** Whose members these are; nothing for the parameters themselves. */
+  /** The object that these members belong to; none for the parameters themselves. */
   of?: string;
 }
 
@@ -33,8 +44,8 @@ export function ParameterRows({ rows, problems, onChange, of }: Props) {
               problems={problems}
               onChange={(next) => onChange(rows.map((one) => (one.key === row.key ? next : one)))}
               onRemove={() => onChange(rows.filter((one) => one.key !== row.key))}
-              {...(place > 0 && { onUp: () => onChange(moved(rows, place, place - 1)) })}
-              {...(place < rows.length - 1 && { onDown: () => onChange(moved(rows, place, place + 1)) })}
+              {...(place > 0 && { onUp: () => onChange(moveRow(rows, place, place - 1)) })}
+              {...(place < rows.length - 1 && { onDown: () => onChange(moveRow(rows, place, place + 1)) })}
             />
           </li>
         ))}
@@ -62,7 +73,7 @@ function ParameterRow({ row, of, problems, onChange, onRemove, onUp, onDown }: R
     (value: Row[K]) =>
       onChange({ ...row, [name]: value });
   const wrong = (field: RowProblem['field']) => problems.find((one) => one.key === row.key && one.field === field)?.message;
-  const also = besides(row);
+  const also = describeExtras(row);
   const what = of === undefined ? 'parameter' : 'member';
   return (
     <fieldset className="parameter">
@@ -94,7 +105,7 @@ function ParameterRow({ row, of, problems, onChange, onRemove, onUp, onDown }: R
           <Input value={row.description} onChange={set('description')} />
         </Field>
         {hasChoices(row.type) && (
-          <Field label="Only these values" hint="One a line; empty: any" error={wrong('choices')}>
+          <Field label="Only these values" hint="One per line; empty: any" error={wrong('choices')}>
             <TextArea value={row.choices} onChange={set('choices')} rows={Math.min(6, Math.max(1, row.choices.split('\n').length))} />
           </Field>
         )}
@@ -107,7 +118,7 @@ function ParameterRow({ row, of, problems, onChange, onRemove, onUp, onDown }: R
       )}
       {also.length > 0 && (
         <p className="hint">
-          Also: <code>{also.join(', ')}</code>. To change it, use the JSON Schema.
+          Also: <code>{also.join(', ')}</code>. Edit the JSON Schema to change it.
         </p>
       )}
     </fieldset>

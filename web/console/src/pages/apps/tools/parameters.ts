@@ -1,8 +1,8 @@
 /**
- * A schema as rows of a form, and back; rows of objects have rows of their own. What a row has no field for is kept beside
- * it; a schema that rows cannot show stays a schema, with the reason in words.
+ * Converts a schema to rows of a form and back; rows of objects contain rows. Keywords without a field are kept with the row. A schema
+ * that rows cannot show stays a schema, with a reason.
  */
-import { isObject, isText, newKey, same, without, type Json } from './json';
+import { isObject, isText, newKey, isSameJson, withoutMembers, type Json } from './json';
 
 export const TYPES = [
   { value: 'string', label: 'Text' },
@@ -23,15 +23,15 @@ export interface Row {
   key: string;
   name: string;
   type: RowType;
-  /** Takes `null` as well. */
+  /** Also accepts `null`. */
   nullable: boolean;
   description: string;
   required: boolean;
-  /** The only values, one a line. */
+  /** Allowed values, one per line. */
   choices: string;
-  /** The value where none is given; empty: none. */
+  /** The default value; empty: none. */
   preset: string;
-  /** The members, of an object or of the objects of a list. */
+  /** The members of an object, or of the objects in a list. */
   rows: Row[];
   /** Other keywords of the property, such as `minLength`. */
   rest: Json;
@@ -51,13 +51,13 @@ export interface RowProblem {
   message: string;
 }
 
-/** Objects inside each other that the form shows. */
+/** Maximum nesting of objects in the form. */
 const DEEPEST = 6;
-/** Keywords that say more than a row can. */
+/** Keywords that a row cannot express. */
 const TOO_MUCH = ['$ref', '$dynamicRef', 'oneOf', 'anyOf', 'allOf', 'not', 'if', 'then', 'else', 'dependentSchemas', 'patternProperties'];
 
 export const hasMembers = (type: RowType) => type === 'object' || type === 'object[]';
-/** Lists and objects have no default that fits on a line; yes or no has no choices. */
+/** Lists and objects have no default that fits on one line; booleans have no choices. */
 export const hasChoices = (type: RowType) => !hasMembers(type) && type !== 'boolean' && type !== 'boolean[]';
 export const hasPreset = (type: RowType) => !type.endsWith('[]') && !hasMembers(type);
 
@@ -77,15 +77,15 @@ export const newRow = (): Row => ({
 
 class Beyond extends Error {}
 
-/** The rows, or why there are none. */
+/** The rows, or the reason why there are none. */
 export function readRows(schema: unknown): Rows | { why: string } {
   try {
     if (!isObject(schema)) throw new Beyond('it is not an object');
     if (schema.type !== 'object') throw new Beyond('its type is not "object"');
-    const read = { rows: membersOf(schema, '', 0), rest: without(schema, 'type', 'properties', 'required') };
+    const read = { rows: membersOf(schema, '', 0), rest: withoutMembers(schema, 'type', 'properties', 'required') };
     const back = writeRows(read);
-    // The last word: what would not come back as it was is not shown as rows.
-    if (back.problems.length > 0 || !meanSame(back.schema, schema)) throw new Beyond('it says more than the form has fields for');
+    // Final check: a schema that would not come back unchanged is not shown as rows.
+    if (back.problems.length > 0 || !meanSame(back.schema, schema)) throw new Beyond('it uses keywords that the form does not support');
     return read;
   } catch (error) {
     if (error instanceof Beyond) return { why: error.message };
@@ -93,7 +93,7 @@ export function readRows(schema: unknown): Rows | { why: string } {
   }
 }
 
-/** Without what makes no difference: the order of the required, and lists that are empty. In objects inside it as well. */
+/** Removes differences without meaning: the order of `required`, and empty lists. Also in nested objects. */
 function plainly(schema: unknown): unknown {
   if (!isObject(schema)) return schema;
   if (schema.type === 'array' || (Array.isArray(schema.type) && schema.type.includes('array')))
@@ -106,12 +106,12 @@ function plainly(schema: unknown): unknown {
   return { ...schema, properties, required };
 }
 
-/** Whether two schemas of arguments say the same. */
+/** Whether two argument schemas mean the same. */
 export function meanSame(a: unknown, b: unknown): boolean {
-  return isObject(a) && isObject(b) && same(plainly(a), plainly(b));
+  return isObject(a) && isObject(b) && isSameJson(plainly(a), plainly(b));
 }
 
-/** Whether their members stand in the same order, which is the order in which people and models read them. */
+/** Whether the members have the same order, which is the order in which people and models read them. */
 export function haveSameOrder(a: unknown, b: unknown): boolean {
   return orderOf(a).join('\n') === orderOf(b).join('\n');
 }
@@ -123,7 +123,7 @@ function orderOf(schema: unknown, path = ''): string[] {
   return Object.entries(schema.properties).flatMap(([name, part]) => [`${path}.${name}`, ...orderOf(part, `${path}.${name}`)]);
 }
 
-/** The rows of the members of an object. `path` is where it stands, for the words of a refusal. */
+/** The rows of the members of an object. `path` is its location, for error messages. */
 function membersOf(schema: Json, path: string, depth: number): Row[] {
   const what = path === '' ? '' : `"${path}": `;
   if (depth > DEEPEST) throw new Beyond(`"${path}" is nested deeper than the form shows`);
@@ -133,7 +133,7 @@ function membersOf(schema: Json, path: string, depth: number): Row[] {
   if (!isObject(properties)) throw new Beyond(`${what}"properties" is not an object`);
   if (!Array.isArray(required)) throw new Beyond(`${what}"required" is not a list`);
   const unknown = required.find((name) => !isText(name) || !Object.hasOwn(properties, name)) as unknown;
-  if (unknown !== undefined) throw new Beyond(`${what}"required" names ${JSON.stringify(unknown)}, which is no property`);
+  if (unknown !== undefined) throw new Beyond(`${what}"required" names ${JSON.stringify(unknown)}, which is not a property`);
   return Object.entries(properties).map(([name, property]) =>
     rowOf(name, path === '' ? name : `${path}.${name}`, property, required.includes(name), depth),
   );
@@ -149,7 +149,7 @@ function rowOf(name: string, path: string, property: unknown, required: boolean,
       ...row,
       type: base,
       rows: membersOf(property, path, depth + 1),
-      rest: without(property, 'type', 'description', 'properties', 'required'),
+      rest: withoutMembers(property, 'type', 'description', 'properties', 'required'),
     };
   }
   if (base !== 'array') {
@@ -160,10 +160,10 @@ function rowOf(name: string, path: string, property: unknown, required: boolean,
       type: base,
       choices: choicesOf(path, property.enum),
       preset: preset ?? '',
-      rest: without(property, 'type', 'description', 'enum', ...(preset === undefined ? [] : ['default'])),
+      rest: withoutMembers(property, 'type', 'description', 'enum', ...(preset === undefined ? [] : ['default'])),
     };
   }
-  return { ...row, ...itemsOf(path, property.items, depth), rest: without(property, 'type', 'description', 'items') };
+  return { ...row, ...itemsOf(path, property.items, depth), rest: withoutMembers(property, 'type', 'description', 'items') };
 }
 
 function itemsOf(path: string, items: unknown, depth: number): Pick<Row, 'type' | 'choices' | 'rows' | 'itemsRest'> {
@@ -174,11 +174,11 @@ function itemsOf(path: string, items: unknown, depth: number): Pick<Row, 'type' 
       type: 'object[]',
       choices: '',
       rows: membersOf(items, `${path}[]`, depth + 1),
-      itemsRest: without(items, 'type', 'properties', 'required'),
+      itemsRest: withoutMembers(items, 'type', 'properties', 'required'),
     };
   }
-  if (!isText(items.type) || !isSimple(items.type)) throw new Beyond(`"${path}" is a list of something that the form has no field for`);
-  return { type: `${items.type}[]`, choices: choicesOf(path, items.enum), rows: [], itemsRest: without(items, 'type', 'enum') };
+  if (!isText(items.type) || !isSimple(items.type)) throw new Beyond(`"${path}" is a list of a type that the form does not support`);
+  return { type: `${items.type}[]`, choices: choicesOf(path, items.enum), rows: [], itemsRest: withoutMembers(items, 'type', 'enum') };
 }
 
 function refuse(schema: Json, what: string): void {
@@ -204,14 +204,14 @@ function choicesOf(path: string, list: unknown): string {
   return list.map(String).join('\n');
 }
 
-/** A default as it is typed; nothing where the field cannot say it, and it stays beside the row. */
+/** A default as the user types it; none if the field cannot express it, and then it stays with the row. */
 function presetOf(type: Simple, value: unknown): string | undefined {
   if (type === 'string') return isText(value) && value !== '' && !value.includes('\n') ? value : undefined;
   if (type === 'boolean') return typeof value === 'boolean' ? String(value) : undefined;
   return typeof value === 'number' && (type === 'number' || Number.isInteger(value)) ? String(value) : undefined;
 }
 
-/** The schema of the rows; where something is wrong with a row, what. */
+/** The schema of the rows, or the problems of the rows. */
 export function writeRows({ rows, rest }: Rows): { schema: Json; problems: RowProblem[] } {
   const problems: RowProblem[] = [];
   const { title, description, ...others } = rest;
@@ -226,13 +226,13 @@ export function writeRows({ rows, rest }: Rows): { schema: Json; problems: RowPr
   return { schema, problems };
 }
 
-/** `properties` and `required`, where there are some. */
+/** `properties` and `required`, if there are any. */
 function writeMembers(rows: readonly Row[], problems: RowProblem[]): Json {
   const properties: [string, Json][] = [];
   const seen = new Set<string>();
   for (const row of rows) {
     if (row.name === '') problems.push({ key: row.key, field: 'name', message: 'Each parameter needs a name.' });
-    else if (seen.has(row.name)) problems.push({ key: row.key, field: 'name', message: `There is another "${row.name}".` });
+    else if (seen.has(row.name)) problems.push({ key: row.key, field: 'name', message: `"${row.name}" is used twice.` });
     seen.add(row.name);
     properties.push([row.name, propertyOf(row, problems)]);
   }
@@ -260,7 +260,11 @@ function propertyOf(row: Row, problems: RowProblem[]): Json {
     : [];
   const wrong = choices.find((choice) => !fits(inner, choice));
   if (wrong !== undefined)
-    problems.push({ key: row.key, field: 'choices', message: `"${wrong}" is ${inner === 'integer' ? 'no whole number' : 'no number'}.` });
+    problems.push({
+      key: row.key,
+      field: 'choices',
+      message: `"${wrong}" is ${inner === 'integer' ? 'not a whole number' : 'not a number'}.`,
+    });
   const allowed = choices.length > 0 ? { enum: choices.map((choice) => parseValue(inner, choice)) } : {};
   return {
     ...about,
@@ -274,7 +278,7 @@ function writePreset(row: Row, choices: readonly string[], problems: RowProblem[
   const problem = (message: string) => problems.push({ key: row.key, field: 'preset', message });
   if (!fits(row.type, row.preset))
     problem(
-      `"${row.preset}" is ${row.type === 'integer' ? 'no whole number' : row.type === 'number' ? 'no number' : 'neither true nor false'}.`,
+      `"${row.preset}" is ${row.type === 'integer' ? 'not a whole number' : row.type === 'number' ? 'not a number' : 'neither true nor false'}.`,
     );
   else if (choices.length > 0 && !choices.includes(row.preset)) problem(`"${row.preset}" is not among the values.`);
   return { default: parseValue(row.type, row.preset) };
@@ -289,14 +293,14 @@ function fits(type: string, text: string): boolean {
   return type !== 'integer' || (text.trim() !== '' && Number.isInteger(Number(text)));
 }
 
-/** What a row keeps beside its fields, in words. */
-export function besides(row: Row): string[] {
-  const said = [...Object.entries(row.rest), ...Object.entries(row.itemsRest)].map(([name, value]) => `${name} ${JSON.stringify(value)}`);
-  return row.nullable ? ['null is allowed', ...said] : said;
+/** The keywords that a row keeps in addition to its fields, as text. */
+export function describeExtras(row: Row): string[] {
+  const extras = [...Object.entries(row.rest), ...Object.entries(row.itemsRest)].map(([name, value]) => `${name} ${JSON.stringify(value)}`);
+  return row.nullable ? ['null is allowed', ...extras] : extras;
 }
 
-/** The list with one of its rows at another place. */
-export function moved<T>(list: readonly T[], from: number, to: number): T[] {
+/** The list with one row moved to another position. */
+export function moveRow<T>(list: readonly T[], from: number, to: number): T[] {
   const left = list.filter((_, place) => place !== from);
   return [...left.slice(0, to), ...list.slice(from, from + 1), ...left.slice(to)];
 }

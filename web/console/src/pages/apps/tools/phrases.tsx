@@ -14,7 +14,7 @@ interface Props {
   onChange: (phrases: Phrase[], byLanguage: boolean) => void;
 }
 
-/** Words after which an assistant may think of the tool: one list, or one for each language. */
+/** Phrases that make an assistant consider the tool: one list, or one for each language. */
 export function Phrases({ phrases, byLanguage, error, onChange }: Props) {
   const id = useId();
   const list = useRef<HTMLUListElement>(null);
@@ -25,7 +25,7 @@ export function Phrases({ phrases, byLanguage, error, onChange }: Props) {
     );
   function add() {
     onChange([...phrases, { key: newKey(), text: '', language: byLanguage ? (phrases.at(-1)?.language ?? 'en') : '' }], byLanguage);
-    // After the new row is there.
+    // After the new row is rendered.
     requestAnimationFrame(() => list.current?.querySelector<HTMLInputElement>('li:last-child .phrase-text')?.focus());
   }
   return (

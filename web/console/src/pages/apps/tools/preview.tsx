@@ -1,4 +1,4 @@
-/** What a model gets of the tool, and under which name. */
+/** The tool as a model sees it, and its alias. */
 import type { CheckedTools } from '../../../api/console';
 import { Code } from '../../../ui/code';
 import { Card } from '../../../ui/page';
@@ -9,10 +9,10 @@ interface Props {
 }
 
 const WORDS = {
-  unsent: 'It is shown as soon as what is wrong above is mended.',
+  unsent: 'Fix the errors above to see the preview.',
   waiting: 'Checking …',
-  checked: 'The server cannot read this tool yet.',
-  failed: 'The server could not be asked.',
+  checked: 'The server does not accept this tool yet.',
+  failed: 'The server could not be reached.',
 };
 
 export function Preview({ seen, state }: Props) {
@@ -27,7 +27,7 @@ export function Preview({ seen, state }: Props) {
             <dd>
               <code>{seen.alias}</code>
             </dd>
-            <dt>Name for programs</dt>
+            <dt>Canonical name</dt>
             <dd>
               <code>{seen.canonicalName}</code>
             </dd>

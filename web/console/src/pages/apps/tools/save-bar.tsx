@@ -1,6 +1,6 @@
-/** Whether something is to be saved, and whether the server would take it. Stays in view. */
+/** Shows whether there are unsaved changes, and whether the server would accept them. Always visible. */
 import { Check as Tick, CircleAlert, LoaderCircle } from 'lucide-react';
-import { told } from '../../../api/error';
+import { errorText } from '../../../api/error';
 import { Button } from '../../../ui/button';
 import type { Check } from './use-check';
 
@@ -10,7 +10,7 @@ interface Props {
   busy: boolean;
   version: number;
   check: Check;
-  /** Whether the form itself found nothing wrong. */
+  /** Whether the form itself found no problems. */
   isFine: boolean;
   onSave: () => void;
   onDiscard: () => void;
@@ -20,7 +20,7 @@ export function SaveBar({ dirty, blocked, busy, version, check, isFine, onSave, 
   return (
     <div className="save-bar">
       <div className="grow">
-        <strong>{dirty ? 'Changes that are not saved' : version === 0 ? 'Nothing saved yet' : `Version ${version} is in use`}</strong>
+        <strong>{dirty ? 'Unsaved changes' : version === 0 ? 'Nothing saved yet' : `Version ${version} is in use`}</strong>
         <p role="status" className="save-bar-check">
           <CheckWords check={check} isFine={isFine} />
         </p>
@@ -41,7 +41,7 @@ function CheckWords({ check, isFine }: { check: Check; isFine: boolean }) {
       <CircleAlert size={15} aria-hidden /> {words}
     </span>
   );
-  if (!isFine) return wrong('Something has to be mended first.');
+  if (!isFine) return wrong('Fix the errors before saving.');
   if (check.state === 'waiting') {
     return (
       <span className="muted">
@@ -49,12 +49,12 @@ function CheckWords({ check, isFine }: { check: Check; isFine: boolean }) {
       </span>
     );
   }
-  if (check.state === 'failed') return wrong(`Not checked: ${told(check.error)}`);
+  if (check.state === 'failed') return wrong(`Not checked: ${errorText(check.error)}`);
   const count = check.checked.problems.length;
-  if (count > 0) return wrong(`${count === 1 ? 'One problem was' : `${count} problems were`} found.`);
+  if (count > 0) return wrong(`${count === 1 ? '1 problem' : `${count} problems`} found.`);
   return (
     <span className="good">
-      <Tick size={15} aria-hidden /> The server takes them as they are.
+      <Tick size={15} aria-hidden /> No problems found.
     </span>
   );
 }

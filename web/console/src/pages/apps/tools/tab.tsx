@@ -5,7 +5,7 @@ import { toolsQuery, type App } from '../api';
 import { useFollowTools } from '../follow-tools';
 import { Editor } from './editor';
 
-/** The tools are read once and edited; what others save meanwhile is found when somebody saves. */
+/** The tools are loaded once and edited. Conflicts with other saves are detected when saving. */
 export function ToolsTab({ app }: { app: App }) {
   const set = useQuery({
     ...toolsQuery(app.packageName),
@@ -14,7 +14,7 @@ export function ToolsTab({ app }: { app: App }) {
     refetchOnWindowFocus: false,
     refetchOnReconnect: false,
   });
-  // Saving reads the tools anew; the one that was open stays open.
+  // Saving reloads the tools; the open tool stays open.
   const open = useRef('');
   const [isDirty, setDirty] = useState(false);
   useFollowTools(app, set.data?.version, !isDirty);

@@ -1,26 +1,26 @@
-/** One tool: what it is called, what it does, when to think of it, what it takes. */
+/** One tool: name, description, phrases and parameters. */
 import { CopyPlus, Trash2 } from 'lucide-react';
 import type { CheckedTools } from '../../../api/console';
 import type { Problem } from '../../../api/error';
 import { Button } from '../../../ui/button';
 import { Field, Input, Select, TextArea } from '../../../ui/form';
 import { Card } from '../../../ui/page';
-import type { Draft, Hint, Said, Written } from './draft';
+import type { ToolDraft, Hint, YesNo, WrittenDraft } from './draft';
 import { InputEditor } from './input-editor';
 import { Phrases } from './phrases';
 import { Preview } from './preview';
 
 interface Props {
-  draft: Draft;
-  written: Written;
+  draft: ToolDraft;
+  written: WrittenDraft;
   /** Whether another tool has the same id. */
   isTwice: boolean;
-  /** What the server found in this tool. */
+  /** The server's problems with this tool. */
   problems: readonly Problem[];
   place: number;
   seen: CheckedTools['tools'][number] | undefined;
   checkState: 'unsent' | 'waiting' | 'checked' | 'failed';
-  onChange: (draft: Draft) => void;
+  onChange: (draft: ToolDraft) => void;
   onRemove: () => void;
   onCopy: () => void;
 }
@@ -28,16 +28,16 @@ interface Props {
 const CATEGORIES = ['productivity', 'media', 'communication', 'utility', 'other'];
 
 const HINT_WORDS: Record<Hint, { label: string; hint: string }> = {
-  readOnlyHint: { label: 'Only reads', hint: 'It changes nothing' },
-  destructiveHint: { label: 'Destroys something', hint: 'Yes: assistants ask before they run it' },
-  idempotentHint: { label: 'Safe to repeat', hint: 'Twice is the same as once' },
+  readOnlyHint: { label: 'Read-only', hint: 'It changes nothing' },
+  destructiveHint: { label: 'Destructive', hint: 'If yes, assistants ask before they run it' },
+  idempotentHint: { label: 'Safe to repeat', hint: 'Running it twice has the same effect as once' },
 };
 
 export function ToolForm(props: Props) {
   const { draft, written, isTwice, problems, place, onChange } = props;
   const set =
-    <K extends keyof Draft>(name: K) =>
-    (value: Draft[K]) =>
+    <K extends keyof ToolDraft>(name: K) =>
+    (value: ToolDraft[K]) =>
       onChange({ ...draft, [name]: value });
   const local = (field: string) => written.problems.find((one) => one.field === field)?.message;
   const under = (member: string) => problems.find(({ path }) => path === `tools[${place}].${member}`)?.message;
@@ -68,14 +68,18 @@ export function ToolForm(props: Props) {
           </ul>
         )}
         <div className="grid-2">
-          <Field label="Id" hint="For programs: add_todo" error={isTwice ? 'Another tool has this id.' : (local('name') ?? under('name'))}>
+          <Field
+            label="Id"
+            hint="For programs, such as add_todo"
+            error={isTwice ? 'Another tool has this id.' : (local('name') ?? under('name'))}
+          >
             <Input value={draft.name} onChange={set('name')} autoComplete="off" autoCapitalize="off" spellCheck={false} />
           </Field>
-          <Field label="Title" hint="For people; may be left out" error={under('title')}>
+          <Field label="Title" hint="For people; optional" error={under('title')}>
             <Input value={draft.title} onChange={set('title')} autoComplete="off" />
           </Field>
         </div>
-        <Field label="Description" hint="For the model: what it does, when to use it, what comes back" error={under('description')}>
+        <Field label="Description" hint="For the model: what it does, when to use it, what it returns" error={under('description')}>
           <TextArea value={draft.description} onChange={set('description')} rows={3} />
         </Field>
         <Phrases
@@ -90,7 +94,7 @@ export function ToolForm(props: Props) {
               value={draft.category}
               onChange={set('category')}
               options={[
-                { value: '', label: 'Not said' },
+                { value: '', label: 'Not specified' },
                 ...[...new Set([...CATEGORIES, draft.category])]
                   .filter(Boolean)
                   .map((value) => ({ value, label: value[0]?.toUpperCase() + value.slice(1) })),
@@ -101,9 +105,9 @@ export function ToolForm(props: Props) {
             <Field key={hint} label={HINT_WORDS[hint].label} hint={HINT_WORDS[hint].hint}>
               <Select
                 value={draft.hints[hint]}
-                onChange={(said) => set('hints')({ ...draft.hints, [hint]: said as Said })}
+                onChange={(answer) => set('hints')({ ...draft.hints, [hint]: answer as YesNo })}
                 options={[
-                  { value: '', label: 'Not said' },
+                  { value: '', label: 'Not specified' },
                   { value: 'yes', label: 'Yes' },
                   { value: 'no', label: 'No' },
                 ]}

@@ -4,20 +4,20 @@ import { Lazy } from '../../../ui/lazy';
 import { matches } from '../../../ui/matches';
 import { Search } from '../../../ui/search';
 import { useMemo, useState } from 'react';
-import type { Draft, Written } from './draft';
-import { isObject, same } from './json';
+import type { ToolDraft, WrittenDraft } from './draft';
+import { isObject, isSameJson } from './json';
 
 interface Props {
-  drafts: readonly Draft[];
-  written: readonly Written[];
+  drafts: readonly ToolDraft[];
+  written: readonly WrittenDraft[];
   problems: readonly Problem[];
-  /** The tools as they are saved. */
+  /** The saved tools. */
   base: readonly unknown[];
   selected: string | undefined;
   onSelect: (key: string) => void;
 }
 
-/** Of one tool, in pixels. */
+/** Height of one tool in pixels. */
 const ROW_HEIGHT = 38;
 const FIRST_ROWS = 40;
 
@@ -28,7 +28,7 @@ export function ToolList({ drafts, written, problems, base, selected, onSelect }
     const before = saved.get(draft.name);
     const definition = written[place]?.definition;
     const wrong = (written[place]?.problems.length ?? 0) + problems.filter(({ path }) => path?.startsWith(`tools[${place}]`)).length;
-    return { draft, wrong, state: before === undefined ? 'new' : same(before, definition) ? '' : 'changed' };
+    return { draft, wrong, state: before === undefined ? 'new' : isSameJson(before, definition) ? '' : 'changed' };
   });
   const shown = rows.filter(({ draft }) => matches(search, draft.name, draft.title, draft.description));
   return (

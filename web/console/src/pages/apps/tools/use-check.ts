@@ -1,9 +1,9 @@
-/** Asks the server what would come of the tools, a moment after the last key. */
+/** Lets the server check the tools, a moment after the last key press. */
 import { useEffect, useState } from 'react';
 import { checkTools, type CheckedTools } from '../../../api/console';
 import { useDebounced } from '../../../ui/debounced';
 
-/** While the next answer is on its way, the last one is still shown: so nothing jumps while somebody types. */
+/** The previous result stays visible until the next one arrives, so that nothing jumps while the user types. */
 export type Check =
   | { state: 'waiting'; checked?: CheckedTools }
   | { state: 'checked'; checked: CheckedTools }

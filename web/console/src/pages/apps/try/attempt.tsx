@@ -1,4 +1,4 @@
-/** The form of one tool, its run, and what came of it. */
+/** The form of one tool, its run, and its result. */
 import { Play, Square } from 'lucide-react';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { Button } from '../../../ui/button';
@@ -8,9 +8,9 @@ import { Field, focusWrong } from '../../../ui/form';
 import { parseJson } from '../../../ui/json-text';
 import { Card } from '../../../ui/page';
 import type { App } from '../api';
-import { isObject, pretty, type Json } from '../tools/json';
-import { blank, collect, fieldsOf, pathsOf, typedFrom, wrongFrom, type Typed, type Wrong } from './fields';
-import { Happened, type Attempted } from './outcome';
+import { isObject, formatJson, type Json } from '../tools/json';
+import { emptyInput, collect, fieldsOf, pathsOf, inputFromArguments, serverProblems, type FormInput, type FieldProblem } from './fields';
+import { CallReport, type AttemptState } from './outcome';
 import { asUser, curlOf, recordOf, run } from './run';
 import { SchemaFields } from './schema-form';
 
@@ -25,10 +25,10 @@ export function Attempt({ app, tool, user, isOther }: Props) {
   const name = String(tool.name);
   const field = useMemo(() => fieldsOf(tool.inputSchema), [tool]);
   const hasForm = field.kind === 'group';
-  const [typed, setTyped] = useState<Typed>(() => blank(field));
+  const [typed, setTyped] = useState<FormInput>(() => emptyInput(field));
   const [text, setText] = useState<string | undefined>(hasForm ? undefined : '{}');
-  const [wrong, setWrong] = useState<readonly Wrong[]>([]);
-  const [attempted, setAttempted] = useState<Attempted>();
+  const [wrong, setWrong] = useState<readonly FieldProblem[]>([]);
+  const [attempted, setAttempted] = useState<AttemptState>();
   const running = useRef<AbortController>(null);
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => () => running.current?.abort(), []);
@@ -52,9 +52,9 @@ export function Attempt({ app, tool, user, isOther }: Props) {
       });
       const { error } = outcome.result;
       if (text === undefined && error?.code === 'INVALID_ARGUMENTS') {
-        const told = wrongFrom(error.message, pathsOf(field, typed));
-        setWrong(told);
-        if (told.length > 0) focusWrong(form.current);
+        const problems = serverProblems(error.message, pathsOf(field, typed));
+        setWrong(problems);
+        if (problems.length > 0) focusWrong(form.current);
       }
       setAttempted((before) => ({ state: 'done', outcome, user, tool: name, arguments: given.value, progress: before?.progress ?? [] }));
       const record = outcome.callId === null ? undefined : await recordOf(outcome.callId, headers, abort.signal);
@@ -67,11 +67,11 @@ export function Attempt({ app, tool, user, isOther }: Props) {
     running.current?.abort();
     setAttempted({ state: 'stopped', progress: [] });
   }
-  /** To JSON always; back where the form can say the same. */
+  /** Switching to JSON always works; switching back only if the form can show the arguments. */
   function switchTo(json: boolean) {
     setWrong([]);
-    if (json) return setText(pretty(given.value ?? {}));
-    const back = typedFrom(field, given.value);
+    if (json) return setText(formatJson(given.value ?? {}));
+    const back = inputFromArguments(field, given.value);
     if (given.wrong.length > 0 || back === null) return setWrong([{ path: '', message: 'The form cannot show these arguments.' }]);
     setTyped(back);
     setText(undefined);
@@ -108,7 +108,7 @@ export function Attempt({ app, tool, user, isOther }: Props) {
           {text !== undefined ? (
             <Field
               label="Arguments as JSON"
-              {...(!hasForm && { hint: 'The schema of this tool says more than a form can ask.' })}
+              {...(!hasForm && { hint: 'The form does not support the schema of this tool.' })}
               error={wrong[0]?.message ?? given.wrong[0]?.message}
             >
               <CodeArea value={text} onChange={setText} wrongLine={lineOf(text)} rows={8} />
@@ -130,10 +130,10 @@ export function Attempt({ app, tool, user, isOther }: Props) {
           </div>
         </form>
       </Card>
-      {attempted !== undefined && <Happened attempted={attempted} app={app} user={user} isOther={isOther} onAgain={() => void start()} />}
+      {attempted !== undefined && <CallReport attempted={attempted} app={app} user={user} isOther={isOther} onAgain={() => void start()} />}
       <Card>
         <details className="fold bare">
-          <summary>The same with curl</summary>
+          <summary>As a curl command</summary>
           <div className="fold-body">
             <Code label="curl command" value={curlOf(`${app.packageName}:${name}`, given.value ?? {}, user, isOther)} />
           </div>
@@ -143,13 +143,13 @@ export function Attempt({ app, tool, user, isOther }: Props) {
   );
 }
 
-function fromText(text: string): { value: unknown; wrong: Wrong[] } {
+function fromText(text: string): { value: unknown; wrong: FieldProblem[] } {
   const parsed = parseJson(text);
   if (!parsed.ok)
     return { value: undefined, wrong: [{ path: '', message: `Line ${parsed.at.line}, column ${parsed.at.column}: ${parsed.message}.` }] };
   return isObject(parsed.value)
     ? { value: parsed.value, wrong: [] }
-    : { value: undefined, wrong: [{ path: '', message: 'Arguments are an object.' }] };
+    : { value: undefined, wrong: [{ path: '', message: 'Arguments must be a JSON object.' }] };
 }
 
 function lineOf(text: string): number | undefined {

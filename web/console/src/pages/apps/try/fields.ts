@@ -1,18 +1,18 @@
-/** A form made from a schema: which field a schema is, what is typed into it, and which arguments come of that. */
+/** A form that is generated from a schema: the field for each schema, the typed input, and the resulting arguments. */
 import { parseJson } from '../../../ui/json-text';
-import { isObject, isText, same, type Json } from '../tools/json';
+import { isObject, isText, isSameJson, type Json } from '../tools/json';
 
 interface Common {
   name: string;
   label: string;
   hint: string;
   required: boolean;
-  /** The value where none is given. */
+  /** The default value. */
   preset?: unknown;
   limits: Limits;
 }
 
-/** Bounds that the form can check before anything is sent; the server checks the rest. */
+/** Limits that the form checks before sending; the server checks the rest. */
 export interface Limits {
   minimum?: number;
   maximum?: number;
@@ -38,12 +38,12 @@ export type Field = Common &
     | { kind: 'json' }
   );
 
-/** What is typed: texts for simple fields (also numbers while they are typed), trees for groups and lists. */
-export type Typed = string | Typed[] | { [name: string]: Typed } | undefined;
+/** The typed input: strings for simple fields (also numbers while they are typed), trees for groups and lists. */
+export type FormInput = string | FormInput[] | { [name: string]: FormInput } | undefined;
 
 const DEEPEST = 6;
 const MOST_ITEMS = 100;
-export const mayAdd = (items: readonly Typed[], { maxItems = MOST_ITEMS }: Limits) => items.length < Math.min(maxItems, MOST_ITEMS);
+export const mayAdd = (items: readonly FormInput[], { maxItems = MOST_ITEMS }: Limits) => items.length < Math.min(maxItems, MOST_ITEMS);
 
 export function fieldsOf(schema: unknown): Field {
   return fieldOf(schema, { name: '', required: true, root: schema, depth: 0 });
@@ -109,7 +109,7 @@ function limitsOf(schema: Json): Limits {
   return Object.fromEntries(LIMITS.flatMap((name) => (typeof schema[name] === 'number' ? [[name, schema[name]]] : [])));
 }
 
-/** The one type, where there is one beside `null`. */
+/** The type, if there is exactly one besides `null`. */
 function typeOf(schema: Json): unknown {
   if (['oneOf', 'anyOf', 'allOf', 'if', 'patternProperties'].some((keyword) => keyword in schema)) return undefined;
   if (!Array.isArray(schema.type)) return schema.type;
@@ -117,7 +117,7 @@ function typeOf(schema: Json): unknown {
   return types.length === 1 ? types[0] : undefined;
 }
 
-/** The schema behind references inside the document; nothing where there is none. */
+/** Resolves references inside the document; undefined if there is no target. */
 function followed(schema: unknown, root: unknown): Json | null {
   let here = schema;
   for (let steps = 0; steps < 8; steps += 1) {
@@ -137,27 +137,27 @@ function inputOf(format: unknown): 'text' | 'date' | 'email' | 'url' {
   return format === 'date' ? 'date' : format === 'email' ? 'email' : format === 'uri' || format === 'url' ? 'url' : 'text';
 }
 
-/** What a new item of a list, or an empty form, begins with: the defaults of what is in it. */
-export function blank(field: Field): Typed {
+/** Initial input of a form or a new list item: the defaults of its fields. */
+export function emptyInput(field: Field): FormInput {
   if (field.preset !== undefined) {
-    const typed = typedFrom(field, field.preset);
+    const typed = inputFromArguments(field, field.preset);
     if (typed !== null) return typed;
   }
   if (field.kind === 'list')
-    return Array.from({ length: field.required ? Math.min(field.limits.minItems ?? 0, MOST_ITEMS) : 0 }, () => blank(field.item));
+    return Array.from({ length: field.required ? Math.min(field.limits.minItems ?? 0, MOST_ITEMS) : 0 }, () => emptyInput(field.item));
   if (field.kind !== 'group') return undefined;
-  // A group that need not be there would be there with the defaults in it.
-  return Object.fromEntries(field.fields.filter((one) => one.required || one.kind !== 'group').map((one) => [one.name, blank(one)]));
+  // An optional group with defaults would always be sent.
+  return Object.fromEntries(field.fields.filter((one) => one.required || one.kind !== 'group').map((one) => [one.name, emptyInput(one)]));
 }
 
-export interface Wrong {
-  /** As the server names places: `items[0].count`. */
+export interface FieldProblem {
+  /** The path, as the server writes it: `items[0].count`. */
   path: string;
   message: string;
 }
 
-/** The value of what was typed; `undefined` where nothing was. */
-export function collect(field: Field, typed: Typed, path = '', wrong: Wrong[] = []): { value: unknown; wrong: Wrong[] } {
+/** The value of the typed input; `undefined` if nothing was typed. */
+export function collect(field: Field, typed: FormInput, path = '', wrong: FieldProblem[] = []): { value: unknown; wrong: FieldProblem[] } {
   const value = parseValue(field, typed, path, wrong);
   if (value === undefined && field.required && path !== '') wrong.push({ path, message: NEEDED });
   const beyond = value === undefined ? undefined : beyondLimits(value, field.limits);
@@ -165,7 +165,7 @@ export function collect(field: Field, typed: Typed, path = '', wrong: Wrong[] = 
   return { value, wrong };
 }
 
-const NEEDED = 'This is needed.';
+const NEEDED = 'This field is required.';
 
 function beyondLimits(value: unknown, limits: Limits): string | undefined {
   if (typeof value === 'number') {
@@ -188,7 +188,7 @@ function beyondLimits(value: unknown, limits: Limits): string | undefined {
   return undefined;
 }
 
-function parseValue(field: Field, typed: Typed, path: string, wrong: Wrong[]): unknown {
+function parseValue(field: Field, typed: FormInput, path: string, wrong: FieldProblem[]): unknown {
   if (field.kind === 'group') return groupValue(field.fields, typed, field.required, path, wrong);
   if (field.kind === 'list') {
     const items = Array.isArray(typed) ? typed : [];
@@ -202,7 +202,7 @@ function parseValue(field: Field, typed: Typed, path: string, wrong: Wrong[]): u
   if (field.kind === 'number') {
     const number = Number(typed.trim());
     if (typed.trim() !== '' && Number.isFinite(number) && (!field.whole || Number.isInteger(number))) return number;
-    wrong.push({ path, message: field.whole ? 'A whole number is needed.' : 'A number is needed.' });
+    wrong.push({ path, message: field.whole ? 'Enter a whole number.' : 'Enter a number.' });
     return 0;
   }
   const parsed = parseJson(typed);
@@ -211,28 +211,28 @@ function parseValue(field: Field, typed: Typed, path: string, wrong: Wrong[]): u
   return null;
 }
 
-function groupValue(fields: readonly Field[], typed: Typed, required: boolean, path: string, wrong: Wrong[]): Json | undefined {
+function groupValue(fields: readonly Field[], typed: FormInput, required: boolean, path: string, wrong: FieldProblem[]): Json | undefined {
   const members = typeof typed === 'object' && !Array.isArray(typed) ? typed : {};
-  const inner: Wrong[] = [];
+  const inner: FieldProblem[] = [];
   const values = fields.flatMap((field): [string, unknown][] => {
     const { value } = collect(field, members[field.name], path === '' ? field.name : `${path}.${field.name}`, inner);
     return value === undefined ? [] : [[field.name, value]];
   });
-  // A group that need not be there is there only when something in it was filled in.
+  // An optional group is sent only if one of its fields is filled in.
   const hasValues = values.some(([, value]) => !(Array.isArray(value) && value.length === 0));
   if (!required && !hasValues && inner.every((one) => one.message === NEEDED)) return undefined;
   wrong.push(...inner);
   return Object.fromEntries(values);
 }
 
-/** What must be typed so that these arguments come of it; `null` where the form cannot say them. */
-export function typedFrom(field: Field, value: unknown): Typed | null {
+/** The input that produces these arguments; `null` if the form cannot express them. */
+export function inputFromArguments(field: Field, value: unknown): FormInput | null {
   const typed = typedOf(field, value);
   const back = collect(field, typed, '', []).value;
-  return same(back, value) ? typed : null;
+  return isSameJson(back, value) ? typed : null;
 }
 
-function typedOf(field: Field, value: unknown): Typed {
+function typedOf(field: Field, value: unknown): FormInput {
   if (value === undefined) return undefined;
   if (field.kind === 'group')
     return isObject(value) ? Object.fromEntries(field.fields.map((one) => [one.name, typedOf(one, value[one.name])])) : undefined;
@@ -242,8 +242,8 @@ function typedOf(field: Field, value: unknown): Typed {
   return String(value);
 }
 
-/** Where the fields are that were typed into: `items[0].count`. */
-export function pathsOf(field: Field, typed: Typed, path = ''): string[] {
+/** Paths of the fields with input: `items[0].count`. */
+export function pathsOf(field: Field, typed: FormInput, path = ''): string[] {
   const own = path === '' ? [] : [path];
   if (field.kind === 'group') {
     const members = typeof typed === 'object' && !Array.isArray(typed) ? typed : {};
@@ -253,8 +253,8 @@ export function pathsOf(field: Field, typed: Typed, path = ''): string[] {
   return [...own, ...(Array.isArray(typed) ? typed : []).flatMap((item, place) => pathsOf(field.item, item, `${path}[${place}]`))];
 }
 
-/** What the server says of arguments, at the fields that it names: `… do not fit: items[0].count: expected …; name: …`. */
-export function wrongFrom(message: string, paths: readonly string[]): Wrong[] {
+/** The server's argument errors by field: `… do not fit: items[0].count: expected …; name: …`. */
+export function serverProblems(message: string, paths: readonly string[]): FieldProblem[] {
   const known = new Set(paths);
   const found: { path: string; from: number; at: number }[] = [];
   for (const match of message.matchAll(/(?:^|: |; )([^\s:;]+): /g)) {

@@ -1,8 +1,8 @@
-/** What happened in a call: whether the app was woken, progress, the result, and where the time went. */
+/** The result of a call: whether the app was woken, progress, the result, and the time of each step. */
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Ban, CircleCheck } from 'lucide-react';
-import { api, data } from '../../../api/client';
+import { api, responseData } from '../../../api/client';
 import { Button } from '../../../ui/button';
 import { Code } from '../../../ui/code';
 import { Badge, ErrorBox, Notice } from '../../../ui/feedback';
@@ -14,7 +14,7 @@ import { helpFor, type Help } from './help';
 import { Steps } from './steps';
 import { asUser, type CallSummary, type Outcome, type Progress } from './run';
 
-export type Attempted = { progress: readonly Progress[] } & (
+export type AttemptState = { progress: readonly Progress[] } & (
   | { state: 'running' }
   | { state: 'stopped' }
   | { state: 'failed'; error: unknown }
@@ -29,17 +29,17 @@ export type Attempted = { progress: readonly Progress[] } & (
 );
 
 interface Props {
-  attempted: Attempted;
+  attempted: AttemptState;
   app: App;
   user: string;
   isOther: boolean;
   onAgain: () => void;
 }
 
-/** Longer results are cut for the eye; copying them from here is nobody's way to get them. */
+/** Longer results are truncated on the screen. */
 const MOST_SHOWN = 100_000;
 
-export function Happened(props: Props) {
+export function CallReport(props: Props) {
   const { attempted } = props;
   return (
     <Card title="What happened">
@@ -49,7 +49,7 @@ export function Happened(props: Props) {
             <span className="spinner" aria-hidden /> Running …
           </p>
         )}
-        {attempted.state === 'stopped' && <Notice>Stopped. The app was told that nobody waits any longer.</Notice>}
+        {attempted.state === 'stopped' && <Notice>Stopped. The app was notified.</Notice>}
         {attempted.state === 'failed' && <ErrorBox error={attempted.error} />}
         <ProgressList progress={attempted.progress} />
         {attempted.state === 'done' && <Done {...props} done={attempted} />}
@@ -72,7 +72,7 @@ function ProgressList({ progress }: { progress: readonly Progress[] }) {
   );
 }
 
-function Done({ done, app, user, isOther, onAgain }: Props & { done: Extract<Attempted, { state: 'done' }> }) {
+function Done({ done, app, user, isOther, onAgain }: Props & { done: Extract<AttemptState, { state: 'done' }> }) {
   const { outcome, record } = done;
   const { result } = outcome;
   return (
@@ -88,7 +88,7 @@ function Done({ done, app, user, isOther, onAgain }: Props & { done: Extract<Att
           </Badge>
         )}
         <span className="muted">
-          {duration(Math.round(outcome.tookMs * 1_000))} as the browser saw it, for {done.user}
+          {duration(Math.round(outcome.tookMs * 1_000))} measured in the browser, for {done.user}
         </span>
       </p>
       {result.error !== undefined && result.error !== null && (
@@ -111,13 +111,13 @@ function Done({ done, app, user, isOther, onAgain }: Props & { done: Extract<Att
           <Steps steps={record.steps} totalUs={record.durationUs} />
           <p>
             <Link to="/activity/$id" params={{ id: record.id }}>
-              This call under Activity
+              Show in Activity
             </Link>
           </p>
         </>
       )}
-      {record === undefined && outcome.callId !== null && <p className="muted">Reading the times …</p>}
-      {record === null && outcome.callId !== null && <p className="muted">The ledger does not have this call yet.</p>}
+      {record === undefined && outcome.callId !== null && <p className="muted">Loading the times …</p>}
+      {record === null && outcome.callId !== null && <p className="muted">This call is not in the ledger yet.</p>}
     </>
   );
 }
@@ -144,23 +144,23 @@ function Content({ content }: { content: unknown }) {
   return (
     <>
       <Code label="result" value={text.slice(0, MOST_SHOWN)} />
-      {text.length > MOST_SHOWN && <p className="muted">Cut: it has {text.length} characters.</p>}
+      {text.length > MOST_SHOWN && <p className="muted">Truncated: {text.length} characters.</p>}
     </>
   );
 }
 
 function Wake({ app, outcome, record }: { app: App; outcome: Outcome; record: CallSummary | null | undefined }) {
   const took = record === undefined || record === null || record.steps.ready === 0 ? '' : ` in ${duration(record.steps.ready)}`;
-  if (app.kind === 'tools-only') return <p className="wake">The app was called directly: it brings tools only.</p>;
-  if (outcome.ranBefore === true) return <p className="wake">The app was running already.</p>;
+  if (app.kind === 'tools-only') return <p className="wake">The app was called directly: it is a tools-only app.</p>;
+  if (outcome.ranBefore === true) return <p className="wake">The app was already running.</p>;
   if (!outcome.result.success && record?.steps.invoke === 0) return <p className="wake">The call did not reach the app.</p>;
-  return outcome.ranBefore === false ? <p className="wake">The app was asleep, and was woken{took}.</p> : null;
+  return outcome.ranBefore === false ? <p className="wake">The app was asleep and was woken{took}.</p> : null;
 }
 
 function InstallFor({ app, user, isOther, onInstalled }: { app: App; user: string; isOther: boolean; onInstalled: () => void }) {
   const install = useMutation({
     mutationFn: () =>
-      data(api.PUT('/api/installs/{package}', { params: { path: { package: app.packageName } }, headers: asUser(user, isOther) })),
+      responseData(api.PUT('/api/installs/{package}', { params: { path: { package: app.packageName } }, headers: asUser(user, isOther) })),
     onSuccess: async () => {
       await appsChanged();
       onInstalled();
@@ -170,8 +170,8 @@ function InstallFor({ app, user, isOther, onInstalled }: { app: App; user: strin
   return (
     <>
       <p>
-        The tool is not among those that {user} can call. Perhaps the app is not installed for them, they turned the tool off, or their
-        glasses lack something.
+        The tool is not among those that {user} can call. The app may not be installed for them, they may have turned the tool off, or their
+        glasses may lack required hardware.
       </p>
       <Button small disabled={install.isPending} onClick={() => install.mutate()}>
         Install {app.name || app.packageName} for {user} and run it again

@@ -1,6 +1,6 @@
-/** One call as somebody, with everything that can be seen of it: whether the app had to be woken, progress, result, times. */
-import { api, data, plain } from '../../../api/client';
-import { Refused } from '../../../api/error';
+/** Runs one call for a user and collects what can be observed: whether the app had to be woken, progress, result, times. */
+import { api, responseData, fetchRaw } from '../../../api/client';
+import { ApiError } from '../../../api/error';
 import { eventsOf } from '../../../api/sse';
 import type { components } from '../../../api/schema';
 import { credentials, session } from '../../../api/session';
@@ -16,16 +16,16 @@ export interface Progress {
 
 export interface Outcome {
   result: RestResult;
-  /** As the browser measured it. */
+  /** As measured in the browser. */
   tookMs: number;
   callId: string | null;
-  /** Whether the app ran before the call; nothing where that is not known. */
+  /** Whether the app was running before the call; undefined if unknown. */
   ranBefore?: boolean;
 }
 
 const MOST_PROGRESS = 50;
 
-/** The headers of a request for a user; operators name others, everybody else is who they are. The client adds the token. */
+/** The headers of a request for a user: operators can name another user. The client adds the token. */
 export function asUser(user: string, isOther: boolean): Record<string, string> {
   return isOther ? credentials({ kind: 'dev', user }) : {};
 }
@@ -49,7 +49,7 @@ export async function run(asked: Asked): Promise<Outcome> {
     ...(ranBefore !== undefined && { ranBefore }),
   });
   try {
-    const response = await plain('/api/tools/execute', {
+    const response = await fetchRaw('/api/tools/execute', {
       method: 'POST',
       signal: asked.signal,
       headers: { ...asked.headers, 'Content-Type': 'application/json', Accept: 'text/event-stream' },
@@ -63,37 +63,37 @@ export async function run(asked: Asked): Promise<Outcome> {
         asked.onProgress([...steps]);
       }
     }
-    throw new Error('The connection ended before the result came.');
+    throw new Error('The connection ended before the result arrived.');
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
+    if (!(error instanceof ApiError)) throw error;
     return end({ success: false, error: { code: error.code as 'INTERNAL' & never, message: error.message, retryable: false } }, null);
   }
 }
 
 async function isRunning({ app, headers, signal }: Asked): Promise<boolean | undefined> {
   try {
-    const live = await data(api.GET('/api/session', { headers, signal }));
+    const live = await responseData(api.GET('/api/session', { headers, signal }));
     return live.apps.some(({ packageName, state }) => packageName === app && state === 'RUNNING');
   } catch {
-    // What is wrong the call itself says.
+    // The call itself reports the error.
     return undefined;
   }
 }
 
-/** The entry of the call in the ledger, which is written a moment after the answer. */
+/** The ledger entry of the call, which is written a moment after the response. */
 export async function recordOf(id: string, headers: Record<string, string>, signal: AbortSignal): Promise<CallSummary | undefined> {
   for (let tries = 0; tries < 12 && !signal.aborted; tries += 1) {
     try {
-      return await data(api.GET('/api/calls/{id}', { params: { path: { id } }, headers, signal }));
+      return await responseData(api.GET('/api/calls/{id}', { params: { path: { id } }, headers, signal }));
     } catch (error) {
-      if (!(error instanceof Refused) || error.status !== 404) return undefined;
+      if (!(error instanceof ApiError) || error.status !== 404) return undefined;
       await new Promise((resolve) => setTimeout(resolve, 150));
     }
   }
   return undefined;
 }
 
-/** One word of a shell, whatever is in it. */
+/** Quotes a shell argument. */
 export const shellQuoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** The same call for a terminal. A token is not shown: it comes from the environment. */

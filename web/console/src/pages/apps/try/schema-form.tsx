@@ -1,17 +1,17 @@
-/** The fields of a schema, one below the other; groups and lists inside each other. */
+/** The fields of a schema; groups and lists can be nested. */
 import { ArrowDown, ArrowUp, Plus, X } from 'lucide-react';
 import { useRef } from 'react';
 import { Button, IconButton } from '../../../ui/button';
 import { Field as Labelled, Input, Select, TextArea } from '../../../ui/form';
-import { moved } from '../tools/parameters';
-import { blank, mayAdd, type Field, type Typed, type Wrong } from './fields';
+import { moveRow } from '../tools/parameters';
+import { emptyInput, mayAdd, type Field, type FormInput, type FieldProblem } from './fields';
 
 interface Props {
   field: Field;
-  typed: Typed;
+  typed: FormInput;
   path: string;
-  wrong: readonly Wrong[];
-  onChange: (typed: Typed) => void;
+  wrong: readonly FieldProblem[];
+  onChange: (typed: FormInput) => void;
 }
 
 export function SchemaFields({ field, typed, path, wrong, onChange }: Props) {
@@ -55,7 +55,7 @@ function OneField({ field, typed, path, wrong, onChange }: Props) {
 }
 
 function Simple({ field, text, onChange }: { field: Field; text: string; onChange: (text: string) => void }) {
-  const none = { value: '', label: field.required ? 'Choose …' : 'Not given' };
+  const none = { value: '', label: field.required ? 'Choose …' : 'Not set' };
   switch (field.kind) {
     case 'choice':
       return (
@@ -90,12 +90,12 @@ function ListField({ field, label, typed, path, wrong, onChange }: Props & { fie
   const items = Array.isArray(typed) ? typed : [];
   const list = useRef<HTMLOListElement>(null);
   const add = () => {
-    onChange([...items, blank(field.item)]);
+    onChange([...items, emptyInput(field.item)]);
     requestAnimationFrame(() => list.current?.querySelector<HTMLElement>(':scope > li:last-child :is(input, select, textarea)')?.focus());
   };
-  /** The focus goes with the item, on the button that was pressed or, at the end of the list, on its neighbour. */
+  /** The focus moves with the item: to the same button, or to its neighbor at the end of the list. */
   const move = (from: number, to: number) => {
-    onChange(moved(items, from, to));
+    onChange(moveRow(items, from, to));
     requestAnimationFrame(() => {
       const buttons = list.current?.querySelectorAll<HTMLElement>(
         `:scope > li:nth-child(${to + 1}) > .try-item-actions > button:not(:disabled)`,
@@ -146,7 +146,7 @@ function ListField({ field, label, typed, path, wrong, onChange }: Props & { fie
   );
 }
 
-/** What is wrong with a group or a list as a whole; it can have the focus, as fields can. */
+/** The error of a group or a list as a whole. It can receive the focus, like a field. */
 function Wrongness({ message }: { message: string | undefined }) {
   if (message === undefined) return null;
   return (

@@ -1,10 +1,10 @@
-/** The steps of one call as a bar, with their times beside it. */
+/** The steps of one call as a bar, with their times. */
 import { duration } from '../../../ui/time';
 
 const STEPS = [
   { id: 'find', name: 'Find the tool' },
   { id: 'validate', name: 'Check the arguments' },
-  { id: 'authorize', name: 'Ask whether it is allowed' },
+  { id: 'authorize', name: 'Check permissions' },
   { id: 'ready', name: 'Wake the app' },
   { id: 'invoke', name: 'Run the tool' },
   { id: 'check', name: 'Check the result' },
@@ -12,7 +12,7 @@ const STEPS = [
 
 export type StepTimes = Record<(typeof STEPS)[number]['id'], number>;
 
-/** A step that took no time was either too short to be measured, or never came. */
+/** A step without time was either too short to be measured, or not reached. */
 function timeOf(steps: StepTimes, place: number): string {
   const id = STEPS[place]?.id ?? 'check';
   if (steps[id] > 0) return duration(steps[id]);
@@ -40,7 +40,7 @@ export function Steps({ steps, totalUs }: { steps: StepTimes; totalUs: number })
             </tr>
           ))}
           <tr>
-            <th scope="row">All of it</th>
+            <th scope="row">Total</th>
             <td className="number">{duration(totalUs)}</td>
           </tr>
         </tbody>

@@ -1,4 +1,4 @@
-/** Runs a tool of the app as a user, and shows what happened. */
+/** Runs a tool of the app as a user, and shows the result. */
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { getUsers } from '../../../api/console';

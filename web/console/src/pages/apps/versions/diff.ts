@@ -1,5 +1,5 @@
-/** What changed from one set of tools to another, in the words of the editor, with the texts before and after. */
-import { isObject, isText, pretty, same, type Json } from '../tools/json';
+/** The changes between two tool sets, with the labels of the editor, and the values before and after. */
+import { isObject, isText, formatJson, isSameJson, type Json } from '../tools/json';
 
 export interface ToolSet {
   tools: unknown[];
@@ -10,10 +10,10 @@ export interface ToolSet {
 
 export interface FieldChange {
   field: string;
-  /** Nothing where it was not there. */
+  /** Undefined if it did not exist. */
   before?: string;
   after?: string;
-  /** Shown with fixed width. */
+  /** Shown in a monospace font. */
   code: boolean;
 }
 
@@ -53,27 +53,27 @@ function fieldChanges(before: Json, after: Json, key: string): FieldChange[] {
   const [old, now] = [fieldsOf(before, key), fieldsOf(after, key)];
   return [...new Set([...old.keys(), ...now.keys()])].flatMap((field) => {
     const [one, other] = [old.get(field), now.get(field)];
-    if (same(one, other)) return [];
+    if (isSameJson(one, other)) return [];
     const code = [one, other].some((value) => value !== undefined && !isText(value));
     return [{ field, code, ...(one !== undefined && { before: shown(one) }), ...(other !== undefined && { after: shown(other) }) }];
   });
 }
 
-const shown = (value: unknown) => (isText(value) ? value : pretty(value));
+const shown = (value: unknown) => (isText(value) ? value : formatJson(value));
 
 const NAMES: Record<string, string> = {
   title: 'Title',
   description: 'Description',
   inputSchema: 'Parameters',
   outputSchema: 'Result',
-  readOnlyHint: 'Only reads',
-  destructiveHint: 'Destroys something',
+  readOnlyHint: 'Read-only',
+  destructiveHint: 'Destructive',
   idempotentHint: 'Safe to repeat',
   activationPhrases: 'Activation phrases',
   category: 'Category',
 };
 
-/** The members under the names that the editor has for them; those of annotations and extensions one by one. */
+/** The members by their label in the editor; annotations and extensions one by one. */
 function fieldsOf(entry: Json, key: string): Map<string, unknown> {
   const fields = new Map<string, unknown>();
   for (const [name, value] of Object.entries(entry)) {
@@ -101,10 +101,10 @@ export interface Line {
   text: string;
 }
 
-/** Larger texts are shown whole, the old one and the new one. */
+/** Longer texts are shown completely, the old and the new one. */
 const MOST_CELLS = 1_000_000;
 
-/** The lines of both texts: what both have once, else the old lines before the new ones. */
+/** The lines of both texts: common lines once, otherwise old lines before new ones. */
 export function diffLines(before: string, after: string): Line[] {
   const [old, now] = [before.split('\n'), after.split('\n')];
   let start = 0;
@@ -126,7 +126,7 @@ function middle(old: string[], now: string[]): Line[] {
     return [...old.map((text): Line => ({ kind: 'before', text })), ...now.map((text): Line => ({ kind: 'after', text }))];
   }
   const width = now.length + 1;
-  // Longest common part of what is left from each pair of places on.
+  // Longest common subsequence from each pair of positions.
   const longest = new Uint32Array((old.length + 1) * width);
   const at = (i: number, j: number) => longest[i * width + j] ?? 0;
   for (let i = old.length - 1; i >= 0; i -= 1) {
@@ -152,7 +152,7 @@ function middle(old: string[], now: string[]): Line[] {
   return lines;
 }
 
-/** Lines that are the same on both sides are left out where there are many of them, but for some around each change. */
+/** Omits long runs of equal lines, except for some around each change. */
 export function folded(lines: readonly Line[], around = 3): (Line | { kind: 'fold'; count: number })[] {
   const isNear = (place: number) => lines.slice(Math.max(0, place - around), place + around + 1).some(({ kind }) => kind !== 'same');
   const kept: (Line | { kind: 'fold'; count: number })[] = [];

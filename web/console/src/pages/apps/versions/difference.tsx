@@ -1,9 +1,9 @@
-/** Two versions side by side, tool by tool and field by field. */
+/** The differences of two versions, by tool and field. */
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { Badge, ErrorBox, Loading } from '../../../ui/feedback';
 import { useMore } from '../../../ui/more';
-import { counted } from '../../../ui/words';
+import { countLabel } from '../../../ui/labels';
 import { versionQuery } from '../api';
 import { diffLines, diffSets, folded, type EntryChange, type FieldChange } from './diff';
 
@@ -18,7 +18,7 @@ export function Difference({ app, from, to }: { app: string; from: number; to: n
   const error = before.error ?? after.error;
   if (error !== null) return <ErrorBox error={error} onRetry={() => void Promise.all([before.refetch(), after.refetch()])} />;
   if (before.isPending || after.isPending) return <Loading what="both versions" />;
-  if (changes.length === 0) return <p className="muted">Both versions say the same.</p>;
+  if (changes.length === 0) return <p className="muted">Both versions are identical.</p>;
   return (
     <>
       <p role="status" className="muted">
@@ -91,8 +91,8 @@ function Side({ title, label, lines, code }: { title: string; label: string; lin
 }
 
 function SideLine({ line }: { line: ReturnType<typeof folded>[number] }) {
-  if (line.kind === 'fold') return <p className="side-fold">{counted(line.count, 'line')} the same</p>;
-  // An empty line is as high as the others.
+  if (line.kind === 'fold') return <p className="side-fold">{countLabel(line.count, 'line')} unchanged</p>;
+  // An empty line keeps its height.
   const text = line.text || '\u00a0';
   if (line.kind === 'before') return <del className="side-line">{text}</del>;
   return line.kind === 'after' ? <ins className="side-line">{text}</ins> : <div className="side-line">{text}</div>;

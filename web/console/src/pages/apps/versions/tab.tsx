@@ -1,4 +1,4 @@
-/** Versions of the tools: what changed between two of them, and back to an older one. */
+/** Versions of the tools: compare two of them, or activate an older one. */
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Button } from '../../../ui/button';
@@ -10,8 +10,8 @@ import { Card } from '../../../ui/page';
 import { Ago } from '../../../ui/time';
 import { toast, toastError } from '../../../ui/toast';
 import { useUrlParams } from '../../../ui/url-state';
-import { counted } from '../../../ui/words';
-import { activate, appsChanged, versionsQuery, type App, type Version } from '../api';
+import { countLabel } from '../../../ui/labels';
+import { activateVersion, appsChanged, versionsQuery, type App, type Version } from '../api';
 import { Difference } from './difference';
 
 export function VersionsTab({ app }: { app: App }) {
@@ -22,7 +22,7 @@ export function VersionsTab({ app }: { app: App }) {
   if (list.length === 0) {
     return (
       <Empty title="No version yet">
-        <p>Each time the tools are saved, a version is kept here.</p>
+        <p>Each time you save the tools, a version is listed here.</p>
       </Empty>
     );
   }
@@ -67,7 +67,7 @@ function History({ app, versions }: { app: App; versions: readonly Version[] }) 
   const [asked, setAsked] = useState<Version>();
   const { shown, more } = useMore(versions, 30);
   const use = useMutation({
-    mutationFn: (version: number) => activate(app.packageName, version),
+    mutationFn: (version: number) => activateVersion(app.packageName, version),
     onSuccess: async ({ version }) => {
       await appsChanged();
       toast(`Version ${version} is in use now.`);
@@ -100,7 +100,7 @@ function History({ app, versions }: { app: App; versions: readonly Version[] }) 
                   <Ago at={one.createdAt} />
                 </td>
                 <td className="anywhere">{one.createdBy}</td>
-                <td>{counted(one.toolCount, 'tool')}</td>
+                <td>{countLabel(one.toolCount, 'tool')}</td>
                 <td className="number">
                   {!one.current && (
                     <Button small onClick={() => setAsked(one)}>
@@ -123,8 +123,8 @@ function History({ app, versions }: { app: App; versions: readonly Version[] }) 
           onClose={() => setAsked(undefined)}
         >
           <p>
-            Every user of the app gets its {counted(asked.toolCount, 'tool')} at once, with the prompts and resources of that version. No
-            version is lost.
+            All users of the app get its {countLabel(asked.toolCount, 'tool')} immediately, with the prompts and resources of that version.
+            No version is deleted.
           </p>
         </Confirm>
       )}
