@@ -10,7 +10,7 @@ export default defineConfig({
   base: '/console/',
   plugins: [react(), sandboxFrame(here('public/sandbox'))],
   resolve: {
-    // The client is built with the console, out of its source: one step, one copy of the AI SDK.
+    // The client is built from source with the console: one step, one copy of the AI SDK.
     alias: { '@toolyard/client': here('../client/src/index.ts') },
     dedupe: ['ai', 'react', 'react-dom'],
   },

@@ -1,4 +1,4 @@
-// Puts a brotli copy beside each file of the build that gets smaller by it: compressed once here, not at each request.
+// Adds a brotli copy of each build file that becomes smaller: compressed once here, not at each request.
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { brotliCompressSync, constants } from 'node:zlib';

@@ -1,10 +1,10 @@
-/** The sandbox of plugins while developing: as the server serves it, with the same headers. */
+/** Serves the plugin sandbox in development, with the same headers as the server. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Plugin } from 'vite';
 
 const HOST = /^(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*$/;
-/** Addresses are refused, as by the server. */
+/** IP addresses are rejected, as on the server. */
 const ADDRESS = /(^|\.)\d[^.]*$/;
 const MOST_HOSTS = 16;
 

@@ -1,12 +1,12 @@
 // @ts-check
 /**
- * The sandbox of plugins in a browser. This file is served by itself, into a frame that has no origin and a policy of its
- * own: no storage, no cookies, no way to the page, no network but the hosts that the plugin declared. The frame runs one
- * call and is thrown away by the page.
+ * The sandbox of plugins in a browser. This file is served separately, into a frame without an origin and with its own
+ * policy: no storage, no cookies, no access to the page, no network except the hosts that the plugin declared. The frame
+ * runs one call and is then removed by the page.
  *
- * Foreign code never runs in the frame itself but in a worker of it, so that an endless loop blocks nothing and can be
- * ended. What the policy forbids is forbidden whatever the code does; that most names are gone as well (`inside`) keeps
- * code the same here and on a server, where crate `sandbox` runs it.
+ * Untrusted code never runs in the frame itself but in a worker of it, so that an endless loop blocks nothing and can be
+ * stopped. The policy is the security boundary. Most globals are removed as well (`inside`), so that code behaves the same
+ * here and on a server, where the crate `sandbox` runs it.
  *
  * | message | from, to | members |
  * | --- | --- | --- |
@@ -20,7 +20,7 @@
 'use strict';
 
 (() => {
-  /** As crate `sandbox` has them. */
+  /** The same as in the crate `sandbox`. */
   const LIMITS = {
     output: 256 * 1024,
     hostCalls: 64,
@@ -36,17 +36,17 @@
     lineChars: 2000,
     errorChars: 2000,
   };
-  /** Far more than honest code can send. */
+  /** Far more than well-behaved code sends. */
   const MAX_MESSAGES = LIMITS.hostCalls + LIMITS.lines + 10;
   const MAX_TIME_MS = 30_000;
 
   /**
-   * Runs in the worker, before and around foreign code. Everything that it needs is taken before that code runs.
+   * Runs in the worker, before and around untrusted code. It saves everything that it needs before that code runs.
    *
    * @param {typeof LIMITS} limits
    */
   function inside(limits) {
-    // Strict, so that nobody gets at these functions through a stack.
+    // Strict, so that untrusted code cannot reach these functions through the call stack.
     'use strict';
     const scope = /** @type {any} */ (globalThis);
     const post = scope.postMessage.bind(scope);
@@ -306,7 +306,7 @@
       if (timers.delete(/** @type {number} */ (id))) clear(id);
     }
 
-    /** By hand: a frame without an origin is no secure context, and has no `randomUUID` of its own. */
+    /** Implemented here: a frame without an origin is not a secure context and has no `randomUUID`. */
     function randomUUID() {
       const bytes = chance(new Uint8Array(16));
       bytes[6] = (bytes[6] & 0x0f) | 0x40;
@@ -334,7 +334,7 @@
      */
     const hide = (target, name, value) => defineProperty(target, name, { value, writable: true, enumerable: false, configurable: true });
 
-    /** Local time is UTC, as everywhere in sandboxes; the present is told with the permission `clock` only. */
+    /** Local time is UTC, as in every sandbox. The current time requires the permission `clock`. */
     function setDates() {
       const D = /** @type {any} */ (NativeDate.prototype);
       const now = () => {
@@ -419,7 +419,7 @@
       hide(scope, 'Intl', { DateTimeFormat });
     }
 
-    /** Takes away everything but the language. Gives back what could not be taken away. */
+    /** Removes everything except the language itself. Returns what could not be removed. */
     function strip() {
       const language = [
         ...['Object', 'Array', 'String', 'Number', 'Boolean', 'Symbol', 'BigInt', 'Math', 'JSON', 'Date', 'RegExp', 'Intl', 'Iterator'],
@@ -438,14 +438,14 @@
           if (deleteProperty(target, name)) continue;
           const { value, writable, get } = getOwnPropertyDescriptor(target, name) ?? {};
           if (writable) target[name] = undefined;
-          // Constants that are numbers or texts do no harm.
+          // Constant numbers and strings are harmless.
           else if (get !== undefined || (typeof value === 'object' && value !== null) || typeof value === 'function') left.push(name);
         }
       }
       return left;
     }
 
-    /** What was read and signed is what runs: text never becomes code. */
+    /** Only signed code runs: strings never become code. */
     function noCodeOfText() {
       const Function = function Function() {
         throw new EvalError('text cannot be turned into code in the sandbox; write the function itself');
@@ -461,7 +461,7 @@
     function start({ code, args, permissions }) {
       allowed = permissions;
       const left = strip();
-      // Something new in the browser that we cannot take away: better no plugin than a loose one.
+      // A new browser feature that cannot be removed: better no plugin than an unconfined one.
       if (left.length > 0) return fail(new Error(`this browser cannot be used: ${left.join(', ')} cannot be taken away`));
       setDates();
       /** @param {string} level */
@@ -540,7 +540,7 @@
       event.preventDefault();
       end({ kind: 'failed', text: text(event.message, LIMITS.errorChars) || 'the worker could not be started' });
     });
-    // What comes from the worker is the word of foreign code.
+    // Messages from the worker come from untrusted code.
     worker.addEventListener('message', ({ data }) => {
       messages += 1;
       if (messages > MAX_MESSAGES || typeof data !== 'object' || data === null)

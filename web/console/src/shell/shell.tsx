@@ -51,7 +51,7 @@ export function Shell() {
   return (
     <div className="shell">
       <LiveLists />
-      {/* biome-ignore lint/a11y/useValidAnchor: it is a link to a place on this page, and moves the focus there as well */}
+      {/* biome-ignore lint/a11y/useValidAnchor: it links to a place on this page, and also moves the focus there */}
       <a className="skip" href="#main" onClick={() => main.current?.focus()}>
         Skip to content
       </a>

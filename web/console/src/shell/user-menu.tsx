@@ -19,7 +19,7 @@ export function UserMenu({ me }: { me: Me }) {
   useDismiss({ open, onClose: () => setOpen(false), inside: [whole], opener });
   return (
     <details ref={whole} className="user-menu" open={open}>
-      {/* The browser would open it by itself; here its state is ours, so that everything that closes it agrees. */}
+      {/* Its state is controlled here instead of by the browser, so that everything that closes it stays in sync. */}
       <summary
         ref={opener}
         onClick={(event) => {
@@ -27,7 +27,7 @@ export function UserMenu({ me }: { me: Me }) {
           setOpen(!open);
         }}
       >
-        {/* On a phone the name is not seen, and the button would have none. */}
+        {/* On a phone the name is hidden, and the button would have no label. */}
         <span className="hidden">User menu</span>
         <Avatar name={who} small />
         <span className="user-name">{who}</span>

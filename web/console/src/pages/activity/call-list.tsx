@@ -79,7 +79,7 @@ export function CallList({ filters }: { filters: Filters }) {
     <>
       <div className="row between live-bar">
         <span className="row">
-          {/* The number is not in it: it would be read aloud with each call. */}
+          {/* The number is not part of it, because it would be read aloud with each call. */}
           <span role="status">
             <Badge kind={kind}>{text}</Badge>
           </span>
@@ -115,7 +115,7 @@ const WHEN = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric'
 function CallTable({ rows, scope, withUser }: { rows: readonly CallSummary[]; scope: Filters['scope']; withUser: boolean }) {
   return (
     <div className="table-scroll card flush" tabIndex={0} role="region" aria-label="Calls">
-      {/* Said once more by roles: on a phone the rows are drawn as blocks, and are a table all the same. */}
+      {/* Explicit roles: on a phone the rows are displayed as blocks, but are still a table. */}
       <table className="calls" role="table">
         <thead role="rowgroup">
           <tr role="row">

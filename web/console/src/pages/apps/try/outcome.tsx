@@ -23,7 +23,8 @@ export type AttemptState = { progress: readonly Progress[] } & (
       outcome: Outcome;
       user: string;
       tool: string;
-      arguments: unknown /** `null`: it is not in the ledger. */;
+      arguments: unknown;
+      /** `null`: it is not in the ledger. */
       record?: CallSummary | null;
     }
 );
