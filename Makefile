@@ -37,4 +37,4 @@ bench: ## Measures the way through the server against a direct call
 	@scripts/bench.sh
 
 contract: ## Updates the OpenAPI document and the schemas of configuration and plugins
-	UPDATE_CONTRACT=1 cargo test --locked -q -p toolyard-server -p toolyard-trust --test it contract
+	UPDATE_CONTRACT=1 cargo test --locked -q -p toolyard-server -p toolyard-trust --test it -- contract shared_vectors

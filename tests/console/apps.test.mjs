@@ -35,12 +35,12 @@ test('an app is registered, its key is shown once, tools are defined in the edit
   await becomes(() => form.getByLabel('Kind').inputValue(), 'tools-only', 'as long as nobody says otherwise');
   await form.getByText('Permissions').click();
   await flip(form.getByRole('checkbox', { name: /^Calendar/ }), true);
-  await form.getByLabel('Why Calendar').fill('To see the day');
+  await form.getByLabel('Reason for Calendar').fill('To see the day');
   await accessible(page);
   await form.getByRole('button', { name: 'Create app' }).click();
 
   const secrets = page.getByRole('dialog', { name: 'Key and secret of Echo' });
-  await secrets.getByText('This is the only time that you see them.').waitFor();
+  await secrets.getByText('They are shown only once.').waitFor();
   const key = await secrets.getByLabel('API key', { exact: true }).inputValue();
   const secret = await secrets.getByLabel('Signing secret', { exact: true }).inputValue();
   assert.ok(key.length > 20 && secret.length > 20 && key !== secret);

@@ -248,7 +248,7 @@ test('over plain http one can chat, and the page of plugins says why none runs',
   await ask(page, 'call get_page_info');
   await page.getByText(/Done:.*Toolyard/).waitFor();
   await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Plugins' }).click();
-  await page.getByText(/over https or on localhost only/).waitFor();
+  await page.getByText(/only over HTTPS or on localhost/).waitFor();
   await page.getByRole('heading', { name: 'No plugins yet' }).waitFor();
   await accessible(page);
   calm(page);

@@ -83,5 +83,5 @@ export async function wear(page, model) {
 
 export async function say(page, words) {
   await page.getByLabel('What you say').fill(words);
-  await page.getByRole('button', { name: 'Say it' }).click();
+  await page.getByRole('button', { name: 'Say', exact: true }).click();
 }

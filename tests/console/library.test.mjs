@@ -72,8 +72,8 @@ test('an app that wants a grant is installed with it only after a yes to exactly
   await ask.getByRole('button', { name: 'Install without it' }).click();
   await helper.getByRole('button', { name: 'Remove Helper' }).waitFor();
   assert.equal(await granted(), false, 'what it wants it does not have');
-  await helper.getByRole('button', { name: 'Allow Helper what it asks for' }).click();
-  await page.getByRole('dialog', { name: 'Allow Helper more?' }).getByRole('button', { name: 'Allow', exact: true }).click();
+  await helper.getByRole('button', { name: 'Allow the grant of Helper' }).click();
+  await page.getByRole('dialog', { name: 'Allow the grant of Helper?' }).getByRole('button', { name: 'Allow', exact: true }).click();
   await helper.getByText('allowed', { exact: true }).waitFor();
   assert.equal(await granted(), true);
   await it.api('DELETE', `/api/installs/${HELPER}`);

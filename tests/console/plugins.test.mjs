@@ -74,7 +74,7 @@ test('a signed plugin is installed from a file, runs in a chat beside a tool of 
   const dialog = page.getByRole('dialog', { name: 'Install Sums?' });
   await dialog.getByText('Signed by The curators of this server').waitFor();
   await dialog.getByText('Send and fetch data: api.example.com').waitFor();
-  await dialog.getByText('Send and fetch data: everything under example.org').waitFor();
+  await dialog.getByText('Send and fetch data: all hosts under example.org').waitFor();
   await dialog.getByText('Store data in this browser, at most 64.0 KiB').waitFor();
   await dialog.getByText('Read the clock').waitFor();
   await accessible(page);
@@ -157,7 +157,7 @@ test('a plugin that was changed in the storage, or called back later, does not r
   );
   await page.reload();
   const card = page.getByRole('article', { name: 'later' });
-  await card.getByText('Modified').waitFor();
+  await card.getByText('Modified', { exact: true }).waitFor();
   await disabled(card.getByRole('switch'));
   await accessible(page);
   await page.evaluate(() =>
@@ -167,7 +167,7 @@ test('a plugin that was changed in the storage, or called back later, does not r
   await card.getByText('Signed by').waitFor();
   await it.api('POST', '/api/plugins/com.example.later/revoke', { reason: '' });
   await page.reload();
-  await card.getByText('Revoked').waitFor();
+  await card.getByText('Revoked', { exact: true }).waitFor();
   await toPage(page, 'Chat');
   await ask(page, 'call later');
   await page.getByText(/^You said: call later/).waitFor();

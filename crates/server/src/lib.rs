@@ -58,3 +58,5 @@ pub use state::{ServerState, SharedState};
 pub use toolyard_agent::shortlist;
 /// The entry point of worker processes, for `toolyard` itself and for programs that embed the server.
 pub use toolyard_sources::worker::{WORKER_ARGUMENT, WorkerCommand, serve_worker};
+/// For programs that look at the files of a server, such as `toolyard doctor`.
+pub use toolyard_store::is_database;

@@ -151,7 +151,7 @@ fn default_refetch_seconds() -> u64 {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StoreConfig {
-    /// The file of the SQLite database.
+    /// The database file.
     pub path: PathBuf,
     /// Connections for reading.
     pub readers: u32,

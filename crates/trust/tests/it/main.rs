@@ -7,5 +7,6 @@ mod fixture;
 mod judge;
 mod lists;
 mod properties;
+mod shared_vectors;
 mod validity;
 mod vectors;

@@ -6,13 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use toolyard_server::{config::Config, secrets, serve::root_key_file};
+use toolyard_server::{config::Config, is_database, secrets, serve::root_key_file};
 
 use super::DoctorCheck;
 use crate::config::ConfigArgs;
 
-/// The first bytes of every SQLite database.
-const SQLITE_HEAD: &[u8] = b"SQLite format 3\0";
 /// How much of a root key file is read, in bytes; a key has 64 digits.
 const MAX_KEY_BYTES: u64 = 1_024;
 
@@ -121,11 +119,11 @@ fn others_may_read(_: &Path) -> Option<u32> {
 fn check_database(config: &Config) -> DoctorCheck {
     const NAME: &str = "database";
     let shown = config.store.path.display();
-    match read_prefix(&config.store.path, SQLITE_HEAD.len() as u64) {
-        Ok(head) if head == SQLITE_HEAD => DoctorCheck::ok(NAME, format!("{shown} is a SQLite database")),
-        Ok(_) => DoctorCheck::fail(
+    match is_database(&config.store.path) {
+        Ok(true) => DoctorCheck::ok(NAME, format!("{shown} is a database")),
+        Ok(false) => DoctorCheck::fail(
             NAME,
-            format!("{shown} is not a SQLite database"),
+            format!("{shown} is not a database"),
             "move it away, or choose another folder with --data",
         ),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
