@@ -187,7 +187,7 @@ test('an update that asks for more asks again, and tools of one name are refused
   await dialog.getByText('It is an older version.').waitFor();
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   dialog = await paste(page, signed(plugin({ id: 'com.example.more', name: 'More sums' }), trust.curator));
-  await dialog.getByText('Its tool add has the name of a tool of Sums. Uninstall one of More sums and Sums.').waitFor();
+  await dialog.getByText('Its tool add has the same name as a tool of Sums. Uninstall More sums or Sums.').waitFor();
   await disabled(dialog.getByRole('button', { name: 'Allow and install' }));
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   dialog = await paste(page, signed(withTool('com.example.page', 'open_page', 'return 1;'), trust.curator));
@@ -197,7 +197,7 @@ test('an update that asks for more asks again, and tools of one name are refused
     page,
     signed(withTool('com.example.inner', 'inner', 'return 1;', { permissions: { network: ['192.168.0.1'] } }), trust.curator),
   );
-  await dialog.getByText('It asks for the address 192.168.0.1; in a browser a plugin reaches hosts by name only.').waitFor();
+  await dialog.getByText('It requests access to the address 192.168.0.1; in a browser, a plugin can reach hosts by name only.').waitFor();
   await disabled(dialog.getByRole('button', { name: 'Allow and install' }));
   calm(page);
 });

@@ -61,7 +61,7 @@ describe('settings', () => {
     await row.getByRole('button', { name: 'Revoke laptop' }).click();
     await page
       .getByRole('dialog')
-      .getByText(/Tokens that were made with it are revoked too/)
+      .getByText(/Tokens that were created with it are revoked too/)
       .waitFor();
     await accessible(page);
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
@@ -192,7 +192,7 @@ describe('settings', () => {
     const form = page.getByRole('dialog', { name: 'Add an upstream' });
     await form.getByLabel('Id').fill('Bad Id');
     await form.getByRole('button', { name: 'Add', exact: true }).click();
-    await form.getByText(/1 to 40 of a-z/).waitFor();
+    await form.getByText(/1 to 40 characters/).waitFor();
     await accessible(page);
     await form.getByLabel('Id').fill('github');
     await form.getByLabel('Name', { exact: true }).fill('GitHub');
@@ -226,7 +226,7 @@ describe('settings', () => {
 
   test('policy, models and about say what holds', async () => {
     const page = await settings('plugins');
-    await page.getByText(/This server runs no plugins|Users may run plugins/).waitFor();
+    await page.getByText(/This server does not run plugins|Users can run plugins/).waitFor();
     await page.getByText('Plugins of one user').waitFor();
     await accessible(page);
     await page.getByRole('tab', { name: 'Models' }).click();

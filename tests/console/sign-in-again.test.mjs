@@ -55,7 +55,7 @@ describe('a token that lapses', () => {
     await revoke(first);
     await form.getByRole('button', { name: 'Create app' }).click();
     await again(page)
-      .getByText(/Nothing that you typed is lost: go on as ada@example.com/)
+      .getByText(/Your input is kept: sign in as ada@example.com/)
       .waitFor();
     await accessible(page);
     await focused(again(page).getByLabel('Token', { exact: true }));
@@ -166,7 +166,7 @@ describe('a token that lapses', () => {
     await again(second).getByRole('button', { name: 'Sign out' }).click();
     await signInPage(second).waitFor();
     await signInPage(page).waitFor();
-    for (const one of [page, second]) assert.equal(await one.getByText('Your token ended').count(), 0);
+    for (const one of [page, second]) assert.equal(await one.getByText('Your token expired').count(), 0);
     assert.equal(await page.evaluate(() => localStorage.getItem('toolyard.session')), null);
     calm(page, /401/);
     await page.context().close();

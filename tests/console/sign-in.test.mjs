@@ -135,7 +135,7 @@ describe('with tokens', () => {
     const { token } = await tokenOf(USER);
     const page = await visit('/library', { user: null });
     await signInPage(page).waitFor();
-    assert.equal(await page.getByText('Your token ended').count(), 0);
+    assert.equal(await page.getByText('Your token expired').count(), 0);
     await accessible(page);
     await enter(page, 'ty_wrong');
     await page.getByRole('alert').waitFor();
