@@ -347,7 +347,7 @@ test('the process of the sandbox ends, as for want of memory: the call ends, and
         .map(({ messages }) => messages.at(-1))
         .find(({ role }) => role === 'tool'),
     );
-    assert.match(JSON.stringify(answer), /longer than 10 s|could not be started/i);
+    assert.match(JSON.stringify(answer), /longer than 10 s|did not start/i);
     // The frame is in a process of its own, which ended; the page went on.
     await until(async () => (await look('document.querySelector("main").innerText')).includes('Done:'));
     assert.equal(await look('document.querySelectorAll("iframe").length'), 0);
