@@ -28,7 +28,10 @@ async fn a_missing_resource_is_reported_in_the_format_of_the_era() {
         ["test://none", "nonsense", "", OF_THE_APP, "ui://com.example.echo/page", "test://com.other/x", &long]
     {
         let params = json!({ "uri": uri });
-        let shown: String = uri.chars().take(400).collect();
+        let mut shown: String = uri.chars().take(400).collect();
+        if shown != uri {
+            shown.push('…');
+        }
         let modern = p.user("ada").modern("resources/read", params.clone()).await;
         assert_eq!(modern.refusal(), (200, -32602), "{uri}: {}", modern.text);
         let legacy = session.ask("resources/read", params).await;
