@@ -3,7 +3,8 @@
 # Arguments are passed to Biome: `scripts/lint-web.sh --write` applies automatic fixes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-scripts/setup-tests.sh web web/client web/console
+# The first of them brings the Node that the others need.
+scripts/setup-tests.sh tests/conformance web web/client web/console
 web/node_modules/.bin/biome check --error-on-warnings "$@"
 for project in web/client web/console; do
   (
