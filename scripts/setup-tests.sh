@@ -61,7 +61,12 @@ for project in ${@:-tests/mentra-sdk tests/conformance tests/mcp-clients tests/m
   # npm writes this file last, so it is newer than the lock file only after a successful install.
   installed=$project/node_modules/.package-lock.json
   if [ ! -e "$installed" ] || [ "$project/package-lock.json" -nt "$installed" ]; then
-    npm ci --prefix "$project" --no-audit --no-fund --ignore-scripts --loglevel=error
+    case $project in
+      # The linters bring a binary for each system. A lock file that was written where the registry has only some of them is good
+      # for `npm install`, which takes what it lists, but not for `npm ci`, which wants all.
+      web) npm install --prefix "$project" --no-save --no-audit --no-fund --ignore-scripts --loglevel=error ;;
+      *) npm ci --prefix "$project" --no-audit --no-fund --ignore-scripts --loglevel=error ;;
+    esac
   fi
   case $project in
     tests/mcp-clients)
