@@ -16,7 +16,7 @@ const MAX_TICKETS: usize = 10_000;
 /// Most unused tickets of one user, so that no user can exhaust the total.
 const MAX_OF_USER: usize = 8;
 
-/// What a ticket opens, and for whom.
+/// The socket that a ticket opens, and its user.
 #[derive(Debug, Clone)]
 pub(crate) enum TicketGrant {
     /// `/mcp/ws`.

@@ -38,7 +38,7 @@ pub struct PoolParts {
     pub tasks: TaskTracker,
 }
 
-/// What to run, and for whom.
+/// A run, and the user and plugin it counts against.
 pub struct RunRequest {
     pub job: SandboxJob,
     pub owner: RunOwner,
@@ -46,7 +46,7 @@ pub struct RunRequest {
     pub on_kill: Box<dyn FnOnce() + Send>,
 }
 
-/// A native function to call, and for whom.
+/// A call of a native function, and the user it counts against.
 pub struct NativeRequest {
     /// One of the functions with which the worker was started; see [`serve_worker`](super::serve_worker).
     pub name: &'static str,

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::SandboxError;
 
-/// For whom a run counts.
+/// The user and plugin whose limits a run counts against.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunOwner {
     /// The user.
