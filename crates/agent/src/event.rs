@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use toolyard_core::ToolError;
+use toolyard_core::{ToolError, executor::AwaitedApproval};
 use toolyard_protocol::{call::CallProgress, result::ToolResult};
 
 use crate::{
@@ -52,6 +52,14 @@ pub enum TurnEvent {
         /// How far the call is.
         progress: CallProgress,
     },
+    /// A call waits for the user's approval. It gets no [`TurnEvent::CallEnds`]: the turn ends after this step, and the
+    /// next request brings the answer. Only with [`Turn::pauses_for_approval`](crate::turn::Turn::pauses_for_approval).
+    AwaitsApproval {
+        /// The call's id.
+        id: String,
+        /// What the user is asked.
+        approval: Arc<AwaitedApproval>,
+    },
     /// A call ended.
     CallEnds {
         /// The call's id.
@@ -77,6 +85,8 @@ pub enum CallEnd {
     Done(Arc<ToolResult>),
     /// It did not run, or failed. The model receives the same error.
     Failed(Arc<ToolError>),
+    /// The user declined it, so it did not run. The model receives the error.
+    Denied(Arc<ToolError>),
 }
 
 /// Why a turn ended.
@@ -86,6 +96,8 @@ pub enum TurnEndReason {
     Stop,
     /// The caller's client must run the calls.
     ClientCalls,
+    /// The user must approve calls first.
+    AwaitingApproval,
     /// The model reached its token limit.
     Length,
     /// The vendor withheld content.

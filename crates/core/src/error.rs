@@ -88,3 +88,34 @@ impl From<crate::ports::StoreError> for ToolError {
             .with_cause(error)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_decides_about_a_retry_and_a_condition_only_where_the_table_asks_for_it() {
+        for code in ErrorCode::ALL {
+            let retryable = |condition| ToolError::new(code, "x").retryable_if(condition).retryable;
+            let expected = match code.retry_rule() {
+                RetryRule::No => (false, false, false),
+                RetryRule::Yes => (true, true, true),
+                RetryRule::IfNeverConnected | RetryRule::IfHarmless | RetryRule::IfServerErrorAndHarmless => {
+                    (false, false, true)
+                }
+            };
+            assert_eq!(
+                (ToolError::new(code, "x").retryable, retryable(false), retryable(true)),
+                expected,
+                "{code}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_cause_is_logged_and_never_sent() {
+        let error = ToolError::new(ErrorCode::NetworkError, "no answer").with_cause("10.0.0.1 refused");
+        assert!(error.to_string().contains("10.0.0.1"));
+        assert!(!format!("{:?}", error.to_wire()).contains("10.0.0.1"));
+    }
+}

@@ -72,3 +72,25 @@ impl CallLimits {
         wish.map_or(self.wake_timeout, |ms| Duration::from_millis(ms.max(1)).min(self.max_wake_timeout))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_app_may_shorten_its_timeouts_and_lengthen_them_up_to_the_maximum() {
+        let limits = CallLimits::default();
+        for (wish, call, wake) in [
+            (None, limits.call_timeout, limits.wake_timeout),
+            (Some(0), Duration::from_millis(1), Duration::from_millis(1)),
+            (Some(5_000), Duration::from_secs(5), Duration::from_secs(5)),
+            (Some(u64::MAX), limits.max_call_timeout, limits.max_wake_timeout),
+        ] {
+            assert_eq!(
+                (limits.call_timeout_for(wish), limits.wake_timeout_for(wish)),
+                (call, wake),
+                "{wish:?}"
+            );
+        }
+    }
+}

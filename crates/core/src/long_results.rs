@@ -1,16 +1,16 @@
 //! Results that are too long for a model are kept here, so that it can read the rest. In memory, for a short time, per
 //! owner.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::Arc,
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use toolyard_protocol::ToolName;
+
+use crate::{
+    executor::CallOwner,
+    expiring_shelf::{ExpiringShelf, ShelfLimits, ShelfOverflow},
+    ports::IdGenerator,
 };
-
-use jiff::Timestamp;
-use parking_lot::Mutex;
-use toolyard_protocol::{ToolName, UserId};
-
-use crate::{executor::CallOwner, ports::IdGenerator};
 
 /// How long a result is kept, in seconds.
 pub const RESULT_LIFETIME_S: i64 = 600;
@@ -20,24 +20,13 @@ pub const USER_BYTES: usize = 16 * 1024 * 1024;
 pub const ALL_BYTES: usize = 256 * 1024 * 1024;
 
 /// The long results that are currently kept.
-#[derive(Debug, Default)]
-pub struct LongResults(Mutex<LongResultTable>);
-
-#[derive(Debug, Default)]
-struct LongResultTable {
-    by_handle: HashMap<Arc<str>, LongResultEntry>,
-    /// In insertion order, which is also expiry order.
-    order: VecDeque<Arc<str>>,
-    bytes_by_user: HashMap<UserId, usize>,
-    bytes: usize,
-}
-
 #[derive(Debug)]
-struct LongResultEntry {
+pub struct LongResults(ExpiringShelf<Arc<str>, OwnedResult>);
+
+#[derive(Clone)]
+struct OwnedResult {
     owner: CallOwner,
-    tool: ToolName,
-    text: Arc<str>,
-    until: Timestamp,
+    result: LongResult,
 }
 
 /// A long result, as its owner reads it.
@@ -47,6 +36,17 @@ pub struct LongResult {
     pub tool: ToolName,
     /// The full text.
     pub text: Arc<str>,
+}
+
+impl Default for LongResults {
+    fn default() -> Self {
+        Self(ExpiringShelf::new(ShelfLimits {
+            lifetime: SignedDuration::from_secs(RESULT_LIFETIME_S),
+            user_size: USER_BYTES,
+            total_size: ALL_BYTES,
+            overflow: ShelfOverflow::EvictOldest,
+        }))
+    }
 }
 
 impl LongResults {
@@ -59,70 +59,23 @@ impl LongResults {
         now: Timestamp,
         ids: &dyn IdGenerator,
     ) -> Option<Arc<str>> {
-        let user = &owner.user;
-        if text.len() > USER_BYTES {
-            return None;
-        }
-        let mut results = self.0.lock();
-        results.remove_expired(now);
-        while results.bytes_by_user.get(user).copied().unwrap_or(0) + text.len() > USER_BYTES {
-            let oldest = results
-                .order
-                .iter()
-                .find(|handle| results.by_handle[*handle].owner.user == *user)
-                .cloned()?;
-            results.remove(&oldest);
-        }
-        while results.bytes + text.len() > ALL_BYTES {
-            let oldest = results.order.front().cloned()?;
-            results.remove(&oldest);
-        }
         let mut name = [0; 12];
         ids.fill_random(&mut name);
         let handle: Arc<str> = hex::encode(name).into();
-        let until = Timestamp::from_second(now.as_second().saturating_add(RESULT_LIFETIME_S))
-            .unwrap_or(Timestamp::MAX);
-        let entry = LongResultEntry { owner: owner.clone(), tool: tool.clone(), text: text.into(), until };
-        results.by_handle.insert(handle.clone(), entry);
-        results.order.push_back(handle.clone());
-        *results.bytes_by_user.entry(user.clone()).or_default() += text.len();
-        results.bytes += text.len();
+        let result = LongResult { tool: tool.clone(), text: text.into() };
+        let owned = OwnedResult { owner: owner.clone(), result };
+        self.0.insert(&owner.user, handle.clone(), owned, text.len(), now).ok()?;
         Some(handle)
     }
 
     /// The result under a handle of this owner. Results of other owners are not found.
     pub fn get(&self, owner: &CallOwner, handle: &str, now: Timestamp) -> Option<LongResult> {
-        let results = self.0.lock();
-        let entry = results.by_handle.get(handle)?;
-        let found = || LongResult { tool: entry.tool.clone(), text: entry.text.clone() };
-        (entry.owner == *owner && entry.until > now).then(found)
+        self.0.get(handle, now).filter(|owned| owned.owner == *owner).map(|owned| owned.result)
     }
 
     /// Removes expired results. Called periodically.
     pub fn remove_expired(&self, now: Timestamp) {
-        self.0.lock().remove_expired(now);
-    }
-}
-
-impl LongResultTable {
-    fn remove_expired(&mut self, now: Timestamp) {
-        while let Some(oldest) =
-            self.order.front().filter(|handle| self.by_handle[*handle].until <= now).cloned()
-        {
-            self.remove(&oldest);
-        }
-    }
-
-    fn remove(&mut self, handle: &Arc<str>) {
-        self.order.retain(|one| one != handle);
-        let Some(removed) = self.by_handle.remove(handle) else { return };
-        self.bytes -= removed.text.len();
-        if let Some(bytes) = self.bytes_by_user.get_mut(&removed.owner.user) {
-            *bytes -= removed.text.len();
-            if *bytes == 0 {
-                self.bytes_by_user.remove(&removed.owner.user);
-            }
-        }
+        self.0.remove_expired(now);
     }
 }
 
@@ -155,13 +108,7 @@ mod tests {
         assert_eq!(results.get(&user("ada"), "other", at(0)), None);
         assert_eq!(results.get(&user("ada"), &handle, at(RESULT_LIFETIME_S)), None);
         results.remove_expired(at(RESULT_LIFETIME_S));
-        let left = results.0.lock();
-        assert!(
-            left.by_handle.is_empty()
-                && left.order.is_empty()
-                && left.bytes_by_user.is_empty()
-                && left.bytes == 0
-        );
+        assert_eq!(results.get(&user("ada"), &handle, at(0)), None, "freed");
     }
 
     #[test]
@@ -170,7 +117,8 @@ mod tests {
         let half = "x".repeat(USER_BYTES / 2);
         let [first, second, third] = [0, 1, 2]
             .map(|second| results.insert(&user("ada"), &tool(), &half, at(second), &SystemIds).unwrap());
-        let there = [first, second, third].map(|handle| results.get(&user("ada"), &handle, at(3)).is_some());
+        let there =
+            [&first, &second, &third].map(|handle| results.get(&user("ada"), handle, at(3)).is_some());
         assert_eq!(there, [false, true, true]);
         assert!(
             results.insert(&user("ada"), &tool(), &"x".repeat(USER_BYTES + 1), at(3), &SystemIds).is_none()
@@ -178,7 +126,8 @@ mod tests {
         let others: Vec<_> = (0..32)
             .map(|n| results.insert(&user(&format!("u{n}")), &tool(), &half, at(3), &SystemIds).unwrap())
             .collect();
-        assert!(results.0.lock().bytes <= ALL_BYTES);
-        assert!(results.get(&user("u31"), &others[31], at(3)).is_some());
+        let kept = (0..32).filter(|n| results.get(&user(&format!("u{n}")), &others[*n], at(3)).is_some());
+        assert_eq!(kept.count(), ALL_BYTES / half.len());
+        assert_eq!(results.get(&user("ada"), &third, at(3)), None, "older than all of them");
     }
 }

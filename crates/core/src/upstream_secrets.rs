@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use toolyard_protocol::{raw::to_raw, upstream::UpstreamDetails};
 
-use crate::ports::{SecretSealer, UpstreamRecord};
+use crate::ports::{SealError, SecretSealer, UpstreamRecord};
 
 /// The placeholder for a sealed value.
 pub const HIDDEN: &str = "(sealed)";
@@ -29,7 +29,10 @@ pub struct SecretValues {
 
 /// Takes the secret values out of an upstream's details and seals them. Values that refer to environment variables stay
 /// readable.
-pub fn seal_secrets(mut details: UpstreamDetails, secrets: &dyn SecretSealer) -> (UpstreamDetails, Vec<u8>) {
+pub fn seal_secrets(
+    mut details: UpstreamDetails,
+    secrets: &dyn SecretSealer,
+) -> Result<(UpstreamDetails, Vec<u8>), SealError> {
     let mut values = SecretValues::default();
     let hide = |from: &mut BTreeMap<String, String>, to: &mut BTreeMap<String, String>| {
         for (name, value) in from {
@@ -43,8 +46,8 @@ pub fn seal_secrets(mut details: UpstreamDetails, secrets: &dyn SecretSealer) ->
     if let Some(secret) = details.client_secret.as_mut().filter(|secret| !secret.contains("${")) {
         values.client_secret = Some(std::mem::replace(secret, HIDDEN.to_owned()));
     }
-    let sealed = secrets.seal(to_raw(&values).get());
-    (details, sealed)
+    let sealed = secrets.seal(to_raw(&values).get())?;
+    Ok((details, sealed))
 }
 
 /// Replaces placeholders with the values that were sealed before.
@@ -101,8 +104,8 @@ mod tests {
     /// Does not encrypt: the test is about what gets sealed.
     struct Open;
     impl SecretSealer for Open {
-        fn seal(&self, plain: &str) -> Vec<u8> {
-            plain.as_bytes().to_vec()
+        fn seal(&self, plain: &str) -> Result<Vec<u8>, SealError> {
+            Ok(plain.as_bytes().to_vec())
         }
         fn unseal(&self, sealed: &[u8]) -> Result<String, UnsealError> {
             String::from_utf8(sealed.to_vec()).map_err(|_| UnsealError)
@@ -113,7 +116,7 @@ mod tests {
     }
 
     fn record(text: &str) -> UpstreamRecord {
-        let (details, sealed) = seal_secrets(serde_json::from_str(text).unwrap(), &Open);
+        let (details, sealed) = seal_secrets(serde_json::from_str(text).unwrap(), &Open).unwrap();
         UpstreamRecord { details, sealed, managed: false, disabled: false }
     }
 

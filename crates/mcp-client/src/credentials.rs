@@ -4,7 +4,9 @@
 use std::fmt;
 
 use async_trait::async_trait;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, StatusCode, header::WWW_AUTHENTICATE};
+
+use crate::limits::MAX_CHALLENGES;
 
 /// Provides the credentials for requests to one server.
 #[async_trait]
@@ -22,6 +24,17 @@ pub struct AuthChallenge {
     pub status: StatusCode,
     /// Each `WWW-Authenticate` header, unchanged.
     pub www_authenticate: Vec<String>,
+}
+
+impl AuthChallenge {
+    /// The challenge in a response, if its status is one. Headers beyond [`MAX_CHALLENGES`] are ignored.
+    pub(crate) fn from_response(status: StatusCode, headers: &HeaderMap) -> Option<Self> {
+        matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN).then(|| {
+            let values = headers.get_all(WWW_AUTHENTICATE).iter().take(MAX_CHALLENGES);
+            let www_authenticate = values.filter_map(|value| Some(value.to_str().ok()?.to_owned())).collect();
+            Self { status, www_authenticate }
+        })
+    }
 }
 
 /// Why no headers are available.

@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use bytes::{Buf, Bytes, BytesMut};
-use hyper::body::Incoming;
+use bytes::{Buf as _, Bytes, BytesMut};
 use tokio::time::timeout;
 
 use crate::error::NetError;
-use crate::response::{HttpResponse, check_size, next_chunk};
+use crate::lines::{LineEnding, LineSplitter};
+use crate::response::{HttpResponse, ResponseChunks};
 
 /// Longest event id that is stored; it is sent back in a header. Longer ones are ignored.
 const MAX_ID_LENGTH: usize = 1024;
@@ -23,20 +23,18 @@ pub struct SseEvent {
 }
 
 impl HttpResponse {
-    /// The body as server-sent events. There is no total limit: such a stream may stay open for days.
+    /// The body as server-sent events. By default there is no total limit: such a stream may stay open for days.
     pub fn into_events(self, event_limit: usize) -> SseStream {
-        SseStream { body: self.into_body(), parser: SseParser::new(event_limit), idle: None, failed: None }
+        SseStream { chunks: self.into_chunks(usize::MAX), parser: SseParser::new(event_limit), idle: None }
     }
 }
 
 /// Reads a body event by event.
 #[derive(Debug)]
 pub struct SseStream {
-    body: Incoming,
+    chunks: ResponseChunks,
     parser: SseParser,
     idle: Option<Duration>,
-    /// Returned again on each further call: a broken stream must not look like one that ended.
-    failed: Option<NetError>,
 }
 
 impl SseStream {
@@ -48,18 +46,20 @@ impl SseStream {
         self
     }
 
+    /// Limits the bytes of the whole stream, for one that belongs to a single request.
+    #[must_use]
+    pub fn with_total_limit(mut self, limit: usize) -> Self {
+        self.chunks.set_total_limit(limit);
+        self
+    }
+
     /// The next event, `None` after the last. An event without its final empty line is dropped, as the standard requires.
     ///
     /// Cancel safe: the next call continues where a dropped one stopped.
     pub async fn next(&mut self) -> Result<Option<SseEvent>, NetError> {
-        if let Some(error) = &self.failed {
-            return Err(error.clone());
-        }
+        self.chunks.check_failed()?;
         let event = self.read_event().await;
-        if let Err(error) = &event {
-            self.failed = Some(error.clone());
-        }
-        event
+        event.map_err(|error| self.chunks.fail(error))
     }
 
     async fn read_event(&mut self) -> Result<Option<SseEvent>, NetError> {
@@ -68,14 +68,14 @@ impl SseStream {
                 return Ok(Some(event));
             }
             let chunk = match self.idle {
-                None => next_chunk(&mut self.body).await?,
+                None => self.chunks.next().await?,
                 Some(limit) => {
                     let silent = |_| NetError::Broken { detail: format!("no data for {limit:?}") };
-                    timeout(limit, next_chunk(&mut self.body)).await.map_err(silent)??
+                    timeout(limit, self.chunks.next()).await.map_err(silent)??
                 }
             };
             match chunk {
-                Some(chunk) => self.parser.chunk = chunk,
+                Some(chunk) => self.parser.lines.push(chunk),
                 None => return Ok(None),
             }
         }
@@ -95,12 +95,8 @@ impl SseStream {
 /// The parser, without the body.
 #[derive(Debug)]
 struct SseParser {
-    /// Received and not yet parsed.
-    chunk: Bytes,
-    /// The start of a line whose end has not been received.
-    begun: BytesMut,
-    /// A line ended with a carriage return: a line feed right after it belongs to it.
-    after_return: bool,
+    /// Its limit is what the data of the started event leaves of the event's limit.
+    lines: LineSplitter,
     first_line: bool,
     limit: usize,
     name: String,
@@ -146,9 +142,7 @@ impl DataLines {
 impl SseParser {
     fn new(limit: usize) -> Self {
         Self {
-            chunk: Bytes::new(),
-            begun: BytesMut::new(),
-            after_return: false,
+            lines: LineSplitter::new(LineEnding::Any, limit),
             first_line: true,
             limit,
             name: String::new(),
@@ -159,46 +153,33 @@ impl SseParser {
         }
     }
 
-    /// The next event that ends in the chunk.
+    /// The next event, `None` until more bytes arrive.
     fn next(&mut self) -> Result<Option<SseEvent>, NetError> {
-        while let Some(line) = self.take_line()? {
-            if line.is_empty() {
-                if let Some(event) = self.end_event() {
-                    return Ok(Some(event));
-                }
+        while let Some(line) = self.next_line()? {
+            let event = if line.is_empty() {
+                self.end_event()
             } else {
                 self.parse_field(&line);
+                None
+            };
+            let held = self.data.as_ref().map_or(0, DataLines::len);
+            self.lines.set_limit(self.limit.saturating_sub(held));
+            if event.is_some() {
+                return Ok(event);
             }
         }
         Ok(None)
     }
 
-    /// A line that ends in the chunk; otherwise the chunk is appended to the started line.
-    fn take_line(&mut self) -> Result<Option<Bytes>, NetError> {
-        if self.after_return && !self.chunk.is_empty() {
-            self.after_return = false;
-            if self.chunk[0] == b'\n' {
-                self.chunk.advance(1);
+    /// The next line; the first one without the byte order mark.
+    fn next_line(&mut self) -> Result<Option<Bytes>, NetError> {
+        let line = self.lines.next_line().map_err(|_| NetError::TooLarge { limit: self.limit })?;
+        Ok(line.map(|mut line| {
+            if std::mem::take(&mut self.first_line) && line.starts_with(b"\xef\xbb\xbf") {
+                line.advance(3);
             }
-        }
-        let end = self.chunk.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
-        let held = self.begun.len() + self.data.as_ref().map_or(0, DataLines::len);
-        check_size(held + end.unwrap_or(self.chunk.len()), self.limit)?;
-        let Some(end) = end else {
-            self.begun.extend_from_slice(&std::mem::take(&mut self.chunk));
-            return Ok(None);
-        };
-        let mut line = self.chunk.split_to(end + 1);
-        self.after_return = line.ends_with(b"\r");
-        line.truncate(end);
-        if !self.begun.is_empty() {
-            self.begun.extend_from_slice(&line);
-            line = self.begun.split().freeze();
-        }
-        if std::mem::take(&mut self.first_line) && line.starts_with(b"\xef\xbb\xbf") {
-            line.advance(3);
-        }
-        Ok(Some(line))
+            line
+        }))
     }
 
     fn parse_field(&mut self, line: &Bytes) {
@@ -249,7 +230,7 @@ mod tests {
     fn parsed(parser: &mut SseParser, chunks: &[&[u8]]) -> Result<Vec<(String, String)>, NetError> {
         let mut found = Vec::new();
         for chunk in chunks {
-            parser.chunk = Bytes::copy_from_slice(chunk);
+            parser.lines.push(Bytes::copy_from_slice(chunk));
             while let Some(SseEvent { name, data }) = parser.next()? {
                 found.push((name, String::from_utf8(data.to_vec()).unwrap()));
             }

@@ -10,7 +10,8 @@
 //! | `tcp` | the dialed stream for hyper |
 //! | `client` | sends one request over a kept-alive connection |
 //! | `referral` | which client may call a URL that another server names |
-//! | `response` | reads a response within a limit, whole or line by line |
+//! | `response` | reads a response within a limit: whole, in pieces or line by line |
+//! | `lines` | splits bytes into bounded lines, for everything in the workspace that reads lines |
 //! | `events` | reads a response as server-sent events |
 //! | `error` | whether a request was rejected, not sent, or possibly sent |
 //! | `sign` | signs requests to apps |
@@ -26,6 +27,7 @@ mod dial;
 mod error;
 mod events;
 mod guard;
+mod lines;
 mod outside_url;
 mod range;
 mod referral;
@@ -41,10 +43,11 @@ pub use dial::{DialedStream, GuardedDialer};
 pub use error::{NetError, NotSent};
 pub use events::{SseEvent, SseStream};
 pub use guard::{Guard, GuardPolicy};
+pub use lines::{LineEnding, LineReadError, LineReader, LineSplitter, LongLine};
 pub use outside_url::{MAX_URL_LENGTH, OutsideUrl, UrlRefused, url_host, url_origin};
 pub use range::{IpRange, IpRangeError};
 pub use referral::ReferralClients;
-pub use response::{HttpResponse, ResponseLines};
+pub use response::{HttpResponse, ResponseChunks, ResponseLines};
 pub use sign::{MAX_SIGNATURES, SIGNATURE_HEADER, SignatureError, SigningKey, TIMESTAMP_HEADER, sign_all};
 #[cfg(feature = "testing")]
 pub use testing::StandIn;

@@ -1,4 +1,4 @@
-//! A response and two ways to read it: whole, or line by line while the peer is still working; `events` has the third.
+//! A response and how to read it: whole, or in pieces or lines while the peer is still working; `events` adds events.
 //! All have limits, and all close the connection if the response is dropped before its end.
 
 use bytes::{Bytes, BytesMut};
@@ -8,6 +8,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 
 use crate::error::NetError;
+use crate::lines::{LineEnding, LineSplitter};
 
 /// Maximum memory that is reserved because of a `Content-Length` header alone.
 const MAX_RESERVE: usize = 64 * 1024;
@@ -24,10 +25,6 @@ impl HttpResponse {
     pub(crate) fn new(response: http::Response<Incoming>) -> Self {
         let (head, body) = response.into_parts();
         Self { status: head.status, headers: head.headers, body }
-    }
-
-    pub(crate) fn into_body(self) -> Incoming {
-        self.body
     }
 
     /// The whole body. Fails as soon as the announced or the received size exceeds the limit.
@@ -49,34 +46,68 @@ impl HttpResponse {
         Ok(whole.freeze())
     }
 
+    /// The body as it arrives.
+    pub fn into_chunks(self, total_limit: usize) -> ResponseChunks {
+        let failed = announced_size(&self.body, total_limit).err();
+        ResponseChunks { body: self.body, received: 0, total_limit, failed }
+    }
+
     /// The body as lines, for newline-delimited JSON.
     pub fn into_lines(self, line_limit: usize, total_limit: usize) -> ResponseLines {
-        let failed = announced_size(&self.body, total_limit).err();
         ResponseLines {
-            body: self.body,
-            chunk: Bytes::new(),
-            begun: BytesMut::new(),
-            received: 0,
-            line_limit,
-            total_limit,
-            failed,
+            chunks: self.into_chunks(total_limit),
+            lines: LineSplitter::new(LineEnding::LineFeed, line_limit),
         }
+    }
+}
+
+/// Reads a body piece by piece, up to a total size.
+#[derive(Debug)]
+pub struct ResponseChunks {
+    body: Incoming,
+    received: usize,
+    total_limit: usize,
+    /// Returned again on each further call: a broken response must not look like one that ended.
+    failed: Option<NetError>,
+}
+
+impl ResponseChunks {
+    /// The next piece, `None` after the last.
+    ///
+    /// Cancel safe: the next call continues where a dropped one stopped.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, NetError> {
+        self.check_failed()?;
+        let chunk = self.read_chunk().await;
+        chunk.map_err(|error| self.fail(error))
+    }
+
+    async fn read_chunk(&mut self) -> Result<Option<Bytes>, NetError> {
+        let chunk = next_chunk(&mut self.body).await?;
+        self.received = self.received.saturating_add(chunk.as_ref().map_or(0, Bytes::len));
+        check_size(self.received, self.total_limit)?;
+        Ok(chunk)
+    }
+
+    pub(crate) fn set_total_limit(&mut self, limit: usize) {
+        self.total_limit = limit;
+    }
+
+    /// Fails this and every later read.
+    pub(crate) fn fail(&mut self, error: NetError) -> NetError {
+        self.failed = Some(error.clone());
+        error
+    }
+
+    pub(crate) fn check_failed(&self) -> Result<(), NetError> {
+        self.failed.clone().map_or(Ok(()), Err)
     }
 }
 
 /// Reads a body line by line.
 #[derive(Debug)]
 pub struct ResponseLines {
-    body: Incoming,
-    /// Received and not yet parsed.
-    chunk: Bytes,
-    /// The start of a line whose end has not been received.
-    begun: BytesMut,
-    received: usize,
-    line_limit: usize,
-    total_limit: usize,
-    /// Returned again on each further call: a broken response must not look like one that ended.
-    failed: Option<NetError>,
+    chunks: ResponseChunks,
+    lines: LineSplitter,
 }
 
 impl ResponseLines {
@@ -85,60 +116,19 @@ impl ResponseLines {
     ///
     /// Cancel safe: the next call continues where a dropped one stopped.
     pub async fn next(&mut self) -> Result<Option<Bytes>, NetError> {
-        if let Some(error) = &self.failed {
-            return Err(error.clone());
-        }
-        let line = self.read_line().await;
-        if let Err(error) = &line {
-            self.failed = Some(error.clone());
-        }
-        line
-    }
-
-    async fn read_line(&mut self) -> Result<Option<Bytes>, NetError> {
+        self.chunks.check_failed()?;
         loop {
-            while let Some(line) = self.take_line()? {
-                if !line.is_empty() {
-                    return Ok(Some(line));
-                }
-            }
-            match next_chunk(&mut self.body).await? {
-                Some(chunk) => {
-                    self.received += chunk.len();
-                    check_size(self.received, self.total_limit)?;
-                    self.chunk = chunk;
-                }
-                None => {
-                    let last = without_return(self.begun.split().freeze());
-                    return Ok(Some(last).filter(|line| !line.is_empty()));
-                }
+            match self.lines.next_line() {
+                Ok(Some(line)) if line.is_empty() => {}
+                Ok(Some(line)) => return Ok(Some(line)),
+                Ok(None) => match self.chunks.next().await? {
+                    Some(chunk) => self.lines.push(chunk),
+                    None => return Ok(self.lines.take_rest()),
+                },
+                Err(long) => return Err(self.chunks.fail(NetError::TooLarge { limit: long.limit })),
             }
         }
     }
-
-    /// A line that ends in the chunk; otherwise the chunk is appended to the started line.
-    fn take_line(&mut self) -> Result<Option<Bytes>, NetError> {
-        let end = self.chunk.iter().position(|byte| *byte == b'\n');
-        check_size(self.begun.len() + end.unwrap_or(self.chunk.len()), self.line_limit)?;
-        let Some(end) = end else {
-            self.begun.extend_from_slice(&std::mem::take(&mut self.chunk));
-            return Ok(None);
-        };
-        let mut line = self.chunk.split_to(end + 1);
-        line.truncate(end);
-        if !self.begun.is_empty() {
-            self.begun.extend_from_slice(&line);
-            line = self.begun.split().freeze();
-        }
-        Ok(Some(without_return(line)))
-    }
-}
-
-fn without_return(mut line: Bytes) -> Bytes {
-    if line.ends_with(b"\r") {
-        line.truncate(line.len() - 1);
-    }
-    line
 }
 
 /// The announced size, 0 if unknown.
@@ -148,12 +138,12 @@ fn announced_size(body: &Incoming, limit: usize) -> Result<usize, NetError> {
     Ok(size)
 }
 
-pub(crate) fn check_size(size: usize, limit: usize) -> Result<(), NetError> {
+fn check_size(size: usize, limit: usize) -> Result<(), NetError> {
     if size > limit { Err(NetError::TooLarge { limit }) } else { Ok(()) }
 }
 
 /// The next piece of the body; trailers are ignored.
-pub(crate) async fn next_chunk(body: &mut Incoming) -> Result<Option<Bytes>, NetError> {
+async fn next_chunk(body: &mut Incoming) -> Result<Option<Bytes>, NetError> {
     // Known from `Content-Length`: no need to wait for the connection to report it.
     if body.is_end_stream() {
         return Ok(None);

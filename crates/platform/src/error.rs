@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use toolyard_core::ports::StoreError;
+use toolyard_core::ports::{SealError, StoreError};
 use toolyard_protocol::{Problem, plugin::PluginPermissions};
 use toolyard_trust::ManifestChange as PluginUpdate;
 
@@ -29,6 +29,9 @@ pub enum PlatformError {
     /// The credential is not accepted.
     #[error("{0}")]
     BadCredential(String),
+    /// The user has no session, and this actor cannot open one.
+    #[error("this user has no session")]
+    NoSession,
     /// A plugin needs permissions that the user has not granted.
     #[error("{}", .0.message)]
     NeedsAgreement(Box<NeededAgreement>),
@@ -89,6 +92,13 @@ impl PlatformError {
     /// This actor may not do it.
     pub fn forbidden(message: impl Into<String>) -> Self {
         Self::Forbidden(message.into())
+    }
+}
+
+impl From<SealError> for PlatformError {
+    fn from(error: SealError) -> Self {
+        tracing::error!(%error, "a secret was not stored");
+        Self::Internal("the secret could not be sealed; see the server's log")
     }
 }
 

@@ -2,7 +2,9 @@
 //!
 //! Each verb has the same shape: it takes an [`Actor`], checks the request, writes the change, and announces it. It
 //! fails with a typed [`PlatformError`]. Doors parse a request, call a verb and write the response; they contain no
-//! rules. Live components (connections, sessions, caches) subscribe to the announcements; no verb calls them.
+//! rules. Live components (connections, sessions, caches) subscribe to the announcements; no verb calls them. The one
+//! exception are verbs whose change is live and not stored: they use the port
+//! [`SessionControl`].
 //!
 //! | to change | look in |
 //! | --- | --- |
@@ -11,32 +13,45 @@
 //! | a user's settings, and what apps store for users | [`settings`] |
 //! | tokens of this server | [`tokens`] |
 //! | upstream MCP servers | [`upstreams`] |
+//! | which definitions are accepted | [`definitions`] |
+//! | approvals, and what runs without a question | [`approvals`] |
 //! | plugins of users, and what curators sign and revoke | [`plugins`] |
+//! | how formats of the first generation are converted | [`legacy`] |
+//! | a user's session, its running apps, and tickets for sockets | [`users`] |
+//! | which user a device belongs to | [`devices`] |
 //!
 //! Nothing here knows HTTP, SQL or sockets.
 
 mod actor;
+pub mod approvals;
 pub mod apps;
+pub mod definitions;
+pub mod devices;
 mod error;
 pub mod installs;
+mod lease;
+pub mod legacy;
 pub mod plugins;
 mod rate_limits;
 pub mod settings;
 pub mod tokens;
 pub mod upstreams;
+pub mod users;
 
 use std::sync::Arc;
 
 use toolyard_core::{
     Catalog,
-    ports::{Clock, IdGenerator, SecretSealer, Stores, TokenQuota},
+    approvals::ApprovalGate,
+    ports::{Clock, IdGenerator, SecretSealer, SessionControl, Stores, TokenQuota},
 };
 use toolyard_net::{Guard, HttpClient};
-use toolyard_protocol::app::AppKind;
+use toolyard_protocol::{PackageName, app::AppKind};
 
 pub use self::{
     actor::{Actor, ActorOfUser, Credential, NoUserNamed},
     error::{NeededAgreement, PlatformError},
+    lease::CredentialLease,
     rate_limits::RequestLimits,
 };
 
@@ -53,6 +68,8 @@ pub struct PlatformConfig {
     pub token_quota: TokenQuota,
     /// Whether operators may add upstreams that run a program on this machine.
     pub allow_commands: bool,
+    /// Apps that may answer approvals, because they ask the user in person.
+    pub approval_apps: Vec<PackageName>,
 }
 
 /// The dependencies of the verbs.
@@ -61,6 +78,10 @@ pub struct Platform {
     pub stores: Stores,
     /// The catalog of tools.
     pub catalog: Arc<Catalog>,
+    /// Decides which calls are asked about.
+    pub approvals: Arc<ApprovalGate>,
+    /// Compares definitions with what was accepted.
+    pub definitions: Arc<definitions::DefinitionReviewer>,
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
     /// Generates ids.
@@ -69,6 +90,10 @@ pub struct Platform {
     pub secrets: Arc<dyn SecretSealer>,
     /// Signs and verifies tokens.
     pub tokens: Arc<tokens::TokenSigner>,
+    /// Opens and ends sessions.
+    pub sessions: Arc<dyn SessionControl>,
+    /// Tickets for sockets.
+    pub tickets: users::SocketTickets,
     /// Which URLs apps and upstreams may have.
     pub guard: Guard,
     /// Which URLs may be used for pages, images and plugin requests.

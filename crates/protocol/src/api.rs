@@ -7,7 +7,7 @@ use crate::{
     app::AppDetails,
     device::Capabilities,
     error::ErrorCode,
-    id::{CallId, TokenId, UserId},
+    id::{ApprovalId, CallId, TokenId, UserId},
     name::{PackageName, ToolName},
     problem::Problem,
 };
@@ -293,7 +293,7 @@ pub struct ToolSetting {
 }
 
 /// The kind of reason why a tool is hidden, for programs. [`HiddenTool::reason`] is for people.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HiddenKind {
     /// The device lacks hardware that the app requires.
@@ -308,6 +308,13 @@ pub enum HiddenKind {
     AliasTaken,
     /// The view reached its limit of tools or bytes.
     ViewFull,
+    /// The definition is new or changed, and nobody accepted it.
+    NotAccepted,
+    /// Only read, never sent: an older server sends no kind, a newer one may send another.
+    #[default]
+    #[serde(other)]
+    #[schemars(skip)]
+    Unknown,
 }
 
 /// A hidden tool and the reason.
@@ -322,6 +329,8 @@ pub struct HiddenTool {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The kind of reason.
+    #[serde(default)]
+    #[schemars(!default)]
     pub kind: HiddenKind,
     /// Why it is not listed, for people.
     pub reason: String,
@@ -413,6 +422,9 @@ pub struct CallSummary {
     /// The trace id. Not shown to developers, because it links the calls of a user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_id: Option<String>,
+    /// The approval that it waits for, or that it redeemed. Not shown to developers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval_id: Option<ApprovalId>,
 }
 
 /// Microseconds of each step of a call; 0 if the step was not reached.
@@ -459,7 +471,29 @@ pub struct Usage {
     pub tools: Vec<UsageRow>,
 }
 
+/// The outcome of a call that waits for the user's approval.
+pub const AWAITING_APPROVAL: &str = "AWAITING_APPROVAL";
+
 /// The outcome as the ledger writes it.
 pub fn outcome_text(code: Option<ErrorCode>) -> &'static str {
     code.map_or("OK", ErrorCode::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_hidden_tool_is_read_from_older_and_newer_servers() {
+        let kind = |tool: serde_json::Value| serde_json::from_value::<HiddenTool>(tool).unwrap().kind;
+        let older = json!({ "name": "com.ex:a", "reason": "switched off by the user" });
+        assert_eq!(kind(older), HiddenKind::Unknown);
+        let newer = json!({ "name": "com.ex:a", "kind": "quarantined", "reason": "under review" });
+        assert_eq!(kind(newer), HiddenKind::Unknown);
+        let current =
+            json!({ "name": "com.ex:a", "kind": "switched-off", "reason": "switched off by the user" });
+        assert_eq!(kind(current), HiddenKind::SwitchedOff);
+    }
 }

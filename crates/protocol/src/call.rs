@@ -20,6 +20,8 @@ pub const GIVE_APP_CONTROL_OF_TOOL_RESPONSE: &str = "GIVE_APP_CONTROL_OF_TOOL_RE
 pub const NDJSON: &str = "application/x-ndjson";
 /// `Accept` header of calls to apps.
 pub const ACCEPT_FROM_APPS: &str = "application/x-ndjson, application/json";
+/// Header with the caller's id of the conversation that a call belongs to.
+pub const CONVERSATION_HEADER: &str = "x-conversation-id";
 /// Header with the caller's idempotency key.
 pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// Longest idempotency key.

@@ -1,4 +1,4 @@
-//! Ids of users, calls, app sessions and tokens.
+//! Ids of users, calls, app sessions, tokens, approvals and changed definitions.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -87,15 +87,68 @@ impl FromStr for TokenId {
     type Err = InvalidId;
 
     fn from_str(text: &str) -> Result<Self, InvalidId> {
-        let is_hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
-        if text.len() != 32 || !text.bytes().all(is_hex) {
-            return Err(InvalidId { text: text_excerpt(text), what: "a token id: 32 hex digits" });
-        }
-        Ok(Self(text.into()))
+        parse_hex_id(text, "a token id: 32 hex digits").map(Self)
     }
 }
 
-text_type!(UserId, CallId, AppSessionId, TokenId);
+/// The id of an approval. Unguessable, because its page is reached by it.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ApprovalId(Arc<str>);
+
+impl ApprovalId {
+    /// An id of 16 random bytes, in hex.
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(hex::encode(bytes).into())
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for ApprovalId {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        parse_hex_id(text, "an approval id: 32 hex digits").map(Self)
+    }
+}
+
+/// The id of a changed definition. It follows from package, user and subject, so it stays the same for later versions.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DefinitionChangeId(Arc<str>);
+
+impl DefinitionChangeId {
+    /// An id of 16 bytes, in hex.
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(hex::encode(bytes).into())
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for DefinitionChangeId {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        parse_hex_id(text, "the id of a changed definition: 32 hex digits").map(Self)
+    }
+}
+
+/// Parses an id of 16 bytes in hex.
+fn parse_hex_id(text: &str, what: &'static str) -> Result<Arc<str>, InvalidId> {
+    let is_hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+    if text.len() != 32 || !text.bytes().all(is_hex) {
+        return Err(InvalidId { text: text_excerpt(text), what });
+    }
+    Ok(text.into())
+}
+
+text_type!(UserId, CallId, AppSessionId, TokenId, ApprovalId, DefinitionChangeId);
 
 #[cfg(test)]
 mod tests {

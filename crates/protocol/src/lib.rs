@@ -12,6 +12,7 @@
 //! | prompts and resources of apps | [`items`] |
 //! | calls to apps and their replies | [`call`], [`result`] |
 //! | the error table | [`error`] |
+//! | approvals of calls | [`approval`] |
 //! | chat requests and response streams | [`chat`] |
 //! | app registration and REST bodies | [`app`], [`api`] |
 //! | devices and their capabilities | [`device`] |
@@ -27,8 +28,10 @@
 
 pub mod api;
 pub mod app;
+pub mod approval;
 pub mod call;
 pub mod chat;
+pub mod definitions;
 pub mod device;
 pub mod error;
 pub mod id;
@@ -57,7 +60,7 @@ pub mod visible;
 pub mod wildcard;
 
 pub use error::ErrorCode;
-pub use id::{AppSessionId, CallId, TokenId, UserId};
+pub use id::{AppSessionId, ApprovalId, CallId, DefinitionChangeId, TokenId, UserId};
 pub use line::JsonLine;
 pub use name::{InvalidName, LocalName, PackageName, ToolAlias, ToolName, ToolRef};
 pub use platform_settings::PlatformSettings;

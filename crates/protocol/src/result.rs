@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::{
+    approval::PendingCall,
     error::WireError,
     raw::{RawFields, to_raw},
 };
@@ -92,6 +93,10 @@ impl McpResult {
 
     /// A result from raw JSON, if it is valid.
     pub fn from_raw(raw: Box<RawValue>) -> Option<Self> {
+        // Without this check, serde would read an array as the members in order.
+        if !raw.get().starts_with('{') {
+            return None;
+        }
         let is_error = serde_json::from_str::<ResultParts<'_>>(raw.get()).ok()?.is_error;
         Some(Self { raw, is_error })
     }
@@ -177,6 +182,9 @@ pub struct RestResult<'a> {
     /// Extensions for the assistant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mentra_extensions: Option<&'a ResultExtensions>,
+    /// What the call waits for, with status 202. Make the same call again, or ask for the outcome of the approval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pending: Option<PendingCall>,
 }
 
 /// The three forms of content in a REST response.
@@ -202,12 +210,17 @@ impl<'a> RestResult<'a> {
             (_, None) => Some(RestContent::Blocks(parts.content)),
         };
         let mentra_extensions = (!result.extensions.is_empty()).then_some(&result.extensions);
-        Self { success: true, content, error: None, mentra_extensions }
+        Self { success: true, content, error: None, mentra_extensions, pending: None }
     }
 
     /// A failed response.
     pub fn from_error(error: WireError) -> Self {
-        Self { success: false, content: None, error: Some(error), mentra_extensions: None }
+        Self { success: false, content: None, error: Some(error), mentra_extensions: None, pending: None }
+    }
+
+    /// A call that waits.
+    pub fn from_pending(pending: PendingCall) -> Self {
+        Self { success: false, content: None, error: None, mentra_extensions: None, pending: Some(pending) }
     }
 }
 
@@ -252,7 +265,9 @@ mod tests {
         assert_eq!(result.raw().get(), text);
         assert!(result.is_error());
         assert!(McpResult::from_error_text("no").parts().is_error);
-        assert!(McpResult::from_raw(serde_json::from_str("[1]").unwrap()).is_none());
+        for array in ["[]", "[[]]", "[1]"] {
+            assert!(McpResult::from_raw(serde_json::from_str(array).unwrap()).is_none(), "{array}");
+        }
         assert!(McpResult::from_raw(serde_json::from_str(r#"{"content":5}"#).unwrap()).is_none());
     }
 

@@ -39,6 +39,7 @@ impl Sessions {
             }
             Change::UpstreamChanged(_)
             | Change::UpstreamOfferChanged(_)
+            | Change::DefinitionsChanged(_)
             | Change::AuthorizationChanged { .. }
             | Change::UpstreamStatusChanged
             | Change::ResourceUpdated { .. }
@@ -47,7 +48,12 @@ impl Sessions {
             | Change::TokenIssued { .. }
             | Change::TokenRevoked { .. }
             | Change::PluginCatalogueChanged
-            | Change::PluginListsChanged => {}
+            | Change::PluginListsChanged
+            | Change::ApprovalRequested { .. }
+            | Change::ApprovalAnswered { .. }
+            | Change::ApprovalEnded { .. }
+            | Change::ApprovalRulesChanged(_)
+            | Change::ApprovalPolicyChanged => {}
         }
         Ok(())
     }

@@ -45,21 +45,7 @@ impl Sessions {
         package: &PackageName,
         request: LocationPollRequest,
     ) {
-        let LocationPollRequest { correlation_id, accuracy } = request;
-        let mut state = live.lock();
-        let location = LocationRequest { correlation_id: correlation_id.clone(), accuracy };
-        let sent = state
-            .pending
-            .add(RequestKind::Location, &correlation_id, package)
-            .map_err(|error| error.to_string())
-            .and_then(|()| {
-                let sent = state.request_device(package, &ToDevice::RequestSingleLocation(location));
-                sent.map_err(|error| {
-                    state.pending.take(RequestKind::Location, &correlation_id);
-                    error.to_string()
-                })
-            });
-        if let Err(why) = sent {
+        if let Err(why) = try_request_location(&mut live.lock(), package, request) {
             tracing::warn!(%package, user = %live.id, reason = why, "location request not sent");
         }
     }
@@ -86,6 +72,20 @@ impl Sessions {
     }
 }
 
+fn try_request_location(
+    state: &mut UserState,
+    package: &PackageName,
+    request: LocationPollRequest,
+) -> Result<(), String> {
+    let LocationPollRequest { correlation_id: id, accuracy } = request;
+    state.pending.add(RequestKind::Location, &id, package).map_err(|error| error.to_string())?;
+    let location = LocationRequest { correlation_id: id.clone(), accuracy };
+    state.request_device(package, &ToDevice::RequestSingleLocation(location)).map_err(|error| {
+        state.pending.take(RequestKind::Location, &id);
+        error.to_string()
+    })
+}
+
 fn try_switch_led(
     state: &mut UserState,
     package: &PackageName,
@@ -108,4 +108,75 @@ fn try_switch_led(
 pub(crate) fn led_failed(request_id: &str, why: &str) -> ToApp {
     let answer: Value = json!({ "requestId": request_id, "success": false, "error": why });
     ToApp::RgbLedControlResponse(fields_of(answer))
+}
+
+#[cfg(test)]
+mod tests {
+    use toolyard_protocol::device::find_profile;
+
+    use super::*;
+    use crate::fixtures::{device_link, live_user, package};
+
+    fn locate(state: &mut UserState, app: &str, id: &str) -> Result<(), String> {
+        let request = LocationPollRequest { correlation_id: id.to_owned(), accuracy: None };
+        try_request_location(state, &package(app), request)
+    }
+
+    fn switch_led(state: &mut UserState, app: &str, id: &str) -> Result<(), String> {
+        let request = RgbLedControl { request_id: id.to_owned(), rest: MessageFields::default() };
+        try_switch_led(state, &package(app), &request)
+    }
+
+    type SendRequest = fn(&mut UserState, &str, &str) -> Result<(), String>;
+    const REQUESTS: [(RequestKind, SendRequest); 2] =
+        [(RequestKind::Location, locate), (RequestKind::Led, switch_led)];
+
+    #[test]
+    fn a_request_without_a_device_is_refused_and_its_id_stays_free() {
+        for (kind, send) in REQUESTS {
+            let live = live_user();
+            let mut state = live.lock();
+            assert_eq!(send(&mut state, "a", "r1").unwrap_err(), "no device is connected");
+            assert_eq!(state.pending.take(kind, "r1"), None);
+            state.device = Some(device_link(1));
+            assert_eq!(send(&mut state, "b", "r1"), Ok(()), "another app can use the id");
+            assert_eq!(state.pending.take(kind, "r1"), Some(package("b")));
+        }
+    }
+
+    #[test]
+    fn a_request_that_a_busy_device_refuses_leaves_its_id_free_and_the_earlier_ones_pending() {
+        for (kind, send) in REQUESTS {
+            let live = live_user();
+            let mut state = live.lock();
+            state.device = Some(device_link(1));
+            assert_eq!(send(&mut state, "a", "r1"), Ok(()));
+            assert!(send(&mut state, "a", "r2").unwrap_err().contains("try again later"));
+            assert_eq!(send(&mut state, "b", "r2"), Ok(()), "another app has places of its own");
+            assert_eq!(state.pending.take(kind, "r1"), Some(package("a")));
+            assert_eq!(state.pending.take(kind, "r2"), Some(package("b")));
+        }
+    }
+
+    #[test]
+    fn a_pending_id_of_another_app_is_refused_and_keeps_its_owner() {
+        for (kind, send) in REQUESTS {
+            let live = live_user();
+            let mut state = live.lock();
+            state.device = Some(device_link(4));
+            assert_eq!(send(&mut state, "a", "r1"), Ok(()));
+            assert!(send(&mut state, "b", "r1").unwrap_err().contains("request id is in use"));
+            assert_eq!(state.pending.take(kind, "r1"), Some(package("a")));
+        }
+    }
+
+    #[test]
+    fn a_device_without_a_light_gets_no_led_request() {
+        let live = live_user();
+        let mut state = live.lock();
+        state.device = Some(device_link(4));
+        state.capabilities = find_profile("Even Realities G1");
+        assert_eq!(switch_led(&mut state, "a", "r1").unwrap_err(), "Even Realities G1 has no light");
+        assert_eq!(state.pending.take(RequestKind::Led, "r1"), None);
+    }
 }

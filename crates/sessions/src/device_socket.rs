@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use jiff::Timestamp;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 use toolyard_core::ports::{AppRecord, StoredDevice};
@@ -77,6 +78,12 @@ impl Sessions {
         self.redraw_dashboard(&mut state);
         drop(state);
         Some(DeviceSocket { sessions: self.clone(), live, number })
+    }
+
+    /// Takes the last short press of the button of the user's device, if it was not before `since`. A press is taken once.
+    pub fn take_button_press(&self, user: &UserId, since: Timestamp) -> bool {
+        let Some(live) = self.find_user(user) else { return false };
+        live.lock().pressed_at.take_if(|pressed| *pressed >= since).is_some()
     }
 
     fn device_ack(&self, user: &UserId) -> String {
@@ -217,6 +224,12 @@ impl DeviceSocket {
                 if let Some(report) = battery_report(&happened.message) {
                     self.sessions.report_state(&self.live, report);
                 }
+            }
+            // Devices leave out the kind of a short press.
+            StreamEvent::Plain(StreamKind::ButtonPress)
+                if happened.str_field("pressType").is_none_or(|kind| kind == "short") =>
+            {
+                self.live.lock().pressed_at = Some(self.sessions.parts().clock.now());
             }
             StreamEvent::Plain(StreamKind::HeadPosition) => {
                 let up = happened.str_field("position").is_some_and(|position| position == "up");

@@ -72,3 +72,53 @@ pub(crate) fn battery_report(message: &RawValue) -> Option<DeviceState> {
     let battery_level = battery.level.filter(|level| level.as_f64().is_some_and(|level| level >= 0.0));
     Some(DeviceState { battery_level, charging: battery.charging, ..DeviceState::default() })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use toolyard_protocol::raw::to_raw;
+
+    use super::*;
+
+    fn connection(message: Value) -> Value {
+        let glasses: GlassesConnection = serde_json::from_value(message).unwrap();
+        serde_json::to_value(connection_report(&glasses)).unwrap()
+    }
+
+    #[test]
+    fn a_lost_network_is_reported_as_an_empty_name_and_an_unknown_one_not_at_all() {
+        let report = |wifi: Value| connection(json!({ "status": "CONNECTED", "wifi": wifi }));
+        assert_eq!(
+            report(json!({ "connected": true, "ssid": "home" })),
+            json!({ "connected": true, "wifiConnected": true, "wifiSsid": "home" })
+        );
+        for lost in [json!({ "connected": false, "ssid": "home" }), json!({ "connected": false })] {
+            assert_eq!(report(lost), json!({ "connected": true, "wifiConnected": false, "wifiSsid": "" }));
+        }
+        for unknown in [json!({ "ssid": "home" }), json!({ "connected": "yes" }), json!(null)] {
+            assert_eq!(report(unknown), json!({ "connected": true }));
+        }
+    }
+
+    #[test]
+    fn disconnected_glasses_have_no_model() {
+        let report = |status: &str| connection(json!({ "status": status, "modelName": "Mentra Live" }));
+        assert_eq!(report("RECONNECTED"), json!({ "connected": true, "modelName": "Mentra Live" }));
+        assert_eq!(report("DISCONNECTED"), json!({ "connected": false }));
+        assert_eq!(report("EXPLODED"), json!({ "connected": false }));
+    }
+
+    #[test]
+    fn an_unknown_battery_level_changes_nothing() {
+        let report = |message: Value| {
+            battery_report(&to_raw(&message)).map(|state| serde_json::to_value(state).unwrap())
+        };
+        assert_eq!(
+            report(json!({ "level": 0, "charging": true })),
+            Some(json!({ "batteryLevel": 0, "charging": true }))
+        );
+        assert_eq!(report(json!({ "level": -1, "charging": false })), Some(json!({ "charging": false })));
+        assert_eq!(report(json!({})), Some(json!({})));
+        assert_eq!(report(json!({ "level": "full" })), None);
+    }
+}

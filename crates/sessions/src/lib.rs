@@ -16,6 +16,7 @@
 //! | the screen and the dashboard | `screen`, `dashboard` |
 //! | queues to sockets | `outbox` |
 //! | reactions to changed apps, installs and settings | `changes` |
+//! | what the verbs of the platform change | `control` |
 //!
 //! Locks are held for the length of a state change, never across an await.
 
@@ -24,10 +25,13 @@ mod app_socket;
 mod attach;
 mod audio;
 mod changes;
+mod control;
 mod dashboard;
 mod device_requests;
 mod device_socket;
 mod device_state;
+#[cfg(test)]
+mod fixtures;
 mod listen;
 mod live_stream;
 mod message_rules;
@@ -63,5 +67,4 @@ pub use rate_limit::MessageRate;
 pub use sessions::{SessionParts, Sessions};
 pub use settings::SessionSettings;
 pub use speech_link::{LinkError, SPEECH_PARAMETERS, SPEECH_SIGNATURE, SpeechLinks};
-pub use stop::StopError;
 pub use voice::{SAMPLES_PER_SECOND, Utterance};

@@ -145,3 +145,90 @@ impl AppRun {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use AppMessageKind as Kind;
+
+    use super::*;
+    use crate::fixtures::{app_run, package};
+
+    /// The requirement that each refused kind of message lacks. Kinds that are not listed are allowed.
+    fn refusals(run: &AppRun, dashboard: Option<&PackageName>) -> Vec<(Kind, &'static str)> {
+        let kinds = Kind::KNOWN.iter().chain([&Kind::Unknown]);
+        let refused = kinds.filter_map(|kind| {
+            let refusal = run.check_message(*kind, dashboard).err()?;
+            assert!(!refusal.explain().is_empty());
+            Some((*kind, refusal.requirement()))
+        });
+        let mut refused: Vec<_> = refused.collect();
+        refused.sort_by_key(|(kind, _)| kind.as_str());
+        refused
+    }
+
+    fn sorted(mut expected: Vec<(Kind, &'static str)>) -> Vec<(Kind, &'static str)> {
+        expected.sort_by_key(|(kind, _)| kind.as_str());
+        expected
+    }
+
+    const CAMERA_KINDS: [Kind; 4] =
+        [Kind::PhotoRequest, Kind::RtmpStreamRequest, Kind::ManagedStreamRequest, Kind::StreamStatusCheck];
+    const DASHBOARD_ONLY: [(Kind, &str); 2] =
+        [(Kind::DashboardModeChange, "DASHBOARD_APP"), (Kind::DashboardSystemUpdate, "DASHBOARD_APP")];
+
+    #[test]
+    fn an_opened_app_with_every_permission_lacks_only_the_dashboard() {
+        let run = app_run("com.a", &[Permission::All], RunTrigger::ByUser);
+        assert_eq!(refusals(&run, None), sorted(DASHBOARD_ONLY.to_vec()));
+    }
+
+    #[test]
+    fn an_opened_app_without_permissions_lacks_camera_and_location() {
+        let run = app_run("com.a", &[], RunTrigger::ByUser);
+        let mut expected = DASHBOARD_ONLY.to_vec();
+        expected.extend(CAMERA_KINDS.map(|kind| (kind, "CAMERA")));
+        expected.push((Kind::LocationPollRequest, "LOCATION"));
+        assert_eq!(refusals(&run, None), sorted(expected));
+    }
+
+    #[test]
+    fn a_woken_app_gets_neither_camera_nor_location_nor_the_users_attention() {
+        let run = app_run("com.a", &[Permission::All], RunTrigger::ForCall);
+        let mut expected = DASHBOARD_ONLY.to_vec();
+        expected.extend(CAMERA_KINDS.map(|kind| (kind, "OPENED_BY_USER")));
+        expected.extend(
+            [Kind::LocationPollRequest, Kind::RgbLedControl, Kind::RequestWifiSetup]
+                .map(|kind| (kind, "OPENED_BY_USER")),
+        );
+        assert_eq!(refusals(&run, None), sorted(expected));
+    }
+
+    #[test]
+    fn background_location_must_be_declared_by_name() {
+        let woken = |permission| app_run("com.a", &[permission], RunTrigger::ForCall);
+        let poll = |permission| woken(permission).check_message(Kind::LocationPollRequest, None);
+        assert_eq!(poll(Permission::BackgroundLocation), Ok(()));
+        assert_eq!(poll(Permission::Location), Err(MessageRefusal::NotOpened));
+        assert_eq!(poll(Permission::All), Err(MessageRefusal::NotOpened));
+        assert_eq!(poll(Permission::Camera), Err(MessageRefusal::Permission(Permission::Location)));
+    }
+
+    #[test]
+    fn only_the_configured_app_changes_the_dashboard() {
+        let run = app_run("com.dash", &[], RunTrigger::ForCall);
+        for (kind, _) in DASHBOARD_ONLY {
+            assert_eq!(run.check_message(kind, Some(&package("com.dash"))), Ok(()));
+            let other = run.check_message(kind, Some(&package("com.other")));
+            assert_eq!(other, Err(MessageRefusal::NotDashboard));
+        }
+    }
+
+    #[test]
+    fn a_stream_can_be_stopped_after_its_permission_was_removed() {
+        let run = app_run("com.a", &[], RunTrigger::ForCall);
+        for kind in [Kind::RtmpStreamStop, Kind::ManagedStreamStop] {
+            assert_eq!(run.check_message(kind, None), Ok(()));
+            assert_eq!(message_rule(kind).owner, MessageOwner::StreamStarter);
+        }
+    }
+}

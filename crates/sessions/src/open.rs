@@ -9,9 +9,9 @@ use toolyard_protocol::{UserId, app::AppType, call::AppActivation, session::webh
 use crate::{run::RunTrigger, sessions::Sessions};
 
 impl Sessions {
-    /// Starts an app for the user, or brings an app to the front that a call woke. The door has checked that the user
+    /// Starts an app for the user, or brings an app to the front that a call woke. The verb has checked that the user
     /// installed it.
-    pub async fn open_app(&self, user: &UserId, app: AppRecord) -> Result<AppActivation, ToolError> {
+    pub(crate) async fn open_app(&self, user: &UserId, app: AppRecord) -> Result<AppActivation, ToolError> {
         let app = Arc::new(app);
         let deadline = Instant::now() + self.parts().limits.wake_timeout_for(app.details.wake_timeout_ms);
         if app.details.app_type == AppType::Standard {

@@ -153,3 +153,64 @@ impl AppRun {
 fn declared_permissions(record: &AppRecord) -> PermissionSet {
     record.details.permissions.iter().map(|declared| declared.kind).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use toolyard_protocol::stream::Permission;
+
+    use super::*;
+    use crate::fixtures::{app_link, app_record, app_run};
+
+    #[test]
+    fn a_woken_app_receives_no_sound_no_picture_and_no_location() {
+        use StreamKind::{AudioChunk, ButtonPress, LocationUpdate, PhotoTaken, Transcription, Video};
+        let (woken, opened) = (RunTrigger::ForCall, RunTrigger::ByUser);
+        for (trigger, permission, received) in [
+            (opened, Permission::All, &[Transcription, AudioChunk, Video, LocationUpdate, ButtonPress][..]),
+            (woken, Permission::All, &[ButtonPress]),
+            (woken, Permission::BackgroundLocation, &[LocationUpdate, ButtonPress]),
+            (opened, Permission::Microphone, &[Transcription, AudioChunk, ButtonPress]),
+            (opened, Permission::Location, &[LocationUpdate, ButtonPress]),
+        ] {
+            let run = app_run("com.a", &[permission], trigger);
+            for kind in [Transcription, AudioChunk, Video, LocationUpdate, ButtonPress] {
+                let expected = received.contains(&kind);
+                assert_eq!(run.can_receive(&kind), expected, "{trigger:?} {permission:?} {kind:?}");
+            }
+        }
+        assert!(!app_run("com.a", &[], opened).can_receive(&PhotoTaken));
+    }
+
+    #[test]
+    fn a_removed_permission_drops_the_subscriptions_that_need_it() {
+        let mut run = app_run("com.a", &[Permission::Microphone, Permission::Location], RunTrigger::ByUser);
+        let entries = ["transcription:en-US", "location_update", "button_press"].map(|name| json!(name));
+        (run.subscriptions, _) = SubscriptionSet::parse(&entries);
+        let dropped = run.change_record(app_record("com.a", &[Permission::Location]));
+        let names = |subscriptions: &mut dyn Iterator<Item = &StreamSubscription>| {
+            subscriptions.map(|one| one.as_str().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&mut dropped.iter()), ["transcription:en-US"]);
+        assert_eq!(names(&mut run.subscriptions.iter()), ["location_update", "button_press"]);
+        assert!(!run.can_receive(&StreamKind::Transcription));
+    }
+
+    #[test]
+    fn messages_go_only_to_an_acknowledged_socket() {
+        let mut run = app_run("com.a", &[], RunTrigger::ByUser);
+        assert!(!run.is_connected() && run.outbox().is_none(), "it has no socket");
+        run.link = Some(app_link());
+        for (phase, connected) in [
+            (RunPhase::Starting, false),
+            (RunPhase::Acknowledged, true),
+            (RunPhase::Running, true),
+            (RunPhase::Lost, false),
+            (RunPhase::Stopping, false),
+        ] {
+            run.set_phase(phase.clone());
+            assert_eq!((run.is_connected(), run.outbox().is_some()), (connected, connected), "{phase:?}");
+        }
+        assert!(run.is_link(1) && !run.is_link(2));
+    }
+}

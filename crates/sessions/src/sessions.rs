@@ -117,7 +117,7 @@ impl Sessions {
     }
 
     /// Opens or keeps the session of a user who sent an authenticated request. False if there are too many.
-    pub fn keep_alive(&self, user: &UserId) -> bool {
+    pub(crate) fn keep_alive(&self, user: &UserId) -> bool {
         let live = self.open_user(user);
         live.inspect(|live| live.lock().last_used = Instant::now()).is_some()
     }

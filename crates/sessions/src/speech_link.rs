@@ -115,15 +115,15 @@ fn user_tag(key: &SpeechMac, user: &UserId) -> String {
 
 #[cfg(test)]
 mod tests {
-    use toolyard_core::ports::UnsealError;
+    use toolyard_core::ports::{SealError, UnsealError};
 
     use super::*;
 
     struct Keys(Vec<[u8; 32]>);
 
     impl SecretSealer for Keys {
-        fn seal(&self, _: &str) -> Vec<u8> {
-            Vec::new()
+        fn seal(&self, _: &str) -> Result<Vec<u8>, SealError> {
+            Err(SealError)
         }
         fn unseal(&self, _: &[u8]) -> Result<String, UnsealError> {
             Err(UnsealError)

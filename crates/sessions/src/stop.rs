@@ -4,7 +4,10 @@
 use std::sync::Arc;
 
 use futures_util::{FutureExt as _, StreamExt as _, stream};
-use toolyard_core::{ToolError, ports::AppRecord};
+use toolyard_core::{
+    ToolError,
+    ports::{AppRecord, StopError},
+};
 use toolyard_protocol::{
     AppSessionId, PackageName, UserId,
     session::{
@@ -25,15 +28,6 @@ use crate::{
 /// Stops in progress at once. Each may take as long as the app takes to respond.
 pub(crate) const STOPS_AT_ONCE: usize = 64;
 
-/// Why there is nothing to stop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StopError {
-    /// The user has no session.
-    NoSession,
-    /// The app does not run.
-    NotRunning,
-}
-
 /// What a stop needs to know about the run, copied out of the lock.
 struct StoppingRun {
     record: Arc<AppRecord>,
@@ -43,7 +37,7 @@ struct StoppingRun {
 
 impl Sessions {
     /// Stops an app. A stop during a start wins.
-    pub async fn stop_app(
+    pub(crate) async fn stop_app(
         &self,
         user: &UserId,
         package: &PackageName,
@@ -91,7 +85,7 @@ impl Sessions {
     }
 
     /// Ends the user's session and stops its apps.
-    pub async fn end_session(&self, user: &UserId) -> bool {
+    pub(crate) async fn end_session(&self, user: &UserId) -> bool {
         let Some(live) = self.find_user(user) else { return false };
         let packages: Vec<_> = live.lock().apps.keys().cloned().collect();
         self.stop_all(packages.into_iter().map(|package| (user.clone(), package)).collect()).await;

@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 use toolyard_protocol::{
@@ -55,6 +56,8 @@ pub(crate) struct UserState {
     pub(crate) device: Option<DeviceLink>,
     /// When the device disconnected.
     pub(crate) device_left: Option<Instant>,
+    /// The last short press of its button, until an approval uses it.
+    pub(crate) pressed_at: Option<Timestamp>,
     pub(crate) capabilities: Option<Arc<Capabilities>>,
     pub(crate) state: DeviceState,
     pub(crate) apps: HashMap<PackageName, AppRun>,
@@ -78,6 +81,7 @@ impl LiveUser {
         let live = UserState {
             device: None,
             device_left: None,
+            pressed_at: None,
             capabilities: None,
             state: DeviceState::default(),
             apps: HashMap::new(),
@@ -160,5 +164,71 @@ impl UserState {
         let apps = self.apps.values().filter_map(|run| run.link.as_ref()).map(|link| &link.outbox);
         apps.chain(self.device.as_ref().map(|device| &device.outbox))
             .for_each(|outbox| outbox.close(code, reason));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use toolyard_protocol::{api::AppState, session::device_messages::LocationRequest};
+
+    use super::*;
+    use crate::fixtures::{app_link, app_run, device_link, live_user, package};
+
+    fn location() -> ToDevice {
+        ToDevice::RequestSingleLocation(LocationRequest { correlation_id: "c".to_owned(), accuracy: None })
+    }
+
+    #[test]
+    fn an_app_is_ready_for_a_call_only_if_it_runs_with_a_socket() {
+        let live = live_user();
+        let mut state = live.lock();
+        let app = package("com.a");
+        assert_eq!(state.mark_used(&app), None);
+        state.apps.insert(app.clone(), app_run("com.a", &[], RunTrigger::ForCall));
+        assert_eq!(state.mark_used(&app), None, "without a socket");
+        let run = state.apps.get_mut(&app).unwrap();
+        run.link = Some(app_link());
+        run.set_phase(RunPhase::Acknowledged);
+        assert_eq!(state.mark_used(&app), None, "it may not have read the ack");
+        state.apps[&app].set_phase(RunPhase::Running);
+        assert_eq!(state.mark_used(&app), Some(AppActivation::WasReady));
+    }
+
+    #[tokio::test]
+    async fn requests_of_an_app_are_bounded_and_leave_the_device_connected() {
+        let live = live_user();
+        let request = |app: &str| live.lock().request_device(&package(app), &location());
+        assert_eq!(request("a"), Err(DeviceRefusal::NoDevice));
+        let device = device_link(2);
+        let outbox = device.outbox.clone();
+        live.lock().device = Some(device);
+        assert_eq!((0..100).filter(|_| request("a").is_ok()).count(), 2);
+        assert_eq!(request("a"), Err(DeviceRefusal::Busy));
+        assert_eq!(request("b"), Ok(()));
+        for _ in 0..3 {
+            let frame = outbox.next_frame().await;
+            assert!(matches!(frame, crate::SocketFrame::Text(_)), "{frame:?}");
+        }
+    }
+
+    #[test]
+    fn a_summary_lists_apps_by_name_with_state_and_foreground() {
+        let live = live_user();
+        {
+            let mut state = live.lock();
+            for (name, trigger) in [("com.b", RunTrigger::ByUser), ("com.a", RunTrigger::ForCall)] {
+                state.apps.insert(package(name), app_run(name, &[], trigger));
+            }
+            state.apps[&package("com.a")].set_phase(RunPhase::Lost);
+            state.screen.open_app(&package("com.b"));
+        }
+        let summary = live.session_summary();
+        let apps: Vec<_> = summary
+            .apps
+            .iter()
+            .map(|app| (app.package_name.as_str(), app.state, app.woken, app.foreground))
+            .collect();
+        let expected = [("com.a", AppState::Lost, true, false), ("com.b", AppState::Running, false, true)];
+        assert_eq!((apps.as_slice(), summary.device_connected), (&expected[..], false));
     }
 }

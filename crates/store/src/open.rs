@@ -31,6 +31,11 @@ pub async fn open(settings: StoreSettings, tasks: &TaskTracker) -> Result<Stores
         ledger: store.clone(),
         calls: store.clone(),
         usage: store.clone(),
+        approvals: store.clone(),
+        approval_rules: store.clone(),
+        labels: store.clone(),
+        pins: store.clone(),
+        quarantine: store.clone(),
         tokens: store.clone(),
         maintenance: store,
     })

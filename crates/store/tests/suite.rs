@@ -33,34 +33,49 @@ macro_rules! suite_of_stores {
 }
 
 suite_of_stores!(
+    a_change_is_accepted_as_it_was_shown,
+    a_rejected_change_waits_again_when_it_changes,
     writes_of_apps_and_installs_are_in_the_change_log,
+    writes_of_approvals_are_in_the_change_log,
+    writes_of_definitions_are_in_the_change_log,
     writes_of_tokens_and_plugins_are_in_the_change_log,
     writes_of_upstreams_are_in_the_change_log,
 );
 
 suite!(
+    an_approval_is_answered_once,
+    a_pending_approval_can_be_withdrawn,
+    an_approved_call_runs_once,
     app_data_is_bounded_and_goes_with_the_install,
+    approvals_are_listed_and_expire,
     apps_are_created_whole_or_not_at_all,
     calls_are_counted_over_time,
     calls_are_recorded_and_found,
+    choices_are_each_users_own,
     definitions_are_versions_and_a_pointer,
+    grants_are_used_up_and_revoked,
     hashed_aliases_belong_to_who_had_them_first,
     installs_and_grants,
+    interrupted_runs_end_at_start,
     keys_bind_one_call,
     keys_expire,
     keys_belong_to_callers,
     keys_have_bounds,
+    labels_of_conversations_are_bounded,
+    one_policy_is_stored,
     plugin_data_belongs_to_the_signer,
     plugin_data_is_bounded_and_goes_with_the_plugin,
     plugins_are_each_users_own,
     prompts_and_resources_are_part_of_a_version,
     runs_devices_and_switches,
     the_catalogue_of_plugins_keeps_versions,
+    the_same_call_is_asked_about_once,
     the_newest_timings_are_read,
     tokens_are_listed_and_revoked,
     tokens_are_listed_page_by_page,
     a_token_is_revoked_with_those_issued_by_it,
     upstreams_are_packages_and_keep_their_last_offer,
+    an_outdated_offer_or_token_is_not_stored,
     usage_is_counted,
     users_and_what_they_can_install_are_found,
     tokens_are_revoked_even_if_the_issuing_token_is_gone,
@@ -92,7 +107,7 @@ async fn old_calls_and_keys_are_pruned() {
     let filter = toolyard_core::ports::CallFilter { limit: 10, ..Default::default() };
     let calls = toolyard_core::ports::CallLog::list_calls(&store, &filter).await.unwrap();
     let now = calls[0].started_at;
-    let before = toolyard_core::ports::PruneBefore { calls: now, messages: now, keys: now };
+    let before = toolyard_core::ports::PruneBefore { labels: now, calls: now, messages: now, keys: now };
     store.prune(before, &tokio_util::sync::CancellationToken::new()).await.unwrap();
     assert_eq!(toolyard_core::ports::CallLog::list_calls(&store, &filter).await.unwrap().len(), 1);
 }
@@ -108,7 +123,8 @@ async fn error_messages_are_forgotten_before_their_calls() {
     let calls = toolyard_core::ports::CallLog::list_calls(&store, &filter).await.unwrap();
     assert!(calls.iter().all(|call| call.error_message.is_some()), "{calls:?}");
     let (newest, oldest) = (calls[0].started_at, calls[2].started_at);
-    let before = toolyard_core::ports::PruneBefore { calls: oldest, messages: newest, keys: oldest };
+    let before =
+        toolyard_core::ports::PruneBefore { labels: oldest, calls: oldest, messages: newest, keys: oldest };
     store.prune(before, &tokio_util::sync::CancellationToken::new()).await.unwrap();
     let left = toolyard_core::ports::CallLog::list_calls(&store, &filter).await.unwrap();
     let messages: Vec<_> = left.iter().map(|call| call.error_message.as_deref()).collect();

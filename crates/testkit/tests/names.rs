@@ -97,34 +97,31 @@ fn item<'a>(line: &'a str, keywords: &[&str]) -> Option<&'a str> {
 
 fn names() -> BTreeMap<String, Names> {
     let mut crates: BTreeMap<String, Names> = BTreeMap::new();
-    for top in ["crates", "apps"] {
-        for entry in fs::read_dir(root().join(top)).unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            if !path.is_dir() || LEFT_OUT.contains(&name.as_str()) {
-                continue;
-            }
-            let mut files = Vec::new();
-            source_files(&path, &mut files);
-            let found = crates.entry(format!("{top}/{name}")).or_default();
-            for file in files {
-                let text = fs::read_to_string(&file).unwrap();
-                let shipped = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
-                let place = file.strip_prefix(root()).unwrap_or(&file).display().to_string();
-                for (number, line) in shipped.lines().enumerate() {
-                    let named = |name: &str| Named {
-                        name: name.to_owned(),
-                        place: format!("{place}:{}", number + 1),
-                    };
-                    if line.trim_start().starts_with("//") {
-                        continue;
-                    }
-                    // Types inside of a function or a macro are not visible elsewhere.
-                    if !line.starts_with(' ') {
-                        found.types.extend(item(line, &["struct", "enum", "trait"]).map(named));
-                    }
-                    found.functions.extend(item(line, &["fn"]).map(named));
+    let folders = ["crates", "apps"].into_iter().flat_map(|top| fs::read_dir(root().join(top)).unwrap());
+    for path in folders.map(|entry| entry.unwrap().path()).chain([root().join("evals")]) {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if !path.is_dir() || LEFT_OUT.contains(&name.as_str()) {
+            continue;
+        }
+        let mut files = Vec::new();
+        source_files(&path, &mut files);
+        let package = path.strip_prefix(root()).unwrap_or(&path).display().to_string();
+        let found = crates.entry(package).or_default();
+        for file in files {
+            let text = fs::read_to_string(&file).unwrap();
+            let shipped = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+            let place = file.strip_prefix(root()).unwrap_or(&file).display().to_string();
+            for (number, line) in shipped.lines().enumerate() {
+                let named =
+                    |name: &str| Named { name: name.to_owned(), place: format!("{place}:{}", number + 1) };
+                if line.trim_start().starts_with("//") {
+                    continue;
                 }
+                // Types inside of a function or a macro are not visible elsewhere.
+                if !line.starts_with(' ') {
+                    found.types.extend(item(line, &["struct", "enum", "trait"]).map(named));
+                }
+                found.functions.extend(item(line, &["fn"]).map(named));
             }
         }
     }

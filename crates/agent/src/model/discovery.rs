@@ -1,7 +1,11 @@
 //! Looks for models at the servers of this machine, at the configured endpoints and in the models folder, in parallel
 //! and each within the given time. Cloud vendors are not queried. A key is enough to list them.
 
-use std::{collections::HashMap, path::Path, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::Path,
+    time::Duration,
+};
 
 use futures_util::future::{join, join_all};
 use reqwest::Client;
@@ -284,10 +288,11 @@ fn to_discovered(
     models.take(MAX_LISTED).collect()
 }
 
+/// The model files of a folder, the first by name.
 async fn list_model_files(folder: Option<&Path>) -> Vec<ModelFile> {
-    let mut files = Vec::new();
-    let Some(folder) = folder else { return files };
-    let Ok(mut entries) = tokio::fs::read_dir(folder).await else { return files };
+    let mut files = BTreeMap::new();
+    let Some(folder) = folder else { return Vec::new() };
+    let Ok(mut entries) = tokio::fs::read_dir(folder).await else { return Vec::new() };
     while let Ok(Some(entry)) = entries.next_entry().await {
         let name = entry.file_name().to_string_lossy().into_owned();
         let gguf = Path::new(&name).extension().is_some_and(|end| end.eq_ignore_ascii_case("gguf"));
@@ -295,14 +300,14 @@ async fn list_model_files(folder: Option<&Path>) -> Vec<ModelFile> {
             && let Ok(about) = tokio::fs::metadata(entry.path()).await
             && about.is_file()
         {
-            files.push(ModelFile { name, bytes: about.len() });
+            files.insert(name, about.len());
         }
-        if files.len() == MAX_LISTED {
-            break;
+        // A folder lists its entries in any order, so only the last names are cut.
+        if files.len() > MAX_LISTED {
+            files.pop_last();
         }
     }
-    files.sort_by(|one, other| one.name.cmp(&other.name));
-    files
+    files.into_iter().map(|(name, bytes)| ModelFile { name, bytes }).collect()
 }
 
 #[cfg(test)]
@@ -341,6 +346,19 @@ mod tests {
         assert!(is_tiny(&models(134_515_008u64)));
         assert!(!is_tiny(&models(TINY_PARAMETERS)));
         assert!(!is_tiny(&json!({ "data": [{ "id": "m" }] })) && !is_tiny(&json!({})));
+    }
+
+    #[tokio::test]
+    async fn of_many_model_files_the_first_by_name_are_listed() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("0000.gguf")).unwrap();
+        std::fs::write(folder.path().join("0000.txt"), "").unwrap();
+        for number in (0..MAX_LISTED + 20).rev() {
+            std::fs::write(folder.path().join(format!("m{number:04}.GGUF")), "x").unwrap();
+        }
+        let files = list_model_files(Some(folder.path())).await;
+        let wanted: Vec<_> = (0..MAX_LISTED).map(|number| format!("m{number:04}.GGUF")).collect();
+        assert_eq!(files.into_iter().map(|file| file.name).collect::<Vec<_>>(), wanted);
     }
 
     #[test]

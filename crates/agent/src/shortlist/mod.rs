@@ -12,10 +12,8 @@
 //! | mentions of names, apps and phrases | `mention` |
 //! | meaning beyond words, from a table of word vectors | [`vectors`] |
 //! | the list | [`pick_tools`] |
-//! | measurements | [`eval`] |
 
 mod document;
-pub mod eval;
 mod index;
 mod language;
 mod mention;

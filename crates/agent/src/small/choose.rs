@@ -2,7 +2,9 @@
 //! and how likely the user's words are for a user who wants what the tool does. Each score has its own errors, and the
 //! sum has fewer.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::sync::Arc;
+
+use toolyard_core::bounded_cache::BoundedCache;
 
 use super::{Scorer, prompt::ChoicePrompt};
 use crate::model::{ModelError, ToolSpec};
@@ -14,33 +16,29 @@ const FOR_REPLY: f64 = 2.0;
 /// Sets of tools whose bias is cached.
 pub(super) const MAX_CACHED_BIASES: usize = 64;
 
-/// The model's bias for sets of tools, the most recently used one last.
-#[derive(Debug, Default)]
-pub(super) struct BiasCache {
-    entries: VecDeque<(String, Vec<f64>)>,
+/// The model's bias for sets of tools, by the start of the prompt.
+#[derive(Debug)]
+pub(super) struct BiasCache(BoundedCache<String, Vec<f64>>);
+
+impl Default for BiasCache {
+    fn default() -> Self {
+        Self(BoundedCache::new(MAX_CACHED_BIASES))
+    }
 }
 
 impl BiasCache {
     /// The bias for each candidate of this prompt, measured if it is not cached.
     async fn get_or_measure(
-        &mut self,
+        &self,
         scorer: &dyn Scorer,
         prompt: &ChoicePrompt,
         candidates: &[String],
     ) -> Result<Vec<f64>, ModelError> {
-        let known = self
-            .entries
-            .iter()
-            .position(|(before, bias)| before == prompt.prefix() && bias.len() == candidates.len());
-        let found = match known.and_then(|place| self.entries.remove(place)) {
-            Some(found) => found,
-            None => (prompt.prefix().to_owned(), measure_bias(scorer, prompt, candidates).await?),
-        };
-        let bias = found.1.clone();
-        if self.entries.len() == MAX_CACHED_BIASES {
-            self.entries.pop_front();
+        if let Some(known) = self.0.get(prompt.prefix()).filter(|bias| bias.len() == candidates.len()) {
+            return Ok(known);
         }
-        self.entries.push_back(found);
+        let bias = measure_bias(scorer, prompt, candidates).await?;
+        self.0.insert(prompt.prefix().to_owned(), bias.clone());
         Ok(bias)
     }
 }
@@ -61,7 +59,7 @@ async fn measure_bias(
 /// The tool whose name gains most from the user's words. None for a reply.
 pub(super) async fn choose_tool(
     scorer: &dyn Scorer,
-    bias_cache: &mut BiasCache,
+    bias_cache: &BiasCache,
     prompt: &ChoicePrompt,
     may_reply: bool,
 ) -> Result<Option<Arc<ToolSpec>>, ModelError> {

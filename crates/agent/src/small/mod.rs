@@ -19,10 +19,8 @@
 //! | the prompts | `prompt` |
 //! | the choice | `choose` |
 //! | grammars for arguments | [`grammar`] |
-//! | measurements | [`eval`] |
 
 mod choose;
-pub mod eval;
 pub mod grammar;
 pub mod llama_server;
 mod prompt;
@@ -121,7 +119,7 @@ impl SmallModel {
     /// The tool that matches the user's words. None for a reply.
     async fn choose_tool(
         &self,
-        bias_cache: &mut BiasCache,
+        bias_cache: &BiasCache,
         request: &ModelRequest,
         prompt: &ChoicePrompt,
     ) -> Result<Option<Arc<ToolSpec>>, ModelError> {
@@ -188,8 +186,8 @@ impl Model for SmallModel {
             return Ok(text_response(texts.join("\n"), ModelStopReason::Done, usage));
         }
         let prompt = ChoicePrompt::new(&fitting_tools(&request), prompt::last_words(&request.messages));
-        let mut bias_cache = self.bias_cache.lock().await;
-        if let Some(tool) = self.choose_tool(&mut bias_cache, &request, &prompt).await? {
+        let bias_cache = self.bias_cache.lock().await;
+        if let Some(tool) = self.choose_tool(&bias_cache, &request, &prompt).await? {
             let Some(arguments) = self.write_arguments(&prompt, &tool, &mut usage).await? else {
                 let text = format!(
                     "I cannot tell what to give to the tool {}; please say it in other words.",

@@ -37,10 +37,34 @@ pub(super) fn is_client_tool(tool: Option<&Arc<TurnTool>>) -> bool {
     tool.is_some_and(|tool| tool.place == ToolLocation::Client)
 }
 
-/// A call that ended.
-struct CompletedCall {
+/// A call that can run here, with its place among the calls of the step.
+struct ReadyCall {
     place: usize,
+    call: ModelToolCall,
+    tool: Arc<TurnTool>,
+}
+
+/// A call that ended, with its index among the ready ones.
+struct CompletedCall {
+    index: usize,
     outcome: CallOutcome,
+}
+
+/// The results of a step, with the places of their calls. Calls end in any order; the model reads the results in the
+/// order in which it made the calls.
+#[derive(Default)]
+struct PlacedAnswers(Vec<(usize, ToolAnswer)>);
+
+impl PlacedAnswers {
+    /// Adds the answer, if there is one: a call that waits for approval has none yet.
+    fn push(&mut self, place: usize, answer: impl Into<Option<ToolAnswer>>) {
+        self.0.extend(answer.into().map(|answer| (place, answer)));
+    }
+
+    fn into_call_order(mut self) -> Vec<ToolAnswer> {
+        self.0.sort_by_key(|(place, _)| *place);
+        self.0.into_iter().map(|(_, answer)| answer).collect()
+    }
 }
 
 impl Turn {
@@ -53,7 +77,9 @@ impl Turn {
         announced: Vec<AnnouncedCall>,
         begun: &[(String, String)],
     ) -> Option<TurnEndReason> {
-        let (mut answers, mut ready, mut has_client_calls) = (Vec::new(), Vec::new(), false);
+        let (mut answers, mut ready, mut has_client_calls) = (PlacedAnswers::default(), Vec::new(), false);
+        // Filled again, with the calls that cannot be run in their places.
+        message.calls.clear();
         for (place, announced) in announced.into_iter().enumerate() {
             match announced {
                 AnnouncedCall::Bad(bad) => {
@@ -66,9 +92,10 @@ impl Turn {
                         self.send_event(TurnEvent::CallEnds { id: call.id.clone(), end }).await;
                     }
                     message.calls.push(call);
-                    answers.push(answer);
+                    answers.push(place, answer);
                 }
                 AnnouncedCall::Call(call, tool) => {
+                    message.calls.push(call.clone());
                     if !state.used.contains(&call.name) && tool.is_some() {
                         state.used.push(call.name.clone());
                     }
@@ -78,19 +105,24 @@ impl Turn {
                         self.send_event(TurnEvent::Called { call: call.clone(), tool }).await;
                     }
                     match (refused, tool) {
-                        (Some(error), _) => answers.push(self.end_call(tools, &call, &Err(error)).await),
-                        (None, Some(tool)) if tool.place == ToolLocation::Here => ready.push((call, tool)),
+                        (Some(error), _) => {
+                            answers.push(place, self.end_call(tools, &call, &Err(error)).await);
+                        }
+                        (None, Some(tool)) if tool.place == ToolLocation::Here => {
+                            ready.push(ReadyCall { place, call, tool });
+                        }
                         (None, _) => has_client_calls = true,
                     }
                 }
             }
         }
-        let over = self.run_ready(state, tools, ready, &mut answers).await;
+        let ran = self.run_ready(state, tools, ready, &mut answers).await;
         state.request.messages.push(ModelMessage::Assistant(message));
+        let answers = answers.into_call_order();
         if !answers.is_empty() {
             state.request.messages.push(ModelMessage::Tools(answers));
         }
-        over.or_else(|| has_client_calls.then_some(TurnEndReason::ClientCalls))
+        ran.or_else(|| has_client_calls.then_some(TurnEndReason::ClientCalls))
     }
 
     /// The reason not to run a call.
@@ -128,35 +160,39 @@ impl Turn {
         unfit
     }
 
+    /// Runs calls to their end. Returns why the turn ended, if it did.
     async fn run_ready(
         &self,
         state: &mut TurnState,
         tools: &dyn FrozenTools,
-        ready: Vec<(ModelToolCall, Arc<TurnTool>)>,
-        answers: &mut Vec<ToolAnswer>,
+        ready: Vec<ReadyCall>,
+        answers: &mut PlacedAnswers,
     ) -> Option<TurnEndReason> {
         let (progress_sink, mut progress) = mpsc::channel(NOTICE_QUEUE * ready.len().max(1));
         let mut running: FuturesUnordered<_> = ready
             .iter()
             .enumerate()
-            .map(|(place, (call, tool))| self.run_one_call(tools, place, (call, tool), &progress_sink))
+            .map(|(index, ready)| self.run_one_call(tools, index, ready, &progress_sink))
             .collect();
         let mut open: Vec<bool> = vec![true; ready.len()];
+        let mut awaits_approval = false;
         let over = loop {
             tokio::select! {
                 biased;
                 () = self.cancel.cancelled() => break Some(TurnEndReason::Cancelled),
-                Some((place, notice)) = progress.recv() => self.send_progress(&ready[place].0, notice).await,
+                Some((index, notice)) = progress.recv() => self.send_progress(&ready[index].call, notice).await,
                 ran = running.next() => match ran {
-                    Some(CompletedCall { place, outcome }) => {
+                    Some(CompletedCall { index, outcome }) => {
                         // Progress is sent before the end.
-                        while let Ok((place, notice)) = progress.try_recv() {
-                            self.send_progress(&ready[place].0, notice).await;
+                        while let Ok((index, notice)) = progress.try_recv() {
+                            self.send_progress(&ready[index].call, notice).await;
                         }
-                        let call = &ready[place].0;
-                        open[place] = false;
+                        let ReadyCall { place, call, .. } = &ready[index];
+                        open[index] = false;
                         state.loop_guard.record_outcome(&call.name, &outcome);
-                        answers.push(self.end_call(tools, call, &outcome).await);
+                        let answer = self.end_call(tools, call, &outcome).await;
+                        awaits_approval |= answer.is_none();
+                        answers.push(*place, answer);
                     }
                     None => break None,
                 },
@@ -165,18 +201,18 @@ impl Turn {
         };
         drop(running);
         if let Some(finish) = &over {
-            for ((call, _), _) in ready.iter().zip(open).filter(|(_, open)| *open) {
-                answers.push(self.end_call(tools, call, &Err(not_run_error(finish))).await);
+            for (ReadyCall { place, call, .. }, _) in ready.iter().zip(open).filter(|(_, open)| *open) {
+                answers.push(*place, self.end_call(tools, call, &Err(not_run_error(finish))).await);
             }
         }
-        over
+        over.or_else(|| awaits_approval.then_some(TurnEndReason::AwaitingApproval))
     }
 
     async fn run_one_call(
         &self,
         tools: &dyn FrozenTools,
-        place: usize,
-        (call, tool): (&ModelToolCall, &TurnTool),
+        index: usize,
+        ReadyCall { call, tool, .. }: &ReadyCall,
         progress_sink: &mpsc::Sender<(usize, CallNotice)>,
     ) -> CompletedCall {
         let (sink, mut notices) = mpsc::channel(NOTICE_QUEUE);
@@ -188,12 +224,12 @@ impl Turn {
         loop {
             tokio::select! {
                 biased;
-                Some(notice) = notices.recv() => drop(progress_sink.try_send((place, notice))),
+                Some(notice) = notices.recv() => drop(progress_sink.try_send((index, notice))),
                 outcome = &mut running => {
                     while let Ok(notice) = notices.try_recv() {
-                        drop(progress_sink.try_send((place, notice)));
+                        drop(progress_sink.try_send((index, notice)));
                     }
-                    return CompletedCall { place, outcome };
+                    return CompletedCall { index, outcome };
                 }
             }
         }
@@ -205,13 +241,13 @@ impl Turn {
         }
     }
 
-    /// Sends the end of a call, and returns what the model reads of it.
+    /// Sends the end of a call, and returns what the model reads of it. None if the call waits for the user.
     async fn end_call(
         &self,
         tools: &dyn FrozenTools,
         call: &ModelToolCall,
         outcome: &CallOutcome,
-    ) -> ToolAnswer {
+    ) -> Option<ToolAnswer> {
         let (end, text, is_error) = match outcome {
             Ok(CallReply::Done(result)) => {
                 let most = self.limits.result_chars;
@@ -225,10 +261,20 @@ impl Turn {
                 let text = error.for_model.clone();
                 (CallEnd::Failed(Arc::new(error)), text, true)
             }
+            Ok(CallReply::AwaitingApproval(awaited)) if self.pauses_for_approval => {
+                let (id, approval) = (call.id.clone(), Arc::new(awaited.clone()));
+                self.send_event(TurnEvent::AwaitsApproval { id, approval }).await;
+                return None;
+            }
+            Ok(CallReply::AwaitingApproval(awaited)) => {
+                let text = awaited.to_model_text();
+                let error = ToolError::new(ErrorCode::Denied, text.clone());
+                (CallEnd::Failed(Arc::new(error)), text, true)
+            }
             Err(error) => (CallEnd::Failed(Arc::new(error.clone())), error.for_model.clone(), true),
         };
         self.send_event(TurnEvent::CallEnds { id: call.id.clone(), end }).await;
-        ToolAnswer { id: call.id.clone(), name: call.name.clone(), text, is_error }
+        Some(ToolAnswer { id: call.id.clone(), name: call.name.clone(), text, is_error })
     }
 
     /// Ends calls that were announced and will not be run.

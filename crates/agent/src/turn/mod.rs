@@ -48,6 +48,9 @@ pub struct Turn {
     pub limits: TurnLimits,
     /// Tools that are always offered, by the names that models know. With them a model can find the others.
     pub always: Vec<String>,
+    /// Whether the turn ends when a call needs the user's approval, because the client can ask for it. If not, the model
+    /// reads where the user can answer, and the turn continues.
+    pub pauses_for_approval: bool,
     /// Fires when the caller no longer waits.
     pub cancel: CancellationToken,
     /// Receives the events. A slow reader slows the turn down, and dropping the receiver cancels it.

@@ -13,9 +13,14 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use toolyard_core::{CallReply, ToolError, executor::CallOutcome, ports::NoticeSink};
+use toolyard_core::{
+    CallReply, ToolError,
+    executor::{AwaitedApproval, CallOutcome},
+    ports::NoticeSink,
+};
 use toolyard_protocol::{
-    ErrorCode,
+    ApprovalId, ErrorCode,
+    approval::{ApprovalSummary, RiskLevel},
     call::CallProgress,
     raw::to_raw,
     result::{McpResult, ToolResult},
@@ -96,7 +101,7 @@ fn calls(list: &[(&str, &str)]) -> Vec<ModelEvent> {
     events
 }
 
-/// Tools by name: `good`, `bad`, `fails`, `slow`, `never`, `long`, `client`.
+/// Tools by name: `good`, `bad`, `fails`, `slow`, `never`, `long`, `asks`, `client`.
 #[derive(Default)]
 struct FakeTools {
     ran: Mutex<Vec<String>>,
@@ -123,7 +128,7 @@ impl ToolProvider for FakeTools {
         if self.no_list {
             return Err(ToolError::new(ErrorCode::Overloaded, "the store is away"));
         }
-        let names = ["good", "bad", "fails", "slow", "never", "long", "client"].map(str::to_owned);
+        let names = ["good", "bad", "fails", "slow", "never", "long", "asks", "client"].map(str::to_owned);
         let more = (0..self.many).map(|number| format!("more_{number}"));
         let (of_client, own): (Vec<_>, Vec<_>) = names
             .into_iter()
@@ -178,6 +183,7 @@ impl FrozenTools for StepTools<'_> {
                 news.send_progress(CallProgress { progress: 1.0, total: None, message: None });
                 done("hastily")
             }
+            "asks" => Ok(CallReply::AwaitingApproval(awaited_approval())),
             "long" => done(&"é".repeat(100)),
             _ => done(&format!("{} of {}", tool.spec.name, call.id)),
         }
@@ -196,6 +202,23 @@ impl FrozenTools for StepTools<'_> {
     }
 }
 
+fn awaited_approval() -> AwaitedApproval {
+    let summary = ApprovalSummary {
+        title: "Notes: Delete".to_owned(),
+        app: "Notes".to_owned(),
+        lines: Vec::new(),
+        warning: None,
+    };
+    AwaitedApproval {
+        id: ApprovalId::from_bytes([7; 16]),
+        tool: "com.ex:asks".parse().unwrap(),
+        summary: Arc::new(summary),
+        risk: RiskLevel::Medium,
+        expires_at: jiff::Timestamp::UNIX_EPOCH,
+        url: "https://yard.example/approvals/1".to_owned(),
+    }
+}
+
 /// Notes that a call was dropped.
 struct DropNote<'a>(&'a Mutex<Vec<String>>, String);
 
@@ -210,6 +233,7 @@ struct TurnWorld {
     model: Arc<ScriptedTurnModel>,
     tools: Arc<FakeTools>,
     limits: TurnLimits,
+    pauses_for_approval: bool,
     cancel: CancellationToken,
 }
 
@@ -230,6 +254,7 @@ impl TurnWorld {
             model: Arc::new(model),
             tools: Arc::default(),
             limits: TurnLimits::default(),
+            pauses_for_approval: false,
             cancel: CancellationToken::new(),
         }
     }
@@ -245,6 +270,7 @@ impl TurnWorld {
             tools: self.tools.clone(),
             limits: self.limits.clone(),
             always: vec!["more_99".to_owned()],
+            pauses_for_approval: self.pauses_for_approval,
             cancel: self.cancel.clone(),
             events,
         };
@@ -273,7 +299,7 @@ fn hello() -> ModelRequest {
     ModelRequest { messages: vec![ModelMessage::from_user_text("hi")], ..ModelRequest::default() }
 }
 
-/// Every announced call has exactly one end, except those of the client.
+/// Every announced call has exactly one end or waits for the user, except those of the client.
 fn assert_ended(events: &[TurnEvent]) {
     let mut open: Vec<&str> = Vec::new();
     for event in events {
@@ -285,7 +311,7 @@ fn assert_ended(events: &[TurnEvent]) {
                     open.push(&call.id);
                 }
             }
-            TurnEvent::CallEnds { id, .. } => {
+            TurnEvent::CallEnds { id, .. } | TurnEvent::AwaitsApproval { id, .. } => {
                 let place = open.iter().position(|open| open == id);
                 open.remove(place.unwrap_or_else(|| panic!("{id} was not open")));
             }
@@ -301,7 +327,9 @@ fn ends(events: &[TurnEvent]) -> Vec<String> {
         TurnEvent::CallEnds { id, end: CallEnd::Done(result) } => {
             Some(format!("{id}: {}", result.mcp.all_text()))
         }
-        TurnEvent::CallEnds { id, end: CallEnd::Failed(error) } => Some(format!("{id}: {}", error.code)),
+        TurnEvent::CallEnds { id, end: CallEnd::Failed(error) | CallEnd::Denied(error) } => {
+            Some(format!("{id}: {}", error.code))
+        }
         _ => None,
     });
     ends.collect()

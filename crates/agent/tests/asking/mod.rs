@@ -1,7 +1,6 @@
 //! Requests to real models. The form of responses is asserted, never their text.
 
 pub(crate) mod grammars;
-pub(crate) mod sets;
 
 use std::sync::Arc;
 

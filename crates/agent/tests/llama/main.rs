@@ -6,6 +6,5 @@
 #[path = "../asking/mod.rs"]
 mod asking;
 mod calling;
-mod evaluation;
 mod grammars;
 mod support;

@@ -5,8 +5,9 @@ use toolyard_agent::{
     model::{Model as _, ModelErrorKind, ModelRequest},
     small::Scorer as _,
 };
+use toolyard_testkit::demo_model::demo_model_file;
 
-use crate::{file, open};
+use crate::open;
 
 #[test]
 fn an_invalid_file_is_refused_at_once() {
@@ -38,7 +39,7 @@ async fn a_file_that_is_not_whole_is_an_error_each_time() {
 
 #[tokio::test]
 async fn a_conversation_that_is_too_long_is_refused_in_numbers() {
-    let model = open(file(), 256).unwrap();
+    let model = open(demo_model_file(), 256).unwrap();
     let ask = |words: usize| {
         let messages = vec![ModelMessage::from_user_text("many words ".repeat(words))];
         model.ask(ModelRequest { messages, max_tokens: Some(1), ..ModelRequest::default() })

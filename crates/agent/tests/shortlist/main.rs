@@ -1,35 +1,21 @@
-//! The shortlist from outside: results, picks, quality and speed.
+//! The shortlist from outside: results, picks, bounds and speed.
 
 #![cfg(test)]
 
 mod bounds;
 mod picks;
-mod quality;
 mod searches;
 mod speed;
 mod wordllama;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use toolyard_agent::shortlist::{ToolDocument, ToolIndex, vectors::WordVectors};
+use toolyard_testkit::word_vectors_folder;
 
-/// The variable with a directory of word vectors, for tests that need them.
-const VECTORS: &str = "TOOLYARD_WORD_VECTORS";
-
-/// The word vectors. If there are none, prints how to get them.
+/// The word vectors, if this machine has them.
 fn vectors() -> Option<Arc<WordVectors>> {
-    let usual = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/word-vectors"));
-    let directory = std::env::var_os(VECTORS).map_or_else(usual, PathBuf::from);
-    if !directory.join("model.safetensors").exists() {
-        eprintln!(
-            "skipped: no word vectors in {}. Take l2_supercat_256.safetensors and l2_supercat_tokenizer_config.json \
-             out of the PyPI wheel wordllama 0.4.0.post1, and put them there as model.safetensors and \
-             tokenizer.json, or name another directory by {VECTORS}.",
-            directory.display()
-        );
-        return None;
-    }
-    Some(Arc::new(WordVectors::open(&directory).unwrap()))
+    word_vectors_folder().map(|folder| Arc::new(WordVectors::open(&folder).unwrap()))
 }
 
 /// Time since some moment.

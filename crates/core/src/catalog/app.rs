@@ -23,6 +23,7 @@ use super::{
     tool::{AppHead, CallGauge, Tool},
 };
 use crate::{
+    pinning::{HeldTool, PinnedPages},
     ports::{AppRecord, PackageOrigin, StoredOffer, StoredToolSet, UserPlugin},
     schema::{
         CompiledSchema,
@@ -54,6 +55,8 @@ pub struct AppEntry {
     pub templates: Vec<Arc<CatalogItem>>,
     /// Definitions that cannot be used, and why.
     pub set_aside: Vec<UpstreamIssue>,
+    /// Tools that nobody accepted yet, and why.
+    pub held: Vec<UpstreamIssue>,
     /// Definitions that were changed before use, and why.
     pub warnings: Vec<UpstreamIssue>,
     /// When an upstream's lists were last read.
@@ -62,6 +65,8 @@ pub struct AppEntry {
     pub completes: bool,
     /// Whether it sends notifications when a resource changes.
     pub subscribes: bool,
+    /// Users who have another version of this entry: they accepted changes for themselves, or own the app.
+    pub(crate) separate_users: HashSet<UserId>,
     pub(crate) key: EntryKey,
 }
 
@@ -75,10 +80,12 @@ impl AppEntry {
             resources: Vec::new(),
             templates: Vec::new(),
             set_aside: Vec::new(),
+            held: Vec::new(),
             warnings: Vec::new(),
             listed_at: None,
             completes: false,
             subscribes: false,
+            separate_users: HashSet::new(),
         }
     }
 
@@ -90,7 +97,8 @@ impl AppEntry {
         set: Option<&StoredToolSet>,
     ) -> Self {
         let has_resources = set.is_some_and(|set| set.items.has_resources());
-        let mut entry = Self::new(Arc::new(AppHead { record, revision, gauge, has_resources }), None);
+        let pages = PinnedPages::default();
+        let mut entry = Self::new(Arc::new(AppHead { record, revision, gauge, has_resources, pages }), None);
         let Some(set) = set else { return entry };
         // Stored sets were validated on publish. If an older version accepted a bad tool, drop that tool and keep the
         // app.
@@ -113,9 +121,10 @@ impl AppEntry {
         gauge: Arc<CallGauge>,
         user: Option<UserId>,
         stored: Option<StoredOffer>,
+        pages: PinnedPages,
     ) -> Self {
         let details = record.upstream().map(|upstream| upstream.details.clone()).unwrap_or_default();
-        let head = AppHead { record, revision, gauge, has_resources: true };
+        let head = AppHead { record, revision, gauge, has_resources: true, pages };
         let mut entry = Self::new(Arc::new(head), user);
         let Some(StoredOffer { offer, at, .. }) = stored else { return entry };
         (entry.listed_at, entry.completes, entry.subscribes) = (Some(at), offer.completes, offer.subscribes);
@@ -164,7 +173,8 @@ impl AppEntry {
             created_at: plugin.at,
             updated_at: plugin.at,
         };
-        let head = AppHead { record, revision, gauge, has_resources: false };
+        let pages = PinnedPages::default();
+        let head = AppHead { record, revision, gauge, has_resources: false, pages };
         let mut entry = Self::new(Arc::new(head), Some(user));
         for (index, raw) in plugin.tools.iter().enumerate() {
             match ToolDefinition::parse(raw, "tool") {
@@ -220,6 +230,11 @@ impl AppEntry {
             self.warnings.push(UpstreamIssue { name: tool.name.local_name().to_owned(), reason });
         }
         self.tools.push(Arc::new(tool));
+    }
+
+    /// Reports tools that are held back until someone accepts them.
+    pub(crate) fn hold_back(&mut self, held: Vec<HeldTool>) {
+        self.held.extend(held.into_iter().map(|held| UpstreamIssue { name: held.name, reason: held.reason }));
     }
 
     fn reject(&mut self, name: String, reason: String) {

@@ -1,6 +1,6 @@
 //! The operator's filters: which entries of an upstream's lists are used.
 
-use toolyard_protocol::{upstream::UpstreamDetails, wildcard::matches_pattern};
+use toolyard_protocol::{mcp::PAGE_SCHEME, upstream::UpstreamDetails, wildcard::matches_pattern};
 
 /// Why an entry is filtered out, if it is.
 pub(crate) fn exclusion_reason(details: &UpstreamDetails, name: &str) -> Option<&'static str> {
@@ -15,7 +15,7 @@ pub(crate) fn exclusion_reason(details: &UpstreamDetails, name: &str) -> Option<
 /// belong to tools, so they are readable if their tools are included.
 pub(crate) fn is_readable(details: &UpstreamDetails, uri: &str) -> bool {
     let any = |patterns: &[String]| patterns.iter().any(|pattern| matches_pattern(pattern, uri));
-    let included = details.include.is_empty() || uri.starts_with("ui://") || any(&details.include);
+    let included = details.include.is_empty() || uri.starts_with(PAGE_SCHEME) || any(&details.include);
     included && !any(&details.exclude)
 }
 

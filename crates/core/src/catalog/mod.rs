@@ -12,10 +12,12 @@
 //! Generation and epoch are read before loading, so a change during the load always makes the result stale.
 
 mod app;
+mod builtin;
 mod filter;
 mod follow;
 mod item;
 mod pages;
+mod pinned;
 mod template;
 mod tool;
 mod view;
@@ -30,21 +32,19 @@ use std::{
 
 use arc_swap::ArcSwapOption;
 use dashmap::DashMap;
-use jiff::Timestamp;
 use serde_json::value::RawValue;
 use tokio::time::{Duration, Instant};
 use toolyard_protocol::{
     PackageName, ToolName, UserId,
     api::HiddenKind,
-    app::AppDetails,
     device,
-    items::AppItems,
     upstream::{UpstreamAuth, upstream_id},
 };
 
 pub(crate) use self::tool::result_size;
 pub use self::{
     app::{AppEntry, alias_clashes, validate_tool_set, validate_tool_set_on_pool},
+    builtin::BuiltinPackage,
     item::{CatalogItem, McpListKind},
     pages::{BadCursor, LIST_TTL_MS},
     tool::{AppHead, CallGauge, CallPermit, Tool},
@@ -55,9 +55,10 @@ use self::{
     view::{UserView, ViewBuilder},
 };
 use crate::{
+    pinning::PinPolicy,
     ports::{
-        AppRecord, ChangeSubscriber, InstalledApp, PackageOrigin, PluginProvider, SourceKind, StoreError,
-        StoredToolSet, Stores, UserPlugin, UserPresence,
+        AppRecord, ChangeSubscriber, InstalledApp, PluginProvider, SourceKind, StoreError, StoredToolSet,
+        Stores, UserPlugin, UserPresence,
     },
     schema::{
         pool::{SET_TIMEOUT, WorkOwner, WorkPool},
@@ -80,33 +81,8 @@ pub struct CatalogPorts {
     pub plugins: Option<Arc<dyn PluginProvider>>,
     /// Tools that all users have without installing them.
     pub builtin: Option<BuiltinPackage>,
-}
-
-/// The built-in tools of this server. They change with the binary, so they are not stored.
-#[derive(Debug, Clone)]
-pub struct BuiltinPackage {
-    record: AppRecord,
-    set: StoredToolSet,
-}
-
-impl BuiltinPackage {
-    /// Built-in tools under a reserved package name.
-    pub fn new(package: PackageName, details: AppDetails, tools: Vec<Box<RawValue>>) -> Self {
-        let set =
-            StoredToolSet { items: AppItems::default(), hash: String::new(), by: package.to_string(), tools };
-        let record = AppRecord {
-            owner: package.to_string(),
-            package,
-            details,
-            origin: PackageOrigin::Builtin,
-            assistant: false,
-            tools_version: 1,
-            tool_count: set.tools.len() as u64,
-            created_at: Timestamp::UNIX_EPOCH,
-            updated_at: Timestamp::UNIX_EPOCH,
-        };
-        Self { record, set }
-    }
+    /// How definitions are pinned.
+    pub pinning: PinPolicy,
 }
 
 /// Everything that can be called, and who sees what of it.
@@ -209,7 +185,8 @@ impl Catalog {
     ) -> Result<Option<Arc<AppEntry>>, StoreError> {
         let shared = self.find_app(package).await?;
         let knows_users = |entry: &Arc<AppEntry>| {
-            entry.head.record.upstream().is_some_and(|up| up.details.auth == UpstreamAuth::OAuth)
+            entry.separate_users.contains(user)
+                || entry.head.record.upstream().is_some_and(|up| up.details.auth == UpstreamAuth::OAuth)
         };
         match shared {
             Some(entry) if knows_users(&entry) => {
@@ -258,11 +235,16 @@ impl Catalog {
         let revision = self.revision.fetch_add(1, Ordering::Relaxed) + 1;
         match record.source() {
             SourceKind::App => {
-                let set =
+                let mut set =
                     self.ports.stores.definitions.find_tool_set(&key.package, record.tools_version).await?;
+                let pinned = self.pin_tool_set(key, &record.owner, set.as_mut()).await?;
                 let bytes = set.as_ref().map_or(0, |set| total_size(&set.tools) + set.items.byte_size());
+                let user = key.user.clone();
                 run_off_worker(&key.package, bytes, move || {
-                    AppEntry::from_app(record, revision, gauge, set.as_ref())
+                    let mut entry = AppEntry::from_app(record, revision, gauge, set.as_ref());
+                    entry.key.user = user;
+                    pinned.add_to(&mut entry);
+                    entry
                 })
                 .await
             }
@@ -283,12 +265,15 @@ impl Catalog {
                         .map(|list| total_size(list))
                         .sum()
                 });
+                let (pinned, pages) = self.pin_offer(key, stored.as_mut()).await?;
                 if let Some(stored) = &stored {
                     precheck_schemas(&key.package, &stored.offer.tools).await;
                 }
                 let user = key.user.clone();
                 run_off_worker(&key.package, bytes, move || {
-                    AppEntry::from_upstream(record, revision, gauge, user, stored)
+                    let mut entry = AppEntry::from_upstream(record, revision, gauge, user, stored, pages);
+                    pinned.add_to(&mut entry);
+                    entry
                 })
                 .await
             }
@@ -407,11 +392,7 @@ impl Catalog {
             for tool in &app.tools {
                 show_or_hide(&mut view, tool, misfit.as_ref(), &off);
             }
-            for lost in &app.set_aside {
-                if let Ok(name) = format!("{package}:{}", lost.name).parse() {
-                    view.set_aside(&name, lost.reason.clone());
-                }
-            }
+            show_issues(&mut view, &app);
             if misfit.is_none() {
                 view.show_items(&app);
             }
@@ -447,11 +428,17 @@ impl Catalog {
             for tool in &app.tools {
                 show_or_hide(view, tool, hidden.as_ref(), off);
             }
-            for lost in &app.set_aside {
-                if let Ok(name) = format!("{}:{}", app.head.package(), lost.name).parse() {
-                    view.set_aside(&name, lost.reason.clone());
-                }
-            }
+            show_issues(view, &app);
+        }
+    }
+}
+
+/// Reports definitions that are not listed.
+fn show_issues(view: &mut ViewBuilder, app: &AppEntry) {
+    let invalid = app.set_aside.iter().map(|issue| (issue, HiddenKind::InvalidDefinition));
+    for (issue, kind) in invalid.chain(app.held.iter().map(|issue| (issue, HiddenKind::NotAccepted))) {
+        if let Ok(name) = format!("{}:{}", app.head.package(), issue.name).parse() {
+            view.set_aside(&name, kind, issue.reason.clone());
         }
     }
 }

@@ -10,6 +10,8 @@ use std::{
 
 use bytes::Bytes;
 use serde_json::{Value, value::RawValue};
+use sha2::{Digest, Sha256};
+use toolyard_definitions::DefinitionDigest;
 use toolyard_protocol::{
     ErrorCode, PackageName, Problem, ToolAlias, ToolName,
     mcp::mirrored::{self, MirroredParameter},
@@ -20,8 +22,10 @@ use toolyard_protocol::{
 
 use super::{app::ui_uri, view::MemoCell};
 use crate::{
+    data_flow::ToolLabels,
     error::ToolError,
     executor::CallReply,
+    pinning::PinnedPages,
     ports::{AppRecord, SourceKind},
     schema::{
         CheckError, CompiledSchema, ValidArguments,
@@ -69,6 +73,8 @@ pub struct AppHead {
     pub gauge: Arc<CallGauge>,
     /// Whether it serves resources. If so, the URIs in its definitions are its own.
     pub has_resources: bool,
+    /// The accepted content of its pages.
+    pub pages: PinnedPages,
 }
 
 impl AppHead {
@@ -99,6 +105,10 @@ pub struct Tool {
     mirrored: OnceLock<Vec<MirroredParameter>>,
     input: OnceLock<Result<Arc<CompiledSchema>, Problem>>,
     output: OnceLock<Result<Arc<CompiledSchema>, Problem>>,
+    /// What the tool does with data, computed on first use.
+    data_labels: OnceLock<ToolLabels>,
+    /// Digest of the definition, computed on first use.
+    definition_digest: OnceLock<[u8; 32]>,
     /// Digests of both schemas, computed on first use.
     digests: OnceLock<Vec<SchemaDigest>>,
     /// A value that another component derived from this tool.
@@ -127,6 +137,8 @@ impl Tool {
             mirrored: OnceLock::new(),
             input: OnceLock::new(),
             output: OnceLock::new(),
+            data_labels: OnceLock::new(),
+            definition_digest: OnceLock::new(),
             digests: OnceLock::new(),
             memo: MemoCell::default(),
         }
@@ -137,6 +149,21 @@ impl Tool {
         self.for_mcp.get_or_init(|| {
             to_bytes(self.definition.listed_for_mcp(&self.name, |uri| ui_uri(&self.app, uri)))
         })
+    }
+
+    /// SHA-256 of the definition in canonical form. Any change of the definition changes it.
+    pub fn definition_digest(&self) -> [u8; 32] {
+        *self.definition_digest.get_or_init(|| {
+            let raw = self.definition.to_raw();
+            // A definition that cannot be pinned has two readings; then its exact text counts.
+            DefinitionDigest::from_raw(&raw)
+                .map_or_else(|_| Sha256::digest(raw.get()).into(), |digest| *digest.as_bytes())
+        })
+    }
+
+    /// What the tool does with data. The operator's settings do not change while a server runs.
+    pub(crate) fn data_labels(&self, compute: impl FnOnce(&Self) -> ToolLabels) -> &ToolLabels {
+        self.data_labels.get_or_init(|| compute(self))
     }
 
     /// A value that a caller derives from this tool: computed once and shared by all views that show the tool.
@@ -337,4 +364,20 @@ fn join_problems(problems: &[Problem]) -> String {
 /// The size of a result, for the ledger.
 pub(crate) fn result_size(result: &ToolResult) -> u64 {
     result.mcp.raw().get().len() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_in_flight_are_capped_and_a_dropped_permit_frees_its_place() {
+        let gauge = Arc::new(CallGauge::default());
+        assert!(gauge.try_acquire(0).is_none());
+        let held: Vec<_> = (0..5).filter_map(|_| gauge.try_acquire(2)).collect();
+        assert_eq!((held.len(), gauge.in_flight()), (2, 2));
+        drop(held);
+        assert_eq!(gauge.in_flight(), 0);
+        assert!(gauge.try_acquire(1).is_some());
+    }
 }

@@ -163,16 +163,10 @@ impl ViewBuilder {
         });
     }
 
-    /// Reports a definition that cannot be used.
-    pub(crate) fn set_aside(&mut self, name: &ToolName, reason: impl Into<String>) {
+    /// Reports a definition that cannot be used, or that nobody accepted.
+    pub(crate) fn set_aside(&mut self, name: &ToolName, kind: HiddenKind, reason: impl Into<String>) {
         let (name, reason) = (name.clone(), reason.into());
-        self.view.hidden.push(HiddenTool {
-            name,
-            title: None,
-            description: None,
-            kind: HiddenKind::InvalidDefinition,
-            reason,
-        });
+        self.view.hidden.push(HiddenTool { name, title: None, description: None, kind, reason });
     }
 
     /// Shows the prompts, resources and templates of a package, within the limits and if their names are free.
@@ -454,3 +448,6 @@ fn close_object(mut body: Vec<u8>) -> Vec<u8> {
     body.push(b'}');
     body
 }
+
+#[cfg(test)]
+mod tests;

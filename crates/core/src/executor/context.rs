@@ -11,13 +11,17 @@ use std::{
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 use toolyard_protocol::{
-    CallId, ErrorCode, PackageName, ToolRef, UserId, result::ToolResult, trace::TraceParent,
+    ApprovalId, CallId, ErrorCode, PackageName, ToolName, ToolRef, UserId,
+    approval::{ApprovalSummary, RiskLevel},
+    result::ToolResult,
+    trace::TraceParent,
 };
 
 use crate::{
     catalog::CatalogView,
     error::ToolError,
-    ports::{CallerAbilities, NoticeSink},
+    ports::{ApprovalRecord, CallerAbilities, NoticeSink},
+    redaction::CallRedaction,
 };
 
 /// A way in.
@@ -146,6 +150,17 @@ pub struct CallContext {
     pub baggage: Vec<(&'static str, Arc<str>)>,
     /// The caller's idempotency key, if any.
     pub key: Option<Arc<str>>,
+    /// The client program, if it named itself. Shown to the user, never trusted.
+    pub client: Option<Arc<str>>,
+    /// The conversation or MCP session that the call belongs to, if any.
+    pub conversation: Option<Arc<str>>,
+    /// What stands in for a conversation if none is named: everything that one credential of a caller does. None for people
+    /// who call a tool themselves.
+    pub session: Option<Arc<str>>,
+    /// What the user wrote in the chat, in lower case, if the door knows it.
+    pub user_text: Option<Arc<str>>,
+    /// The approval that this call redeems. Set by the executor.
+    pub approval: Option<ApprovalId>,
     /// The deadline. Set by the executor.
     pub deadline: tokio::time::Instant,
     /// Whether the request was sent, if the source reports it.
@@ -180,6 +195,14 @@ impl CallContext {
         CallOwner { user: self.user.clone(), caller: self.caller.clone() }
     }
 
+    /// Replaces the secrets in everything that the source sends to the caller during the call.
+    pub(crate) fn redact_with(&mut self, redaction: &Arc<CallRedaction>) {
+        self.notices.redact_with(redaction);
+        if let Some(ask) = &mut self.abilities.ask {
+            ask.redact_with(redaction);
+        }
+    }
+
     /// The error of a call whose connection broke after it was sent. Under an idempotency key this outcome is stored
     /// and the call never runs again, so the error says that the outcome is unknown.
     pub fn connection_lost(&self, text: String) -> ToolError {
@@ -209,6 +232,47 @@ pub enum CallReply {
     Done(ToolResult),
     /// The tool needs input first.
     AwaitingInput(AwaitedInput),
+    /// The user has to approve the call first.
+    AwaitingApproval(AwaitedApproval),
+}
+
+/// The approval that a call waits for.
+#[derive(Debug, Clone)]
+pub struct AwaitedApproval {
+    /// The approval.
+    pub id: ApprovalId,
+    /// The tool.
+    pub tool: ToolName,
+    /// What the user is asked.
+    pub summary: Arc<ApprovalSummary>,
+    /// How much a wrong yes can cost.
+    pub risk: RiskLevel,
+    /// Until when it can be answered.
+    pub expires_at: jiff::Timestamp,
+    /// The page where a person answers.
+    pub url: String,
+}
+
+impl AwaitedApproval {
+    pub(crate) fn new(record: &ApprovalRecord, summary: ApprovalSummary, url: String) -> Self {
+        Self {
+            id: record.id.clone(),
+            tool: record.subject.tool.clone(),
+            summary: Arc::new(summary),
+            risk: record.risk,
+            expires_at: record.expires_at,
+            url,
+        }
+    }
+
+    /// What a model reads about a call that waits.
+    pub fn to_model_text(&self) -> String {
+        format!(
+            "{} did not run yet: the user has to approve this call first. Tell the user to answer at {} . Then make the \
+             same call again, with the same arguments, to get its result. Do not try to reach the goal another way.",
+            self.tool, self.url
+        )
+    }
 }
 
 /// The input that a source needs before it can continue.

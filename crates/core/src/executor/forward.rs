@@ -9,6 +9,7 @@ use toolyard_protocol::{ErrorCode, LocalName, ToolName};
 use super::{CallContext, Executor, overloaded_error, rate_limited_error};
 use crate::{
     catalog::AppHead,
+    data_flow::quotes_app,
     error::ToolError,
     ports::{ForwardedReply, ForwardedRequest},
 };
@@ -25,6 +26,10 @@ impl Executor {
         let name = rate_limit_name(app, request)?;
         self.limiter.check_call(&cx.user, &name).await.map_err(rate_limited_error)?;
         let limits = &self.limits;
+        let redaction = self.redaction.for_request(&cx, &name);
+        if let Some(redaction) = &redaction {
+            cx.redact_with(redaction);
+        }
         let _places = [
             self.node
                 .try_acquire(limits.in_flight_node)
@@ -41,7 +46,7 @@ impl Executor {
             ToolError::new(ErrorCode::AppNotAvailable, text)
         })?;
         let guarded = AssertUnwindSafe(source.forward_request(&cx, app, request)).catch_unwind();
-        tokio::select! {
+        let reply = tokio::select! {
             biased;
             () = cx.cancel.cancelled() => Err(ToolError::new(ErrorCode::Cancelled, super::CANCELLED_TEXT)),
             ran = tokio::time::timeout_at(cx.deadline, guarded) => match ran {
@@ -55,6 +60,14 @@ impl Executor {
                     Err(ToolError::new(ErrorCode::Timeout, text).retryable_if(true))
                 }
             },
+        };
+        let has_text = reply.as_ref().err().is_none_or(|error| quotes_app(error.code));
+        if has_text && request.is_for_model() {
+            self.approvals.data_flow().record_forwarded(&cx, name.as_str()).await;
+        }
+        match redaction {
+            Some(redaction) => redaction.redact_forwarded(reply).await,
+            None => reply,
         }
     }
 }

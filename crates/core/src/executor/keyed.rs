@@ -9,20 +9,19 @@
 use std::{sync::Arc, time::Duration};
 
 use dashmap::{DashMap, Entry};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 use tokio::sync::watch;
-use toolyard_protocol::{
-    ErrorCode,
-    error::WireError,
-    result::{McpResult, ResultExtensions, ToolResult},
-};
+use toolyard_protocol::ErrorCode;
 
-use super::{CallContext, CallOutcome, CallOwner, CallReply, Executor, ToolCall, record, steps::StepTimer};
+use super::{
+    CallContext, CallOutcome, CallOwner, CallReply, Executor, ToolCall, outcome,
+    outcome::outcome_unknown_error, record, steps::StepTimer,
+};
 use crate::{
     error::ToolError,
     limits::CallLimits,
     ports::{ClaimOutcome, KeyClaim, KeyEnd, KeyQuota, call_digest},
+    redaction::{CallSecretCounts, RedactedOutcome},
 };
 
 /// When to retry a call that runs in another process.
@@ -45,7 +44,7 @@ impl KeyTable {
 /// One such call.
 struct RunningCall {
     digest: [u8; 32],
-    outcome: watch::Sender<Option<CallOutcome>>,
+    outcome: watch::Sender<Option<RedactedOutcome>>,
 }
 
 impl Executor {
@@ -66,7 +65,7 @@ impl Executor {
         let (running, replayed) = match self.keys.0.entry(place.clone()) {
             Entry::Occupied(entry) if entry.get().digest != digest => {
                 drop(entry);
-                return self.record_replay(&cx, &call, Err(key_conflict_error())).await;
+                return self.record_replay(&cx, &call, Err(key_conflict_error())).await.stored;
             }
             Entry::Occupied(entry) => (entry.get().clone(), true),
             Entry::Vacant(entry) => {
@@ -85,10 +84,15 @@ impl Executor {
             }
             ended = outcome.wait_for(Option::is_some) => match ended.map(|outcome| outcome.clone()) {
                 Ok(Some(outcome)) => outcome,
-                Ok(None) | Err(_) => Err(outcome_unknown_error("ended without an outcome")),
+                Ok(None) | Err(_) => {
+                    RedactedOutcome::unchanged(Err(outcome_unknown_error("ended without an outcome")))
+                }
             },
         };
-        if replayed { self.record_replay(&cx, &call, outcome).await } else { outcome }
+        if replayed {
+            self.record_replay(&cx, &call, outcome.stored.clone()).await;
+        }
+        self.redaction.read_outcome(&cx, outcome)
     }
 
     /// Returns when the caller disconnects. A server stop that cuts calls off does not count: then the call itself ends
@@ -126,7 +130,7 @@ impl Executor {
         call: ToolCall,
         digest: [u8; 32],
         key: &Arc<str>,
-    ) -> CallOutcome {
+    ) -> RedactedOutcome {
         let at = self.clock.now();
         let lifetime =
             jiff::SignedDuration::try_from(self.limits.key_lifetime).unwrap_or(jiff::SignedDuration::MAX);
@@ -147,7 +151,7 @@ impl Executor {
             }
             Ok(ClaimOutcome::Running) => Some(Err(still_running_error())),
             Ok(ClaimOutcome::QuotaReached) => Some(Err(key_quota_error(&self.limits))),
-            Ok(ClaimOutcome::Done(stored)) => Some(decode_outcome(stored)),
+            Ok(ClaimOutcome::Done(stored)) => Some(outcome::decode(stored)),
             Err(error) => Some(Err(error.into())),
         };
         if let Some(found) = found {
@@ -155,17 +159,19 @@ impl Executor {
         }
         let cut_off = cx.cancel.clone();
         let (outcome, record) = self.run_measured(cx, &call).await;
-        if cut_off.is_cancelled() && outcome.as_ref().is_err_and(|error| error.code == ErrorCode::Cancelled) {
+        if cut_off.is_cancelled()
+            && outcome.stored.as_ref().is_err_and(|error| error.code == ErrorCode::Cancelled)
+        {
             // The key stays open: the next process reports the outcome as unknown.
             self.ledger.record_call(record).await;
             return outcome;
         }
-        let end = match &outcome {
+        let end = match &outcome.stored {
             Err(error) if error.retryable || did_not_run(error.code) => KeyEnd::Release,
-            // The caller will come back with input under the same key.
-            Ok(CallReply::AwaitingInput(_)) => KeyEnd::Release,
+            // The caller will come back under the same key, with input or after the user's answer.
+            Ok(CallReply::AwaitingInput(_) | CallReply::AwaitingApproval(_)) => KeyEnd::Release,
             outcome => KeyEnd::Keep(
-                encode_outcome(outcome).filter(|text| text.len() <= self.limits.key_outcome_bytes),
+                outcome::encode(outcome).filter(|text| text.len() <= self.limits.key_outcome_bytes),
             ),
         };
         if let Err(error) = self.ledger.end_key(&claim, end, record).await {
@@ -175,7 +181,14 @@ impl Executor {
     }
 
     /// Records and logs an outcome that was replayed, not produced by this call.
-    async fn record_replay(&self, cx: &CallContext, call: &ToolCall, outcome: CallOutcome) -> CallOutcome {
+    async fn record_replay(
+        &self,
+        cx: &CallContext,
+        call: &ToolCall,
+        outcome: CallOutcome,
+    ) -> RedactedOutcome {
+        // The key may come from another conversation, which now has the result too.
+        self.record_labels(cx, call, &outcome).await;
         let mut record = record::build_record(
             cx,
             call,
@@ -187,9 +200,9 @@ impl Executor {
         if let Some(record) = Arc::get_mut(&mut record) {
             record.replayed = true;
         }
-        self.publish_record(&record, &outcome);
+        self.publish_record(&record, &outcome, CallSecretCounts::default());
         self.ledger.record_call(record).await;
-        outcome
+        RedactedOutcome::unchanged(outcome)
     }
 }
 
@@ -238,49 +251,24 @@ fn key_quota_error(limits: &CallLimits) -> ToolError {
     ToolError::new(ErrorCode::RateLimited, text).retry_after(RETRY_FULL)
 }
 
-fn outcome_unknown_error(why: &str) -> ToolError {
-    let text = format!(
-        "The call under this idempotency key {why}: it may or may not have run, and is not run again."
-    );
-    ToolError::new(ErrorCode::OutcomeUnknown, text)
-}
+#[cfg(test)]
+mod tests {
+    use toolyard_protocol::error::RetryRule;
 
-/// An outcome as the ledger stores it.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum RecordedOutcome {
-    Done { mcp: Box<RawValue>, extensions: ResultExtensions },
-    Failed(WireError),
-}
+    use super::*;
 
-fn encode_outcome(outcome: &CallOutcome) -> Option<String> {
-    let recorded = match outcome {
-        Ok(CallReply::Done(result)) => {
-            RecordedOutcome::Done { mcp: result.mcp.raw().to_owned(), extensions: result.extensions.clone() }
+    #[test]
+    fn a_code_that_is_always_retryable_frees_the_key() {
+        for code in ErrorCode::ALL {
+            if code.retry_rule() == RetryRule::Yes {
+                assert!(did_not_run(code), "{code}: a retry under the same key would not run");
+            }
         }
-        Err(error) => RecordedOutcome::Failed(error.to_wire()),
-        Ok(CallReply::AwaitingInput(_)) => return None,
-    };
-    serde_json::to_string(&recorded).ok()
-}
-
-fn decode_outcome(stored: Option<String>) -> CallOutcome {
-    let Some(text) = stored else {
-        return Err(ToolError::new(
-            ErrorCode::OutcomeUnknown,
-            "The call under this idempotency key was made, but its result was too large to keep, or newer ones took its \
-             room. It is not run again.",
-        ));
-    };
-    let damaged = || outcome_unknown_error("has a damaged record");
-    match serde_json::from_str(&text).map_err(|error| damaged().with_cause(error))? {
-        RecordedOutcome::Done { mcp, extensions } => {
-            Ok(CallReply::Done(ToolResult { mcp: McpResult::from_raw(mcp).ok_or_else(damaged)?, extensions }))
-        }
-        RecordedOutcome::Failed(error) => {
-            let mut failed = ToolError::new(error.code, error.message);
-            failed.retryable = error.retryable;
-            Err(failed)
+        // The tool may have run: the key must stay taken.
+        for code in
+            [ErrorCode::Timeout, ErrorCode::Cancelled, ErrorCode::OutcomeUnknown, ErrorCode::HttpError]
+        {
+            assert!(!did_not_run(code), "{code}");
         }
     }
 }

@@ -6,10 +6,11 @@
 mod context;
 mod forward;
 mod keyed;
+pub(crate) mod outcome;
 mod record;
 mod steps;
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt as _;
 use tokio::{sync::broadcast, time::Instant};
@@ -17,20 +18,22 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use toolyard_protocol::{ErrorCode, ToolName};
 
 pub use self::context::{
-    AwaitedInput, CallContext, CallOwner, CallReply, Caller, CallerInput, DeliveryMark, Door, ToolCall,
-    TraceContext,
+    AwaitedApproval, AwaitedInput, CallContext, CallOwner, CallReply, Caller, CallerInput, DeliveryMark,
+    Door, ToolCall, TraceContext,
 };
 use self::{
     keyed::KeyTable,
     steps::{CallStep, StepTimer},
 };
 use crate::{
+    approvals::{ApprovalGate, CallClearance},
     catalog::{CallGauge, CallPermit, Tool},
+    data_flow::InFlightLabels,
     error::ToolError,
     limits::CallLimits,
     policy::{PolicyDecision, ToolPolicy},
     ports::{CallRateLimiter, CallRecord, Clock, Ledger, SourceKind, SourceTable, ToolSource},
-    schema::ValidArguments,
+    redaction::{CallRedaction, CallSecretCounts, RedactedOutcome, SecretRedaction},
 };
 
 /// How many finished calls a slow subscriber may lag behind before it misses some.
@@ -55,6 +58,10 @@ pub struct ExecutorParts {
     pub ledger: Arc<dyn Ledger>,
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
+    /// Asks users before calls run.
+    pub approvals: Arc<ApprovalGate>,
+    /// Replaces secrets in results.
+    pub redaction: Arc<SecretRedaction>,
     /// Limits of calls.
     pub limits: CallLimits,
     /// Calls with a key outlive the request that started them; a server stop waits for these tasks.
@@ -70,7 +77,9 @@ pub struct Executor {
     limiter: Arc<dyn CallRateLimiter>,
     ledger: Arc<dyn Ledger>,
     clock: Arc<dyn Clock>,
-    limits: CallLimits,
+    pub(crate) approvals: Arc<ApprovalGate>,
+    redaction: Arc<SecretRedaction>,
+    pub(crate) limits: CallLimits,
     tasks: TaskTracker,
     cut_off: CancellationToken,
     node: Arc<CallGauge>,
@@ -87,6 +96,8 @@ impl Executor {
             limiter: parts.limiter,
             ledger: parts.ledger,
             clock: parts.clock,
+            approvals: parts.approvals,
+            redaction: parts.redaction,
             limits: parts.limits,
             tasks: parts.tasks,
             cut_off: parts.cut_off,
@@ -99,6 +110,11 @@ impl Executor {
     /// Subscribes to the records of calls that end from now on.
     pub fn subscribe(&self) -> broadcast::Receiver<Arc<CallRecord>> {
         self.feed.subscribe()
+    }
+
+    /// Replaces secrets in results.
+    pub fn redaction(&self) -> &SecretRedaction {
+        &self.redaction
     }
 
     /// The number of calls in flight.
@@ -123,62 +139,122 @@ impl Executor {
     }
 
     async fn call_now(&self, cx: CallContext, call: ToolCall) -> CallOutcome {
-        let (outcome, record) = self.run_measured(cx, &call).await;
+        self.call_recorded(cx, &call).await.into_read()
+    }
+
+    /// Runs a call and records it.
+    pub(crate) async fn call_recorded(&self, cx: CallContext, call: &ToolCall) -> RedactedOutcome {
+        let (outcome, record) = self.run_measured(cx, call).await;
         self.ledger.record_call(record).await;
         outcome
     }
 
     /// Runs a call with its deadline and cancellation, and returns the outcome with its record.
-    async fn run_measured(&self, mut cx: CallContext, call: &ToolCall) -> (CallOutcome, Arc<CallRecord>) {
+    async fn run_measured(&self, mut cx: CallContext, call: &ToolCall) -> (RedactedOutcome, Arc<CallRecord>) {
         let (started_at, mut steps) = (self.clock.now(), StepTimer::start());
         cx.deadline = self.call_deadline(&cx, call);
-        let guarded = AssertUnwindSafe(self.run(&cx, call, &mut steps)).catch_unwind();
+        let tool = cx.view.find_tool(&call.name).ok();
+        let redaction = tool.and_then(|tool| self.redaction.for_tool(&cx, tool));
+        if let Some(redaction) = &redaction {
+            cx.redact_with(redaction);
+        }
+        // Released only after the labels of the result are recorded.
+        let mut in_flight = None;
+        let guarded =
+            AssertUnwindSafe(self.run_redacted(&cx, call, redaction.as_ref(), &mut steps, &mut in_flight))
+                .catch_unwind();
         let ended = tokio::select! {
             biased;
             () = cx.cancel.cancelled() => None,
             ran = tokio::time::timeout_at(cx.deadline, guarded) => Some(ran),
         };
+        let unchanged = |error| RedactedOutcome::unchanged(Err(error));
         let outcome = match ended {
             Some(Ok(Ok(outcome))) => outcome,
-            Some(Ok(Err(_panic))) => Err(panic_error(call)),
-            Some(Err(_elapsed)) => Err(timeout_error(&cx, call, &steps)),
-            None => Err(ToolError::new(ErrorCode::Cancelled, CANCELLED_TEXT)),
+            Some(Ok(Err(_panic))) => unchanged(panic_error(call)),
+            Some(Err(_elapsed)) => unchanged(timeout_error(&cx, call, &steps)),
+            None => unchanged(ToolError::new(ErrorCode::Cancelled, CANCELLED_TEXT)),
         };
+        self.record_labels(&cx, call, &outcome.stored).await;
+        drop(in_flight);
         let record = record::build_record(
             &cx,
             call,
-            &outcome,
+            &outcome.stored,
             started_at,
             &mut steps,
             self.limits.error_message_bytes,
         );
-        self.publish_record(&record, &outcome);
+        let counts = redaction.map(|redaction| redaction.counts()).unwrap_or_default();
+        self.publish_record(&record, &outcome.stored, counts);
         (outcome, record)
     }
 
+    /// Runs a call, and replaces the secrets in its outcome before anything else sees it.
+    async fn run_redacted(
+        &self,
+        cx: &CallContext,
+        call: &ToolCall,
+        redaction: Option<&Arc<CallRedaction>>,
+        steps: &mut StepTimer,
+        in_flight: &mut Option<InFlightLabels>,
+    ) -> RedactedOutcome {
+        let outcome = self.run(cx, call, redaction, steps, in_flight).await;
+        match redaction {
+            Some(redaction) => redaction.redact_outcome(cx, outcome).await,
+            None => RedactedOutcome::unchanged(outcome),
+        }
+    }
+
     /// The life of a call, top to bottom.
-    async fn run(&self, cx: &CallContext, call: &ToolCall, steps: &mut StepTimer) -> CallOutcome {
+    async fn run(
+        &self,
+        cx: &CallContext,
+        call: &ToolCall,
+        redaction: Option<&Arc<CallRedaction>>,
+        steps: &mut StepTimer,
+        in_flight: &mut Option<InFlightLabels>,
+    ) -> CallOutcome {
         let tool = cx.view.find_tool(&call.name)?;
         steps.enter(CallStep::Validate);
-        let arguments = tool.validate_arguments(call.arguments.as_deref(), self.limits.check_timeout).await?;
+        let sent = call.arguments.as_deref();
+        let restored = match redaction {
+            Some(redaction) => redaction.restore_arguments(sent).await?,
+            None => None,
+        };
+        let arguments =
+            tool.validate_arguments(restored.as_deref().or(sent), self.limits.check_timeout).await?;
+        let arguments = arguments.with_shown(sent.filter(|_| restored.is_some()));
         steps.enter(CallStep::Authorize);
-        let _places = self.authorize(cx, tool, &arguments).await?;
+        let _permits = self.authorize(cx, tool).await?;
+        let approval = match self.approvals.check(cx, tool, &arguments, self.limits.check_timeout).await? {
+            CallClearance::Run => None,
+            CallClearance::RunApproved(id) => Some(id),
+            CallClearance::Wait(awaited) => return Ok(CallReply::AwaitingApproval(awaited)),
+            CallClearance::Ended(outcome) => return outcome,
+        };
         let source = self.source_of(tool)?;
         steps.enter(CallStep::Ready);
         let ready = source.make_ready(cx, tool).await?;
+        if let Some(id) = &approval {
+            self.approvals.begin_run(id, &cx.id).await?;
+        }
+        *in_flight = self.approvals.data_flow().begin_call(cx, tool);
         steps.enter(CallStep::Invoke);
         let reply = ready.invoke(&arguments).await?;
         steps.enter(CallStep::Check);
         tool.check_output(reply, self.limits.check_timeout).await
     }
 
+    /// Notes what the outcome brings into the conversation.
+    async fn record_labels(&self, cx: &CallContext, call: &ToolCall, outcome: &CallOutcome) {
+        if let Ok(tool) = cx.view.find_tool(&call.name) {
+            self.approvals.data_flow().record_outcome(cx, tool, outcome).await;
+        }
+    }
+
     /// Checks policy and rate limits, and acquires the in-flight permits.
-    async fn authorize(
-        &self,
-        cx: &CallContext,
-        tool: &Tool,
-        _arguments: &ValidArguments,
-    ) -> Result<[CallPermit; 3], ToolError> {
+    async fn authorize(&self, cx: &CallContext, tool: &Tool) -> Result<[CallPermit; 3], ToolError> {
         self.check_policy(tool)?;
         self.limiter.check_call(&cx.user, &tool.name).await.map_err(rate_limited_error)?;
         let limits = &self.limits;
@@ -217,19 +293,22 @@ impl Executor {
 
     /// One deadline for wake and call: the app's own timeout, within the limits.
     fn call_deadline(&self, cx: &CallContext, call: &ToolCall) -> Instant {
-        let wish =
-            cx.view.find_tool(&call.name).ok().and_then(|tool| tool.app.record.details.call_timeout_ms);
-        Instant::now() + self.limits.call_timeout_for(wish)
+        Instant::now() + self.call_timeout(cx.view.find_tool(&call.name).ok().map(|tool| &**tool))
+    }
+
+    /// How long a call may take: the app's own timeout, within the limits. Without a tool, the default.
+    pub fn call_timeout(&self, tool: Option<&Tool>) -> Duration {
+        self.limits.call_timeout_for(tool.and_then(|tool| tool.app.record.details.call_timeout_ms))
     }
 
     /// Logs the call, and sends its record to all subscribers.
-    fn publish_record(&self, record: &Arc<CallRecord>, outcome: &CallOutcome) {
-        record::log_call(record, outcome.as_ref().err());
+    fn publish_record(&self, record: &Arc<CallRecord>, outcome: &CallOutcome, secrets: CallSecretCounts) {
+        record::log_call(record, outcome.as_ref().err(), secrets);
         let _ = self.feed.send(record.clone());
     }
 }
 
-fn rate_limited_error(wait: std::time::Duration) -> ToolError {
+fn rate_limited_error(wait: Duration) -> ToolError {
     let seconds = wait.as_secs_f64().ceil().max(1.0);
     ToolError::new(
         ErrorCode::RateLimited,

@@ -4,13 +4,14 @@ use std::{borrow::Cow, sync::Arc};
 
 use jiff::Timestamp;
 use toolyard_protocol::text::truncate_bytes;
-use toolyard_protocol::{ErrorCode, ToolRef, api::outcome_text};
+use toolyard_protocol::{ErrorCode, ToolRef};
 
 use super::{CallContext, CallOutcome, CallReply, Door, ToolCall, steps::StepTimer};
 use crate::{
     catalog::result_size,
     error::ToolError,
     ports::{CallRecord, SourceKind},
+    redaction::CallSecretCounts,
 };
 
 pub(super) fn build_record(
@@ -52,6 +53,11 @@ pub(super) fn build_record(
             _ => 0,
         },
         trace: cx.trace,
+        approval: match outcome {
+            Ok(CallReply::AwaitingApproval(awaited)) => Some(awaited.id.clone()),
+            _ => cx.approval.clone(),
+        },
+        waiting: matches!(outcome, Ok(CallReply::AwaitingApproval(_))),
     })
 }
 
@@ -82,15 +88,18 @@ fn error_message(outcome: &CallOutcome, max_bytes: usize) -> Option<Arc<str>> {
     (!message.is_empty()).then(|| truncate_bytes(message, max_bytes).into())
 }
 
-pub(super) fn log_call(record: &CallRecord, error: Option<&ToolError>) {
+pub(super) fn log_call(record: &CallRecord, error: Option<&ToolError>, secrets: CallSecretCounts) {
+    let if_any = |count: usize| (count > 0).then_some(count);
     tracing::info!(
         target: "toolyard::call",
         id = record.id.as_str(),
         user = record.user.as_str(),
         tool = &*record.tool,
-        outcome = outcome_text(record.error),
+        outcome = record.outcome_text(),
         replayed = record.replayed,
         duration_ms = record.duration_us as f64 / 1_000.0,
+        secrets_replaced = if_any(secrets.replaced),
+        secrets_restored = if_any(secrets.restored),
         cause = error.and_then(|error| error.cause.as_deref()),
         "call ended",
     );

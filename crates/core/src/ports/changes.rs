@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use toolyard_protocol::{PackageName, TokenId, UserId};
+use toolyard_protocol::{ApprovalId, PackageName, TokenId, UserId};
 
 use super::StoreError;
 
@@ -81,6 +81,33 @@ pub enum Change {
     PluginCatalogueChanged,
     /// The lists of trusted keys or of revoked plugins changed.
     PluginListsChanged,
+    /// A user was asked to approve a call.
+    ApprovalRequested {
+        /// The user.
+        user: UserId,
+        /// The approval.
+        id: ApprovalId,
+    },
+    /// An approval was answered, it expired, or its caller withdrew it.
+    ApprovalAnswered {
+        /// The user.
+        user: UserId,
+        /// The approval.
+        id: ApprovalId,
+    },
+    /// The call of an approval ended. Not stored.
+    ApprovalEnded {
+        /// The user.
+        user: UserId,
+        /// The approval.
+        id: ApprovalId,
+    },
+    /// A user's choices or remembered approvals changed.
+    ApprovalRulesChanged(UserId),
+    /// The operator's approval policy changed.
+    ApprovalPolicyChanged,
+    /// The accepted definitions of a package changed, or a change waits for an answer.
+    DefinitionsChanged(PackageName),
     /// More changed than the log holds: every cache is stale.
     Everything,
 }
@@ -108,7 +135,8 @@ impl Change {
             | Self::AppRemoved(package)
             | Self::UpstreamChanged(package)
             | Self::UpstreamRemoved(package)
-            | Self::UpstreamOfferChanged(package) => AffectedViews::Package(package),
+            | Self::UpstreamOfferChanged(package)
+            | Self::DefinitionsChanged(package) => AffectedViews::Package(package),
             Self::AppUninstalled { user, package } | Self::AuthorizationChanged { user, package } => {
                 AffectedViews::UserPackage(user, package)
             }
@@ -120,7 +148,12 @@ impl Change {
             | Self::PlatformSettingsChanged(_)
             | Self::TokenIssued { .. }
             | Self::TokenRevoked { .. }
-            | Self::PluginCatalogueChanged => AffectedViews::None,
+            | Self::PluginCatalogueChanged
+            | Self::ApprovalRequested { .. }
+            | Self::ApprovalAnswered { .. }
+            | Self::ApprovalEnded { .. }
+            | Self::ApprovalRulesChanged(_)
+            | Self::ApprovalPolicyChanged => AffectedViews::None,
         }
     }
 }

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use toolyard_protocol::{
-    CallId, ErrorCode, PackageName, ToolName, UserId,
-    api::{StepTimes, UsageRow},
+    ApprovalId, CallId, ErrorCode, PackageName, ToolName, UserId,
+    api::{AWAITING_APPROVAL, StepTimes, UsageRow, outcome_text},
 };
 
 use super::{SourceKind, StoreError, UsageFilter};
@@ -49,6 +49,17 @@ pub struct CallRecord {
     pub bytes_out: u64,
     /// Its trace.
     pub trace: TraceContext,
+    /// The approval that it waits for, or that it redeemed.
+    pub approval: Option<ApprovalId>,
+    /// Whether it ended by waiting for that approval.
+    pub waiting: bool,
+}
+
+impl CallRecord {
+    /// How it ended: `OK`, `AWAITING_APPROVAL`, or an error code.
+    pub fn outcome_text(&self) -> &'static str {
+        if self.waiting { AWAITING_APPROVAL } else { outcome_text(self.error) }
+    }
 }
 
 /// A claim of an idempotency key for one call.

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use tokio::time::Instant;
 use toolyard_protocol::{AppSessionId, PackageName, UserId, call::AppActivation, device::Capabilities};
 
-use super::StoreError;
+use super::{AppRecord, StoreError};
 use crate::{catalog::AppHead, error::ToolError};
 
 /// What the catalog needs to know about a live user.
@@ -37,6 +38,37 @@ pub trait AppWaker: Send + Sync {
 
     /// Whether the app's socket is open now. A reply that wants the display needs it.
     fn is_connected(&self, user: &UserId, app: &PackageName) -> bool;
+}
+
+/// Why there is no app to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopError {
+    /// The user has no session.
+    NoSession,
+    /// The app does not run.
+    NotRunning,
+}
+
+/// Changes live sessions. Only the verbs of the platform use it; they have checked who acts.
+#[async_trait]
+pub trait SessionControl: Send + Sync {
+    /// Opens the user's session, or keeps it alive. False if there are too many.
+    fn keep_alive(&self, user: &UserId) -> bool;
+
+    /// Whether the user has a session.
+    fn is_live(&self, user: &UserId) -> bool;
+
+    /// Takes the last press of the button of the user's device, if it was not before `since`. A press is taken once.
+    fn take_button_press(&self, user: &UserId, since: Timestamp) -> bool;
+
+    /// Ends the user's session and stops its apps. False if there is none.
+    async fn end_session(&self, user: &UserId) -> bool;
+
+    /// Starts an app for the user, or brings an app to the front that a call woke.
+    async fn open_app(&self, user: &UserId, app: AppRecord) -> Result<AppActivation, ToolError>;
+
+    /// Stops an app that the user no longer wants to run.
+    async fn close_app(&self, user: &UserId, package: &PackageName) -> Result<(), StopError>;
 }
 
 /// A run of an app that may outlive this process: apps reconnect after a server restart.

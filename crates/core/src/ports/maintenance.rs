@@ -11,6 +11,8 @@ use super::StoreError;
 /// Rows older than these times are removed.
 #[derive(Debug, Clone, Copy)]
 pub struct PruneBefore {
+    /// Labels of conversations that expired before.
+    pub labels: Timestamp,
     /// Records of calls.
     pub calls: Timestamp,
     /// Error messages of records that stay.

@@ -1,11 +1,14 @@
 //! The traits that core needs from outside. Object-safe, with few methods each; one in-process implementation now, and
 //! room for one with several nodes. Core has no other traits.
 
+mod approvals;
 mod apps;
 mod changes;
+mod labels;
 mod ledger;
 mod live;
 mod maintenance;
+mod pins;
 mod plugins;
 mod quota;
 mod source;
@@ -15,18 +18,28 @@ mod upstreams;
 mod usage;
 mod world;
 
+pub use approvals::{
+    AnswerOutcome, ApprovalFilter, ApprovalRecord, ApprovalRuleStore, ApprovalStore, ApprovedCall,
+    AskOutcome, StoredAnswer, StoredChoice, StoredGrant, UserRules,
+};
 pub use apps::{
     AppChange, AppDataStore, AppKeys, AppRecord, AppStore, DefinitionStore, DeviceStore, InstallStore,
     InstalledApp, NewAppRecord, PackageOrigin, PreferenceStore, StoredDevice, StoredToolSet, ToolSetRecord,
     ToolSwitchStore,
 };
 pub use changes::{AffectedViews, Announcement, Announcements, Change, ChangeSubscriber};
+pub use labels::{LabelStore, StoredLabels};
 pub use ledger::{
     CallFilter, CallLog, CallRecord, ClaimOutcome, KeyClaim, KeyEnd, KeyQuota, Ledger, StoredOutcome,
     call_digest,
 };
-pub use live::{AppRunStore, AppWaker, SessionView, StoredRun, UserPresence};
+pub use live::{AppRunStore, AppWaker, SessionControl, SessionView, StopError, StoredRun, UserPresence};
 pub use maintenance::{KnownKey, LedgerBacklog, PruneBefore, StoreMaintenance};
+pub use pins::{
+    DefinitionNote, DefinitionPin, MAX_EARLIER_VERSIONS, MAX_NOTES_PER_PACKAGE, MAX_PINS_PER_USER,
+    MAX_USERS_WITH_PINS, OfferReview, PackagePins, PinStore, QuarantineAnswer, QuarantineFilter,
+    QuarantineOutcome, QuarantinePlace, QuarantineStore, QuarantinedChange, ReviewOutcome,
+};
 pub use plugins::{
     InstalledPlugin, InstalledPluginStore, MAX_PLUGIN_NAMESPACES, PluginDataQuota, PluginDataStore,
     PluginListStore, PluginNamespace, PluginProvider, PluginRuns, PluginSwitch, PublishedPlugin,
@@ -35,8 +48,8 @@ pub use plugins::{
 pub use quota::{QuotaKind, QuotaReached, StoreQuotas};
 pub(crate) use source::SourceTable;
 pub use source::{
-    CallNotice, CallerAbilities, ForwardedMethod, ForwardedReply, ForwardedRequest, NoticeSink, ReadyTool,
-    SourceKind, SourceQuestion, ToolSearch, ToolSource,
+    CallNotice, CallerAbilities, ForwardedMethod, ForwardedReply, ForwardedRequest, NoticeSink,
+    QuestionSender, ReadyTool, SourceKind, SourceQuestion, ToolSearch, ToolSource,
 };
 pub use stores::Stores;
 pub use tokens::{AddTokenOutcome, IssuedToken, IssuedTokenStore, TokenCursor, TokenQuota, TokenScope};
@@ -48,7 +61,9 @@ pub use usage::{
     CallSeries, CallTimeline, CallTiming, MAX_SERIES, SeriesBy, TimeBuckets, TimelineBuilder, UsageFilter,
     UsageLog,
 };
-pub use world::{CallRateLimiter, Clock, IdGenerator, SecretSealer, SystemClock, SystemIds, UnsealError};
+pub use world::{
+    CallRateLimiter, Clock, IdGenerator, SealError, SecretSealer, SystemClock, SystemIds, UnsealError,
+};
 
 /// The store could not do what was requested. Nothing was written.
 #[derive(Debug, Clone, thiserror::Error)]

@@ -14,6 +14,8 @@ pub enum QuotaKind {
     InstallsPerUser,
     /// Tools switched off by one user.
     SwitchedOffTools,
+    /// Tools for which one user chose always, ask or never.
+    ToolChoices,
     /// Total size of one user's app settings, in bytes.
     SettingsBytesPerUser,
     /// Plugin versions of one curator in the catalogue.
@@ -28,6 +30,7 @@ impl QuotaKind {
             Self::UpstreamsPerDeveloper => "quotas.upstreams_per_developer",
             Self::InstallsPerUser => "quotas.installs_per_user",
             Self::SwitchedOffTools => "quotas.switched_off_tools_per_user",
+            Self::ToolChoices => "quotas.tool_choices_per_user",
             Self::SettingsBytesPerUser => "quotas.settings_bytes_per_user",
             Self::CatalogueVersionsPerCurator => "quotas.catalogue_versions_per_curator",
         }
@@ -42,6 +45,7 @@ impl QuotaKind {
             Self::SwitchedOffTools => {
                 ("switched-off tools of one user", "switch a tool on, or uninstall its app")
             }
+            Self::ToolChoices => ("approval choices of one user", "remove the choice for a tool"),
             Self::SettingsBytesPerUser => {
                 ("bytes of settings of one user", "shorten the values or uninstall an app")
             }
@@ -83,6 +87,8 @@ pub struct StoreQuotas {
     pub installs_per_user: u64,
     /// Switched-off tools of one user.
     pub switched_off_tools_per_user: u64,
+    /// Approval choices of one user.
+    pub tool_choices_per_user: u64,
     /// Bytes of one user's settings.
     pub settings_bytes_per_user: u64,
     /// Versions of one curator in the catalogue.
@@ -100,6 +106,7 @@ impl Default for StoreQuotas {
             upstreams_per_developer: 100,
             installs_per_user: 500,
             switched_off_tools_per_user: 5_000,
+            tool_choices_per_user: 5_000,
             settings_bytes_per_user: 4 * 1024 * 1024,
             catalogue_versions_per_curator: 2_000,
             tool_versions_per_app: 100,

@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use toolyard_protocol::{
     ErrorCode,
     call::CallProgress,
-    mcp::{RpcError, method},
+    mcp::{PAGE_SCHEME, RpcError, method},
     raw::RawFields,
 };
 
@@ -16,6 +16,7 @@ use crate::{
     catalog::{AppHead, CatalogView, Tool},
     error::ToolError,
     executor::{AwaitedInput, CallContext, CallReply},
+    redaction::CallRedaction,
     schema::ValidArguments,
 };
 
@@ -115,6 +116,17 @@ pub struct ForwardedRequest {
     pub params: Box<RawValue>,
 }
 
+impl ForwardedRequest {
+    /// Whether the reply has text for the model. Pages are shown to people.
+    pub(crate) fn is_for_model(&self) -> bool {
+        match self.method {
+            ForwardedMethod::GetPrompt => true,
+            ForwardedMethod::ReadResource => !self.name.starts_with(PAGE_SCHEME),
+            ForwardedMethod::Complete | ForwardedMethod::Subscribe | ForwardedMethod::Unsubscribe => false,
+        }
+    }
+}
+
 /// The reply to such a request.
 #[derive(Debug, Clone)]
 pub enum ForwardedReply {
@@ -142,17 +154,30 @@ pub enum CallNotice {
 
 /// Sends notices from a source to the caller. Notices may be dropped; a source never waits for a slow caller.
 #[derive(Debug, Clone, Default)]
-pub struct NoticeSink(Option<mpsc::Sender<CallNotice>>);
+pub struct NoticeSink {
+    queue: Option<mpsc::Sender<CallNotice>>,
+    redaction: Option<Arc<CallRedaction>>,
+}
 
 impl NoticeSink {
     /// A sink that writes to a bounded queue.
     pub fn new(queue: mpsc::Sender<CallNotice>) -> Self {
-        Self(Some(queue))
+        Self { queue: Some(queue), redaction: None }
+    }
+
+    /// Replaces the secrets in notices from now on.
+    pub(crate) fn redact_with(&mut self, redaction: &Arc<CallRedaction>) {
+        self.redaction = Some(redaction.clone());
+    }
+
+    /// Whether notices reach anybody at all: a caller that has left may have got some before.
+    pub fn is_connected(&self) -> bool {
+        self.queue.is_some()
     }
 
     /// Whether the caller still listens.
     pub fn has_listener(&self) -> bool {
-        self.0.as_ref().is_some_and(|queue| !queue.is_closed())
+        self.queue.as_ref().is_some_and(|queue| !queue.is_closed())
     }
 
     /// Sends progress to the caller.
@@ -162,7 +187,12 @@ impl NoticeSink {
 
     /// Sends a notice to the caller.
     pub fn send(&self, notice: CallNotice) {
-        if let Some(queue) = &self.0 {
+        let Some(queue) = &self.queue else { return };
+        let notice = match &self.redaction {
+            Some(redaction) => redaction.redact_notice(notice),
+            None => Some(notice),
+        };
+        if let Some(notice) = notice {
             let _ = queue.try_send(notice);
         }
     }
@@ -179,13 +209,44 @@ pub struct SourceQuestion {
     pub answer: oneshot::Sender<Result<Box<RawValue>, RpcError>>,
 }
 
+/// Sends questions from a source to the caller.
+#[derive(Debug, Clone)]
+pub struct QuestionSender {
+    queue: mpsc::Sender<SourceQuestion>,
+    redaction: Option<Arc<CallRedaction>>,
+}
+
+impl QuestionSender {
+    /// A sender that writes to a bounded queue.
+    pub fn new(queue: mpsc::Sender<SourceQuestion>) -> Self {
+        Self { queue, redaction: None }
+    }
+
+    /// Replaces the secrets in questions to models from now on.
+    pub(crate) fn redact_with(&mut self, redaction: &Arc<CallRedaction>) {
+        self.redaction = Some(redaction.clone());
+    }
+
+    /// Sends a question. False if it was not sent; then there is no answer.
+    pub async fn send(&self, question: SourceQuestion) -> bool {
+        let question = match &self.redaction {
+            Some(redaction) => redaction.redact_question(question),
+            None => Some(question),
+        };
+        match question {
+            Some(question) => self.queue.send(question).await.is_ok(),
+            None => false,
+        }
+    }
+}
+
 /// What the caller can do for a source during a call.
 #[derive(Debug, Clone, Default)]
 pub struct CallerAbilities {
     /// The client capabilities that the caller declared, in MCP form: `{"elicitation":{}}`.
     pub declared: Option<Arc<RawValue>>,
     /// The channel for questions to the caller during the call, if the door has one.
-    pub ask: Option<mpsc::Sender<SourceQuestion>>,
+    pub ask: Option<QuestionSender>,
     /// Whether the caller understands a reply that awaits input, and resumes the call with it.
     pub can_resume: bool,
     /// The minimum level of log lines that the caller wants, if any.

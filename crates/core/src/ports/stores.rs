@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::{
-    Announcements, AppDataStore, AppRunStore, AppStore, CallLog, DefinitionStore, DeviceStore, InstallStore,
-    InstalledPluginStore, IssuedTokenStore, Ledger, OfferStore, PluginDataStore, PluginListStore,
-    PreferenceStore, PublishedPluginStore, StoreMaintenance, ToolSwitchStore, UpstreamStore,
-    UpstreamTokenStore, UsageLog,
+    Announcements, AppDataStore, AppRunStore, AppStore, ApprovalRuleStore, ApprovalStore, CallLog,
+    DefinitionStore, DeviceStore, InstallStore, InstalledPluginStore, IssuedTokenStore, LabelStore, Ledger,
+    OfferStore, PinStore, PluginDataStore, PluginListStore, PreferenceStore, PublishedPluginStore,
+    QuarantineStore, StoreMaintenance, ToolSwitchStore, UpstreamStore, UpstreamTokenStore, UsageLog,
 };
 
 /// Everything durable, by port. Created by the store, passed as a whole, cheap to clone.
@@ -48,6 +48,16 @@ pub struct Stores {
     pub calls: Arc<dyn CallLog>,
     /// Call records, to aggregate.
     pub usage: Arc<dyn UsageLog>,
+    /// Approvals of calls.
+    pub approvals: Arc<dyn ApprovalStore>,
+    /// What users and the operator decided about future calls.
+    pub approval_rules: Arc<dyn ApprovalRuleStore>,
+    /// What conversations have read.
+    pub labels: Arc<dyn LabelStore>,
+    /// Accepted definitions.
+    pub pins: Arc<dyn PinStore>,
+    /// Changed definitions that wait for an answer.
+    pub quarantine: Arc<dyn QuarantineStore>,
     /// Issued tokens.
     pub tokens: Arc<dyn IssuedTokenStore>,
     /// Announcements of changes in all of these.

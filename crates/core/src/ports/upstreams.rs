@@ -1,9 +1,12 @@
 //! Ports for upstream MCP servers: how to reach them, their offers, and users' tokens.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use toolyard_definitions::ContentDigest;
 use toolyard_protocol::{PackageName, UserId, upstream::UpstreamDetails};
 
 use super::StoreError;
@@ -78,6 +81,15 @@ pub struct UpstreamOffer {
     pub completes: bool,
     /// Whether it sends notifications when a resource changes.
     pub subscribes: bool,
+    /// Its instructions for models.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// The content of its `ui://` pages: the results of `resources/read`, by URI.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub pages: BTreeMap<String, Box<RawValue>>,
+    /// The content of its icons, by URL, as far as it could be fetched.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub icons: BTreeMap<String, ContentDigest>,
 }
 
 /// A stored offer.
@@ -101,12 +113,16 @@ pub trait OfferStore: Send + Sync {
         package: &PackageName,
         user: Option<&UserId>,
     ) -> Result<Option<StoredOffer>, StoreError>;
-    /// Stores an offer. False if the package does not exist.
+    /// The version of the store now. Ask for it before an offer is read, and pass it to `save_offer`.
+    async fn offer_version(&self) -> Result<u64, StoreError>;
+    /// Stores an offer that was read since a version. False, and nothing is stored, if the package does not exist, or if the
+    /// upstream, or the user's install or authorization, changed since: then the offer belongs to what was before.
     async fn save_offer(
         &self,
         package: &PackageName,
         user: Option<&UserId>,
         offer: StoredOffer,
+        read_since: u64,
     ) -> Result<bool, StoreError>;
 }
 
@@ -121,6 +137,13 @@ pub trait UpstreamTokenStore: Send + Sync {
         package: &PackageName,
         user: &UserId,
         sealed: Option<Vec<u8>>,
+    ) -> Result<bool, StoreError>;
+    /// Replaces the user's token. False, and nothing is stored, if there is none.
+    async fn replace_token(
+        &self,
+        package: &PackageName,
+        user: &UserId,
+        sealed: Vec<u8>,
     ) -> Result<bool, StoreError>;
     /// All tokens, to seal them again.
     async fn all_tokens(&self) -> Result<Vec<(PackageName, UserId, Vec<u8>)>, StoreError>;

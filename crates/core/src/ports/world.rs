@@ -75,11 +75,16 @@ pub trait CallRateLimiter: Send + Sync {
 #[error("a stored secret cannot be opened with this root key")]
 pub struct UnsealError;
 
+/// A text could not be sealed: there is no root key, or the text is too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a secret cannot be sealed with this root key")]
+pub struct SealError;
+
 /// Seals secrets with the root key and derives keys from it. During a rotation two root keys are accepted; new values
 /// use the first.
 pub trait SecretSealer: Send + Sync {
     /// Seals a text for the store.
-    fn seal(&self, plain: &str) -> Vec<u8>;
+    fn seal(&self, plain: &str) -> Result<Vec<u8>, SealError>;
     /// Opens what [`SecretSealer::seal`] made.
     fn unseal(&self, sealed: &[u8]) -> Result<String, UnsealError>;
     /// Subkeys for a purpose, the current one first.

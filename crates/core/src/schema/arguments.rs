@@ -12,6 +12,8 @@ use super::{CheckError, CompiledSchema, pool::WorkOwner};
 pub struct ValidArguments {
     raw: Box<RawValue>,
     value: Value,
+    /// With placeholders in place of secrets, if they have any.
+    shown: Option<Value>,
 }
 
 impl ValidArguments {
@@ -24,10 +26,22 @@ impl ValidArguments {
         value: Value,
     ) -> Result<Self, CheckError> {
         let value = schema.check_within(owner, limit, value).await?;
-        Ok(Self { raw: raw.to_owned(), value })
+        Ok(Self { raw: raw.to_owned(), value, shown: None })
     }
 
-    /// As the caller sent them.
+    /// Adds the form in which they are shown and stored, if secrets were put in for placeholders.
+    #[must_use]
+    pub fn with_shown(mut self, shown: Option<&RawValue>) -> Self {
+        self.shown = shown.and_then(|raw| serde_json::from_str(raw.get()).ok());
+        self
+    }
+
+    /// As the caller sent them, with placeholders for secrets. None if they have no secrets: then the value can be shown.
+    pub fn shown(&self) -> Option<&Value> {
+        self.shown.as_ref()
+    }
+
+    /// As they are sent to the tool.
     pub fn raw(&self) -> &RawValue {
         &self.raw
     }

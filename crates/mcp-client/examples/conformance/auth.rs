@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use http::{HeaderMap, Request, header};
 use jiff::Timestamp;
+use rand::Rng as _;
 use serde_json::Value;
 use tokio_util::task::TaskTracker;
 use toolyard_mcp_client::oauth::{
@@ -33,6 +34,7 @@ pub(crate) fn credentials(
         tokens: Arc::new(MemoryTokens::default()),
         pending: Arc::new(MemoryPending::default()),
         clock: Arc::new(now),
+        random: Arc::new(|bytes| rand::rng().fill_bytes(bytes)),
         tasks: tasks.clone(),
     });
     let text = |name: &str| context[name].as_str().map(str::to_owned);

@@ -5,9 +5,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header as names}
 use http_body_util::Full;
 use toolyard_net::HttpResponse;
 
-use crate::{
-    credentials::AuthChallenge, error::McpClientError, http::HttpConnection, limits::MAX_CHALLENGES,
-};
+use crate::{credentials::AuthChallenge, error::McpClientError, http::HttpConnection};
 
 impl HttpConnection {
     /// Sends a request and returns the response for any status. A challenge that cannot be met is an error. A 401 and a
@@ -21,7 +19,9 @@ impl HttpConnection {
         let mut met = Vec::with_capacity(2);
         loop {
             let response = self.send_once(method.clone(), headers.clone(), body.clone()).await?;
-            let Some(challenge) = auth_challenge(&response) else { return Ok(response) };
+            let Some(challenge) = AuthChallenge::from_response(response.status, &response.headers) else {
+                return Ok(response);
+            };
             let refused = McpClientError::AuthorizationNeeded { challenge: Some(challenge.clone()) };
             // A 403 without a challenge may mean anything.
             let plain = challenge.status == StatusCode::FORBIDDEN && challenge.www_authenticate.is_empty();
@@ -55,13 +55,4 @@ impl HttpConnection {
         *request.headers_mut() = all;
         Ok(self.target.http.send(request).await?)
     }
-}
-
-fn auth_challenge(response: &HttpResponse) -> Option<AuthChallenge> {
-    let status = response.status;
-    matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN).then(|| {
-        let values = response.headers.get_all(names::WWW_AUTHENTICATE).iter().take(MAX_CHALLENGES);
-        let www_authenticate = values.filter_map(|value| Some(value.to_str().ok()?.to_owned())).collect();
-        AuthChallenge { status, www_authenticate }
-    })
 }

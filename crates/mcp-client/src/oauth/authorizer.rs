@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use http::Uri;
 use jiff::Timestamp;
-use rmcp::transport::auth::{InMemoryStateStore, StateStore as _};
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 use toolyard_net::{OutsideUrl, ReferralClients};
 use toolyard_protocol::{UserId, secret::SecretText};
-use url::Url;
 
 use super::credentials::OAuthCredentials;
-use super::discover::{DiscoveredServer, discover_authorization_server, step_error, without_logging};
+use super::discover::{DiscoveredServer, discover_authorization_server};
 use super::error::OAuthError;
+use super::link::build_link;
 use super::locks::TokenLocks;
+use super::pkce::{PkcePair, random_text};
 use super::record::{AuthorizationRecord, OAuthClient, PendingAuthorization, add_scopes};
 use super::register::choose_client;
 use super::requests::StepHttpClient;
@@ -27,11 +27,12 @@ use super::store::{OAuthStoreError, PendingFlow, PendingStore, TokenKey, TokenSt
 pub(super) const CONSENT_TIME: Duration = Duration::from_secs(10 * 60);
 /// Time limit for all requests of one step.
 pub(super) const STEP_TIME: Duration = Duration::from_secs(30);
-/// Longest authorization link, in bytes.
-const MAX_LINK_BYTES: usize = 8 * 1024;
 
 /// The current time, passed in for tests.
 pub type OAuthClock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// Fills a buffer with random bytes, passed in for tests. States and PKCE verifiers are made from them.
+pub type OAuthRandom = Arc<dyn Fn(&mut [u8]) + Send + Sync>;
 
 /// Dependencies of the authorization flows.
 #[derive(Clone)]
@@ -45,6 +46,8 @@ pub struct OAuthParts {
     pub pending: Arc<dyn PendingStore>,
     /// The current time.
     pub clock: OAuthClock,
+    /// Unguessable bytes.
+    pub random: OAuthRandom,
     /// Runs token requests: a caller that leaves must not lose a used refresh token.
     pub tasks: TaskTracker,
 }
@@ -112,7 +115,7 @@ impl OAuth {
     }
 
     /// The HTTP client for one step with the upstream at that URL.
-    pub(super) fn step_client(&self, upstream: &Uri) -> Arc<StepHttpClient> {
+    pub(super) fn step_client(&self, upstream: &Uri) -> StepHttpClient {
         StepHttpClient::new(self.0.parts.http.for_server(upstream).clone())
     }
 
@@ -140,9 +143,22 @@ impl OAuth {
         key: &TokenKey,
         record: &AuthorizationRecord,
     ) -> Result<(), OAuthStoreError> {
-        let text = serde_json::to_string(record).map_err(|error| OAuthStoreError(error.to_string()))?;
-        self.0.parts.tokens.save(key, SecretText::new(text)).await
+        self.0.parts.tokens.save(key, record_text(record)?).await
     }
+
+    /// Replaces a record. False if it was deleted meanwhile.
+    pub(super) async fn replace_record(
+        &self,
+        key: &TokenKey,
+        record: &AuthorizationRecord,
+    ) -> Result<bool, OAuthStoreError> {
+        self.0.parts.tokens.replace(key, record_text(record)?).await
+    }
+}
+
+fn record_text(record: &AuthorizationRecord) -> Result<SecretText, OAuthStoreError> {
+    let text = serde_json::to_string(record).map_err(|error| OAuthStoreError(error.to_string()))?;
+    Ok(SecretText::new(text))
 }
 
 impl UserAuthorizer {
@@ -169,45 +185,35 @@ impl UserAuthorizer {
     async fn start_flow(&self) -> Result<StartedFlow, OAuthError> {
         let record = self.oauth.load_record(&self.key, &self.upstream_url()).await?;
         let requests = self.oauth.step_client(self.upstream.url.uri());
-        let mut found =
+        let found =
             discover_authorization_server(self.upstream.url.uri(), &requests, record.challenge.as_deref())
                 .await?;
-        let scopes = self.scopes_to_request(&found, &record).await;
-        let names: Vec<_> = scopes.iter().map(String::as_str).collect();
+        let scopes = self.scopes_to_request(&found, &record);
+        let issuer = &found.server.issuer;
+        let known = record.grant.as_ref().filter(|grant| grant.issuer == *issuer).map(|grant| &grant.client);
         let settings = &self.upstream.settings;
-        let known =
-            record.grant.as_ref().filter(|grant| grant.issuer == found.issuer).map(|grant| &grant.client);
-        let client = choose_client(&mut found, &requests, settings, known, &names).await?;
+        let client = choose_client(&found.server, &requests, settings, known, &scopes).await?;
 
-        let states = InMemoryStateStore::new();
-        found.manager.set_state_store(states.clone());
-        let failed = |error| step_error(&requests, error, OAuthError::BadMetadata);
-        let link = without_logging(found.manager.get_authorization_url(&names)).await.map_err(failed)?;
-        let state = link_state(&link)?;
-        let stored = states.load(&state).await.ok().flatten();
-        let verifier =
-            stored.ok_or_else(|| bad_metadata("its authorization link has no state"))?.pkce_verifier;
-        let pending = self.pending_authorization(&found, record, client, scopes, SecretText::new(verifier));
+        let random = &*self.oauth.parts().random;
+        let (state, pkce) = (random_text(random), PkcePair::generate(random));
+        let link = build_link(&found, &client, &scopes, &state, &pkce.challenge)?;
+        let pending = self.pending_authorization(&found, record, client, scopes, pkce.verifier);
         self.save_pending(&state, &pending).await?;
         Ok(StartedFlow { link, state })
     }
 
     /// The scopes to request: those of the operator, or else of the server, and those that were missing before.
-    async fn scopes_to_request(&self, found: &DiscoveredServer, record: &AuthorizationRecord) -> Vec<String> {
+    fn scopes_to_request(&self, found: &DiscoveredServer, record: &AuthorizationRecord) -> Vec<String> {
         let mut scopes = Vec::new();
-        if self.upstream.settings.scopes.is_empty() {
-            add_scopes(&mut scopes, found.manager.select_initial_scopes(&[]).await);
-        } else {
-            add_scopes(&mut scopes, self.upstream.settings.scopes.iter().cloned());
-        }
-        let live = record.grant.iter().filter(|grant| grant.issuer == found.issuer);
+        let configured = &self.upstream.settings.scopes;
+        let first = if configured.is_empty() { &found.scopes } else { configured };
+        add_scopes(&mut scopes, first.iter().cloned());
+        let live = record.grant.iter().filter(|grant| grant.issuer == found.server.issuer);
         add_scopes(&mut scopes, live.flat_map(|grant| grant.scopes.iter().cloned()));
         add_scopes(&mut scopes, record.wanted.iter().cloned());
-        let supported = found.metadata.scopes_supported.iter().flatten();
         // Some servers issue a refresh token only if this scope is requested.
-        let offline = supported.filter(|scope| *scope == "offline_access").cloned();
-        if !scopes.is_empty() {
-            add_scopes(&mut scopes, offline);
+        if !scopes.is_empty() && found.server.has_offline_access {
+            add_scopes(&mut scopes, ["offline_access".to_owned()]);
         }
         scopes
     }
@@ -228,8 +234,8 @@ impl UserAuthorizer {
             expires_at: now.checked_add(CONSENT_TIME).unwrap_or(now),
             challenge: record.challenge,
             client,
-            issuer: found.issuer.clone(),
-            names_issuer: found.has_flag("authorization_response_iss_parameter_supported"),
+            issuer: found.server.issuer.clone(),
+            names_issuer: found.server.names_issuer,
             requested,
             verifier,
         }
@@ -244,23 +250,6 @@ impl UserAuthorizer {
         };
         Ok(self.oauth.parts().pending.put(state, flow).await?)
     }
-}
-
-fn bad_metadata(why: &str) -> OAuthError {
-    OAuthError::BadMetadata(why.to_owned())
-}
-
-/// The state in a link. The last one counts: the endpoint itself may have a query.
-fn link_state(link: &str) -> Result<String, OAuthError> {
-    if link.len() > MAX_LINK_BYTES {
-        return Err(bad_metadata("its authorization endpoint is too long"));
-    }
-    let url = Url::parse(link).map_err(|_| bad_metadata("its authorization endpoint is not a URL"))?;
-    let states = url.query_pairs().filter(|(name, _)| name == "state");
-    states
-        .last()
-        .map(|(_, state)| state.into_owned())
-        .ok_or_else(|| bad_metadata("its authorization link has no state"))
 }
 
 impl fmt::Debug for OAuth {
@@ -284,10 +273,10 @@ impl fmt::Debug for StartedFlow {
 
 #[cfg(test)]
 mod tests {
-    use rmcp::transport::auth::OAuthHttpRedirectPolicy;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::TcpListener;
     use toolyard_net::{ClientSettings, GuardPolicy};
+    use url::Url;
 
     use super::super::memory::{MemoryPending, MemoryTokens};
     use super::*;
@@ -304,12 +293,12 @@ mod tests {
             tokens: Arc::new(MemoryTokens::default()),
             pending: Arc::new(MemoryPending::default()),
             clock: Arc::new(|| Timestamp::UNIX_EPOCH),
+            random: Arc::new(|bytes| bytes.fill(7)),
             tasks: TaskTracker::new(),
         });
         let ask = async |upstream: &'static str, url: &str| {
-            let request = http::Request::get(url).body(Vec::new()).unwrap();
             let requests = oauth.step_client(&Uri::from_static(upstream));
-            let answer = requests.send_following_redirects(request, OAuthHttpRedirectPolicy::Follow).await;
+            let answer = requests.get_metadata(&Url::parse(url).unwrap()).await;
             answer.map(|answer| answer.status().as_u16())
         };
         let in_private_network = "http://192.168.7.7/metadata";
@@ -332,12 +321,5 @@ mod tests {
         };
         let (answer, ()) = tokio::join!(ask("http://127.0.0.1:9/mcp", &here), serve);
         assert_eq!(answer, Ok(200));
-    }
-
-    #[test]
-    fn the_state_is_the_last_of_that_name() {
-        assert_eq!(link_state("https://as.example/a?state=theirs&x=1&state=ours"), Ok("ours".to_owned()));
-        assert!(link_state("https://as.example/a").is_err());
-        assert!(link_state(&format!("https://as.example/a?state={}", "a".repeat(MAX_LINK_BYTES))).is_err());
     }
 }

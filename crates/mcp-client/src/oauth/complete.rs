@@ -3,18 +3,15 @@
 
 use std::fmt;
 
-use rmcp::transport::auth::{InMemoryStateStore, StateStore as _};
-use serde_json::json;
 use tokio::time::timeout;
 use toolyard_protocol::UserId;
 
 use super::authorizer::{OAuth, STEP_TIME};
-use super::discover::{discover_authorization_server, without_logging};
+use super::discover::discover_authorization_server;
 use super::error::{OAuthError, sanitize_foreign_text};
 use super::record::{OAuthGrant, PendingAuthorization};
-use super::refresh::{grant_from_response, no_token_error};
-use super::register::client_config;
 use super::store::TokenKey;
+use super::token::{TokenReply, grant_from_response, no_token_error, request_token};
 
 /// The query with which the browser returned.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -60,7 +57,7 @@ impl OAuth {
             return Err(OAuthError::Denied(sanitize_foreign_text(&error)));
         }
         let code = callback.code.ok_or_else(|| OAuthError::Denied("the response has no code".to_owned()))?;
-        let redeeming = redeem_code(self.clone(), pending, code, callback.iss);
+        let redeeming = redeem_code(self.clone(), pending, code);
         // The code is used up once it is sent, so this continues if the browser leaves.
         self.parts().tasks.spawn(redeeming).await.map_err(|_| OAuthError::CutOff)??;
         Ok(key)
@@ -107,13 +104,8 @@ fn check_issuer(pending: &PendingAuthorization, named: Option<&str>) -> Result<(
     }
 }
 
-async fn redeem_code(
-    oauth: OAuth,
-    pending: PendingAuthorization,
-    code: String,
-    iss: Option<String>,
-) -> Result<(), OAuthError> {
-    let exchanging = exchange_code(&oauth, &pending, &code, iss.as_deref());
+async fn redeem_code(oauth: OAuth, pending: PendingAuthorization, code: String) -> Result<(), OAuthError> {
+    let exchanging = exchange_code(&oauth, &pending, &code);
     let grant = timeout(STEP_TIME, exchanging).await.unwrap_or(Err(OAuthError::TimedOut(STEP_TIME)))?;
     let key = pending.token_key();
     let _lock = oauth.locks().lock(&key).await;
@@ -128,46 +120,27 @@ async fn exchange_code(
     oauth: &OAuth,
     pending: &PendingAuthorization,
     code: &str,
-    iss: Option<&str>,
 ) -> Result<OAuthGrant, OAuthError> {
     let url = pending.url.parse().map_err(|_| OAuthError::UnknownState)?;
     let requests = oauth.step_client(&url);
-    // Discovered again: rmcp learns the resource's own identifier only in discovery.
-    let mut found = discover_authorization_server(&url, &requests, pending.challenge.as_deref()).await?;
-    if found.issuer != pending.issuer {
+    // Discovered again: the flow stores no endpoints, and an upstream that changed its server must not get the code.
+    let found = discover_authorization_server(&url, &requests, pending.challenge.as_deref()).await?;
+    if found.server.issuer != pending.issuer {
         return Err(OAuthError::WrongIssuer);
     }
-    let failed = |_| no_token_error(&requests);
-    found.manager.configure_client(client_config(&pending.client)).map_err(failed)?;
-    found.manager.set_state_store(rmcp_state_store(pending).await.ok_or_else(|| no_token_error(&requests))?);
-    let exchanging = found.manager.exchange_code_for_token_with_issuer(code, STATE_NAME, iss);
-    let answer = without_logging(exchanging).await.map_err(failed)?;
-    let grant = grant_from_response(
-        &answer,
-        &pending.issuer,
-        pending.client.clone(),
-        &pending.requested,
-        oauth.now(),
-    )?;
-    Ok(OAuthGrant { requested: pending.requested.clone(), ..grant })
-}
-
-/// The state was checked before; rmcp accepts any name here.
-const STATE_NAME: &str = "state";
-
-/// The flow in the form that rmcp expects.
-async fn rmcp_state_store(pending: &PendingAuthorization) -> Option<InMemoryStateStore> {
-    let state = serde_json::from_value(json!({
-        "pkce_verifier": pending.verifier,
-        "csrf_token": STATE_NAME,
-        "expected_issuer": pending.issuer,
-        "require_issuer": pending.names_issuer,
-        "created_at": 0,
-        "requested_scopes": pending.requested,
-    }));
-    let states = InMemoryStateStore::new();
-    states.save(STATE_NAME, state.ok()?).await.ok()?;
-    Some(states)
+    let fields = [
+        ("grant_type", "authorization_code"),
+        ("code", code),
+        ("code_verifier", pending.verifier.expose()),
+        ("redirect_uri", pending.client.redirect_uri.as_str()),
+    ];
+    match request_token(&found, &requests, &pending.client, &fields).await? {
+        TokenReply::Issued(tokens) => {
+            let client = pending.client.clone();
+            grant_from_response(tokens, &pending.issuer, client, &pending.requested, oauth.now())
+        }
+        TokenReply::Refused(code) => Err(no_token_error(code)),
+    }
 }
 
 impl fmt::Debug for OAuthCallback {

@@ -10,9 +10,10 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use parking_lot::Mutex;
 use tokio::time::timeout;
 use toolyard_protocol::secret::SecretText;
+use url::Url;
 
 use super::authorizer::{STEP_TIME, UserAuthorizer};
-use super::challenge::{self, ParsedChallenge};
+use super::challenge::{ParsedChallenge, parse_challenge};
 use super::error::OAuthError;
 use super::record::{AuthorizationRecord, OAuthGrant, add_scopes, is_recent};
 use super::refresh::{RenewalOutcome, refresh_grant};
@@ -55,7 +56,9 @@ impl Credentials for OAuthCredentials {
     }
 
     async fn handle_challenge(&self, challenge: &AuthChallenge) -> Result<bool, CredentialsError> {
-        let parsed = challenge::parse_challenge(self.authorizer.upstream.url.uri(), challenge);
+        let headers = challenge.www_authenticate.iter().map(String::as_str);
+        let upstream = Url::parse(&self.authorizer.upstream_url());
+        let parsed = upstream.map(|url| parse_challenge(&url, headers)).unwrap_or_default();
         match challenge.status {
             StatusCode::UNAUTHORIZED => match self.renew_grant(RenewalReason::Rejected(parsed)).await? {
                 Some(_) => Ok(true),
@@ -85,8 +88,20 @@ impl OAuthCredentials {
         self.authorizer.oauth.load_record(&self.authorizer.key, &self.authorizer.upstream_url()).await
     }
 
-    async fn save_record(&self, record: &AuthorizationRecord) -> Result<(), OAuthStoreError> {
-        self.authorizer.oauth.save_record(&self.authorizer.key, record).await
+    /// Stores a record that was changed. False if it had a grant and was deleted meanwhile: the user withdrew it.
+    async fn save_changed(
+        &self,
+        before: &AuthorizationRecord,
+        record: &AuthorizationRecord,
+    ) -> Result<bool, OAuthStoreError> {
+        let (oauth, key) = (&self.authorizer.oauth, &self.authorizer.key);
+        if record == before {
+            return Ok(true);
+        }
+        if before.grant.is_some() {
+            return oauth.replace_record(key, record).await;
+        }
+        oauth.save_record(key, record).await.map(|()| true)
     }
 
     /// A usable token; `None` if the user must authorize. Continues even if the caller leaves, because the old refresh
@@ -117,8 +132,8 @@ impl OAuthCredentials {
             record.challenge = Some(header);
         }
         let renewed = self.apply_renewal(&mut record).await;
-        if record != before {
-            self.save_record(&record).await?;
+        if !self.save_changed(&before, &record).await? {
+            return Ok(None);
         }
         *lock = renewed.as_ref().err().map(|error| (now, error.clone()));
         renewed.map(|()| record.grant)
@@ -182,9 +197,7 @@ impl OAuthCredentials {
         }
         let before = record.clone();
         add_scopes(&mut record.wanted, parsed.scopes);
-        if record != before {
-            self.save_record(&record).await?;
-        }
+        self.save_changed(&before, &record).await?;
         Ok(CredentialsError::Needed)
     }
 }

@@ -9,7 +9,7 @@ use toolyard_protocol::secret::SecretText;
 use super::store::{OAuthStoreError, PendingFlow, PendingStore, TokenKey, TokenStore};
 
 /// Concurrent flows per user; the oldest is dropped.
-const MAX_FLOWS_OF_USER: usize = 8;
+pub const MAX_FLOWS_OF_USER: usize = 8;
 /// Concurrent flows.
 const MAX_FLOWS: usize = 2_000;
 
@@ -26,6 +26,10 @@ impl TokenStore for MemoryTokens {
     async fn save(&self, key: &TokenKey, text: SecretText) -> Result<(), OAuthStoreError> {
         lock_unpoisoned(&self.0).insert(key.clone(), text);
         Ok(())
+    }
+
+    async fn replace(&self, key: &TokenKey, text: SecretText) -> Result<bool, OAuthStoreError> {
+        Ok(lock_unpoisoned(&self.0).get_mut(key).map(|stored| *stored = text).is_some())
     }
 
     async fn clear(&self, key: &TokenKey) -> Result<(), OAuthStoreError> {

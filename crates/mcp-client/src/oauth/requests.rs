@@ -1,20 +1,14 @@
 //! Sends the requests of a flow. Each one passes the guard, redirects included; each response and its time are limited.
-//! One instance serves one step of a flow and records why it failed, because rmcp reports only texts.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, LOCATION, USER_AGENT};
-use http::{HeaderMap, HeaderValue, Request, StatusCode, Uri};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, LOCATION, USER_AGENT};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
 use http_body_util::Full;
-use parking_lot::{Mutex, MutexGuard};
-use rmcp::transport::auth::{
-    OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRedirectPolicy, OAuthHttpRequest,
-};
-use serde::Deserialize;
 use tokio::time::timeout;
-use toolyard_net::HttpClient;
+use toolyard_net::{HttpClient, MAX_URL_LENGTH, UrlRefused};
+use toolyard_protocol::mcp::{McpRevision, header::PROTOCOL_VERSION};
 use url::Url;
 
 use super::error::{OAuthError, sanitize_foreign_text};
@@ -27,59 +21,79 @@ const REQUEST_TIME: Duration = Duration::from_secs(10);
 const MAX_REDIRECTS: usize = 5;
 /// Some servers refuse requests without a user agent.
 const USER_AGENT_NAME: HeaderValue = HeaderValue::from_static("toolyard");
+/// Without it, some token endpoints respond with a form.
+const JSON_TYPE: HeaderValue = HeaderValue::from_static("application/json");
+const FORM_TYPE: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
 
-pub(super) type OAuthResponse = http::Response<Vec<u8>>;
+pub(super) type OAuthResponse = http::Response<Bytes>;
 
-/// The HTTP client of one step.
+/// The HTTP client of one step of a flow.
 #[derive(Debug)]
-pub(super) struct StepHttpClient {
-    client: HttpClient,
-    trouble: Mutex<StepFailure>,
-}
+pub(super) struct StepHttpClient(HttpClient);
 
-#[derive(Debug, Default)]
-struct StepFailure {
-    /// The first request without a response.
-    failed: Option<OAuthError>,
-    /// The error code of the last response, such as `invalid_grant`.
-    code: Option<String>,
-}
-
-/// The error body of authorization servers.
-#[derive(Deserialize)]
-struct OAuthErrorBody {
-    error: String,
+/// Which redirects are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RedirectRule {
+    /// None: the request carries a secret.
+    Never,
+    /// Those that keep method and body. Others would turn a registration into a GET.
+    SameMethod,
+    /// Those to the same origin: metadata of another server says nothing about this one.
+    SameOrigin,
 }
 
 impl StepHttpClient {
-    pub(super) fn new(client: HttpClient) -> Arc<Self> {
-        Arc::new(Self { client, trouble: Mutex::default() })
+    pub(super) fn new(client: HttpClient) -> Self {
+        Self(client)
     }
 
-    /// Why a request got no response, if one failed.
-    pub(super) fn request_failure(&self) -> Option<OAuthError> {
-        self.lock_failure().failed.clone()
+    /// Requests a document that may be metadata.
+    pub(super) async fn get_metadata(&self, url: &Url) -> Result<OAuthResponse, OAuthError> {
+        let mut request = new_request(Method::GET, url, Bytes::new())?;
+        // For servers whose metadata depends on the revision. It is not negotiated yet, and only revisions with a
+        // handshake know GET at the upstream itself.
+        let revision = HeaderValue::from_static(McpRevision::NEWEST_HANDSHAKE.as_str());
+        request.headers_mut().insert(PROTOCOL_VERSION, revision);
+        self.send_in_time(request, RedirectRule::SameOrigin).await
     }
 
-    /// The error code of the authorization server, if it sent one.
-    pub(super) fn error_code(&self) -> Option<String> {
-        self.lock_failure().code.clone()
+    /// Registers a client.
+    pub(super) async fn post_json(&self, url: &Url, body: Bytes) -> Result<OAuthResponse, OAuthError> {
+        let mut request = new_request(Method::POST, url, body)?;
+        request.headers_mut().insert(CONTENT_TYPE, JSON_TYPE);
+        self.send_in_time(request, RedirectRule::SameMethod).await
     }
 
-    fn lock_failure(&self) -> MutexGuard<'_, StepFailure> {
-        self.trouble.lock()
-    }
-
-    pub(super) async fn send_following_redirects(
+    /// Requests a token, with the credentials of the client in a header if there are any.
+    pub(super) async fn post_form(
         &self,
-        request: Request<Vec<u8>>,
-        policy: OAuthHttpRedirectPolicy,
+        url: &Url,
+        form: String,
+        authorization: Option<HeaderValue>,
     ) -> Result<OAuthResponse, OAuthError> {
-        let mut request = with_user_agent(request);
+        let mut request = new_request(Method::POST, url, Bytes::from(form))?;
+        request.headers_mut().insert(CONTENT_TYPE, FORM_TYPE);
+        request.headers_mut().extend(authorization.map(|value| (AUTHORIZATION, value)));
+        self.send_in_time(request, RedirectRule::Never).await
+    }
+
+    async fn send_in_time(
+        &self,
+        request: Request<Bytes>,
+        rule: RedirectRule,
+    ) -> Result<OAuthResponse, OAuthError> {
+        let sending = self.send_following_redirects(request, rule);
+        timeout(REQUEST_TIME, sending).await.unwrap_or(Err(OAuthError::TimedOut(REQUEST_TIME)))
+    }
+
+    async fn send_following_redirects(
+        &self,
+        mut request: Request<Bytes>,
+        rule: RedirectRule,
+    ) -> Result<OAuthResponse, OAuthError> {
         for _ in 0..=MAX_REDIRECTS {
             let answer = self.send_once(&request).await?;
-            let follows = policy == OAuthHttpRedirectPolicy::Follow;
-            match next_hop(&request, &answer).filter(|_| follows) {
+            match next_hop(&request, &answer, rule)? {
                 Some(next) => request = redirect_request(request, &next)?,
                 None => return Ok(answer),
             }
@@ -88,60 +102,69 @@ impl StepHttpClient {
     }
 
     async fn send_once(&self, request: &Request<Bytes>) -> Result<OAuthResponse, OAuthError> {
-        self.lock_failure().code = None;
-        let answer = self.client.send(request.clone().map(Full::new)).await?;
+        let answer = self.0.send(request.clone().map(Full::new)).await?;
         let (status, headers) = (answer.status, answer.headers.clone());
         let body = if is_stream(&headers) { Bytes::new() } else { answer.bytes(MAX_ANSWER_BYTES).await? };
-        let refusal =
-            status.is_client_error().then(|| serde_json::from_slice::<OAuthErrorBody>(&body).ok()).flatten();
-        self.lock_failure().code = refusal.map(|refusal| sanitize_foreign_text(&refusal.error));
-        let mut answer = http::Response::new(body.to_vec());
+        let mut answer = http::Response::new(body);
         *answer.status_mut() = status;
         *answer.headers_mut() = headers;
         Ok(answer)
     }
 }
 
-impl OAuthHttpClient for StepHttpClient {
-    fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
-        Box::pin(async move {
-            let OAuthHttpRequest { request, redirect_policy, .. } = request;
-            let answer =
-                match timeout(REQUEST_TIME, self.send_following_redirects(request, redirect_policy)).await {
-                    Ok(answer) => answer,
-                    Err(_) => Err(OAuthError::TimedOut(REQUEST_TIME)),
-                };
-            answer.map_err(|error| {
-                self.lock_failure().failed.get_or_insert_with(|| error.clone());
-                error.into()
-            })
-        })
+fn new_request(method: Method, url: &Url, body: Bytes) -> Result<Request<Bytes>, OAuthError> {
+    let mut request = Request::new(body);
+    *request.method_mut() = method;
+    *request.uri_mut() = request_uri(url)?;
+    request.headers_mut().insert(USER_AGENT, USER_AGENT_NAME);
+    request.headers_mut().insert(ACCEPT, JSON_TYPE);
+    Ok(request)
+}
+
+/// The form of a URL is checked here, its address by the guard when it is dialed.
+fn request_uri(url: &Url) -> Result<Uri, OAuthError> {
+    if url.as_str().len() > MAX_URL_LENGTH {
+        return Err(OAuthError::Refused(UrlRefused::TooLong));
     }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(OAuthError::Refused(UrlRefused::Credentials));
+    }
+    Uri::try_from(url.as_str()).map_err(|_| OAuthError::BadMetadata("it names an invalid URL".to_owned()))
 }
 
-fn with_user_agent(request: Request<Vec<u8>>) -> Request<Bytes> {
-    let mut request = request.map(Bytes::from);
-    request.headers_mut().entry(USER_AGENT).or_insert(USER_AGENT_NAME);
-    request
-}
-
-/// rmcp requests a challenge from the upstream itself. An upstream without authorization may respond with an endless
-/// event stream.
+/// The upstream itself is requested for its challenge. One without authorization may respond with an endless event
+/// stream.
 fn is_stream(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
-/// The target of a redirect that keeps method and body. Other redirects would turn a registration into a GET.
-fn next_hop(request: &Request<Bytes>, answer: &OAuthResponse) -> Option<Url> {
-    let keeps = matches!(answer.status(), StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
-    let location = answer.headers().get(LOCATION).filter(|_| keeps)?;
-    Url::parse(&request.uri().to_string()).ok()?.join(location.to_str().ok()?).ok()
+/// The target of a redirect that is followed.
+fn next_hop(
+    request: &Request<Bytes>,
+    answer: &OAuthResponse,
+    rule: RedirectRule,
+) -> Result<Option<Url>, OAuthError> {
+    let keeps_method =
+        matches!(answer.status(), StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
+    let followed = match rule {
+        RedirectRule::Never => false,
+        RedirectRule::SameMethod => keeps_method,
+        RedirectRule::SameOrigin => answer.status().is_redirection(),
+    };
+    let Some(location) = answer.headers().get(LOCATION).filter(|_| followed) else { return Ok(None) };
+    let bad = || OAuthError::BadMetadata("a redirect to an invalid URL".to_owned());
+    let from = Url::parse(&request.uri().to_string()).map_err(|_| bad())?;
+    let next = from.join(location.to_str().map_err(|_| bad())?).map_err(|_| bad())?;
+    if rule == RedirectRule::SameOrigin && next.origin() != from.origin() {
+        let text = format!("{from} redirects to another server, {next}");
+        return Err(OAuthError::BadMetadata(sanitize_foreign_text(&text)));
+    }
+    Ok(Some(next))
 }
 
 fn redirect_request(mut request: Request<Bytes>, next: &Url) -> Result<Request<Bytes>, OAuthError> {
     let before = request.uri().clone();
-    let next = Uri::try_from(next.as_str())
-        .map_err(|_| OAuthError::BadMetadata("a redirect to an invalid URL".into()))?;
+    let next = request_uri(next)?;
     if before.scheme_str() == Some("https") && next.scheme_str() != Some("https") {
         return Err(OAuthError::Insecure("redirected"));
     }
@@ -180,5 +203,33 @@ mod tests {
             assert_eq!(refused, OAuthError::Insecure("redirected"), "{plain}");
         }
         assert!(after("http://127.0.0.1/a", "http://127.0.0.1/b").is_ok());
+    }
+
+    #[test]
+    fn each_kind_of_request_follows_its_own_redirects() {
+        let hop = |status: u16, to: &str, rule| {
+            let request = Request::get("https://as.example/a/b").body(Bytes::new()).unwrap();
+            let answer = http::Response::builder().status(status).header(LOCATION, to);
+            let hop = next_hop(&request, &answer.body(Bytes::new()).unwrap(), rule)?;
+            Ok::<_, OAuthError>(hop.map(|url| url.to_string()))
+        };
+        let (here, there) = (Some("https://as.example/a/c".to_owned()), "https://evil.example/c");
+        for status in [301, 302, 307, 308] {
+            assert_eq!(hop(status, "c", RedirectRule::SameOrigin), Ok(here.clone()));
+            let refused = hop(status, there, RedirectRule::SameOrigin);
+            assert!(matches!(refused, Err(OAuthError::BadMetadata(_))), "{status}: {refused:?}");
+            assert_eq!(hop(status, "c", RedirectRule::Never), Ok(None));
+        }
+        assert_eq!(hop(302, "c", RedirectRule::SameMethod), Ok(None));
+        assert_eq!(hop(307, there, RedirectRule::SameMethod), Ok(Some(there.to_owned())));
+    }
+
+    #[test]
+    fn urls_with_credentials_and_long_ones_are_refused() {
+        let refused = |url: &str| request_uri(&Url::parse(url).unwrap());
+        let with_password = refused("https://ada:sesame@as.example/token");
+        assert_eq!(with_password, Err(OAuthError::Refused(UrlRefused::Credentials)));
+        let long = refused(&format!("https://as.example/{}", "a".repeat(MAX_URL_LENGTH)));
+        assert_eq!(long, Err(OAuthError::Refused(UrlRefused::TooLong)));
     }
 }

@@ -23,8 +23,11 @@ pub struct OAuthStoreError(pub String);
 pub trait TokenStore: Send + Sync {
     /// The last saved text.
     async fn load(&self, key: &TokenKey) -> Result<Option<SecretText>, OAuthStoreError>;
-    /// Replaces the text.
+    /// Stores the text of a new authorization.
     async fn save(&self, key: &TokenKey, text: SecretText) -> Result<(), OAuthStoreError>;
+    /// Replaces the text. False, and nothing is stored, if it was deleted meanwhile: a renewed token must not restore an
+    /// authorization that the user withdrew.
+    async fn replace(&self, key: &TokenKey, text: SecretText) -> Result<bool, OAuthStoreError>;
     /// Deletes the text, if there is one.
     async fn clear(&self, key: &TokenKey) -> Result<(), OAuthStoreError>;
 }

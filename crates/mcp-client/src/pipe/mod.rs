@@ -1,6 +1,5 @@
 //! A process or a socket: one channel in both directions, which carries all messages. This module dispatches them.
 
-mod line;
 pub(crate) mod stdio;
 pub(crate) mod websocket;
 

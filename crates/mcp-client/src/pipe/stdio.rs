@@ -10,12 +10,10 @@ use tokio::{
     task::JoinHandle,
     time::{Duration, timeout},
 };
+use toolyard_net::{LineReadError, LineReader};
 use toolyard_protocol::JsonLine;
 
-use super::{
-    OutgoingMessage,
-    line::{LineReader, LongLinePolicy},
-};
+use super::OutgoingMessage;
 use crate::{
     error::McpClientError, events::CloseReason, limits::ClientLimits, transport::StdioCommand,
     wire::McpConnection,
@@ -106,15 +104,17 @@ pub(crate) fn run_process(
 }
 
 async fn read_output(wire: McpConnection, stdout: ChildStdout, limit: usize) -> String {
-    let mut lines = LineReader::new(stdout, limit, LongLinePolicy::Fail);
+    let mut lines = LineReader::new(stdout, limit);
     loop {
         match lines.next().await {
+            Ok(Some(line)) if line.is_empty() => {}
             Ok(Some(line)) => {
                 if let Some(pipe) = wire.pipe() {
                     pipe.handle_message(&wire, &line);
                 }
             }
             Ok(None) => return "the process closed its output".to_owned(),
+            // A line that is too long ends the connection too: the lost part may matter.
             Err(error) => return error.to_string(),
         }
     }
@@ -136,9 +136,16 @@ async fn write_input(stdin: ChildStdin, mut queue: mpsc::Receiver<OutgoingMessag
 }
 
 async fn log_stderr(stderr: ChildStderr, program: String) {
-    let mut lines = LineReader::new(stderr, MAX_STDERR_LINE, LongLinePolicy::Truncate);
-    while let Ok(Some(line)) = lines.next().await {
-        tracing::info!(target: "toolyard_mcp_client::stderr", program, "{}", String::from_utf8_lossy(&line));
+    let mut lines = LineReader::new(stderr, MAX_STDERR_LINE);
+    loop {
+        let line = match lines.next().await {
+            Ok(Some(line)) => line,
+            Err(LineReadError::TooLong(long)) => long.start,
+            Ok(None) | Err(LineReadError::Io(_)) => return,
+        };
+        if !line.is_empty() {
+            tracing::info!(target: "toolyard_mcp_client::stderr", program, "{}", String::from_utf8_lossy(&line));
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _, stream::SplitSink, stream::SplitStream};
-use http::{HeaderValue, StatusCode, header as names};
+use http::{HeaderValue, header as names};
 use tokio::{
     sync::mpsc,
     time::{Instant, interval_at, timeout},
@@ -16,12 +16,8 @@ use toolyard_net::DialedStream;
 
 use super::OutgoingMessage;
 use crate::{
-    credentials::AuthChallenge,
-    error::McpClientError,
-    events::CloseReason,
-    limits::{MAX_CHALLENGES, truncate_text},
-    transport::WebSocketTarget,
-    wire::McpConnection,
+    credentials::AuthChallenge, error::McpClientError, events::CloseReason, limits::truncate_text,
+    transport::WebSocketTarget, wire::McpConnection,
 };
 
 /// Time limit for opening a socket, credentials excluded.
@@ -75,14 +71,13 @@ async fn open_websocket(
 
 fn refusal_error(answer: &http::Response<Option<Vec<u8>>>) -> McpClientError {
     let status = answer.status();
-    if status == StatusCode::UNAUTHORIZED || status == StatusCode::FORBIDDEN {
-        let values = answer.headers().get_all(names::WWW_AUTHENTICATE).iter().take(MAX_CHALLENGES);
-        let www_authenticate = values.filter_map(|value| Some(value.to_str().ok()?.to_owned())).collect();
-        return McpClientError::AuthorizationNeeded {
-            challenge: Some(AuthChallenge { status, www_authenticate }),
-        };
+    match AuthChallenge::from_response(status, answer.headers()) {
+        Some(challenge) => McpClientError::AuthorizationNeeded { challenge: Some(challenge) },
+        None => {
+            let text = truncate_text(answer.body().as_deref().unwrap_or_default());
+            McpClientError::Status { status, text }
+        }
     }
-    McpClientError::Status { status, text: truncate_text(answer.body().as_deref().unwrap_or_default()) }
 }
 
 /// Runs the socket until the stop, or until it closes.
@@ -154,5 +149,46 @@ async fn write_messages(
         if let Err(error) = sink.send(message).await {
             return format!("the socket failed: {error}");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{Response, StatusCode};
+
+    use super::*;
+    use crate::limits::MAX_CHALLENGES;
+
+    fn refused(status: StatusCode, challenges: usize) -> McpClientError {
+        let mut response = Response::builder().status(status);
+        for number in 0..challenges {
+            response = response.header(names::WWW_AUTHENTICATE, format!("Bearer realm=\"{number}\""));
+        }
+        refusal_error(&response.body(Some(b"come back later".to_vec())).unwrap())
+    }
+
+    #[test]
+    fn a_refused_socket_has_a_bounded_number_of_challenges() {
+        for status in [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN] {
+            for (sent, kept) in [(0, 0), (1, 1), (MAX_CHALLENGES, MAX_CHALLENGES), (100, MAX_CHALLENGES)] {
+                let McpClientError::AuthorizationNeeded { challenge: Some(challenge) } =
+                    refused(status, sent)
+                else {
+                    panic!("{status} is a challenge");
+                };
+                assert_eq!((challenge.status, challenge.www_authenticate.len()), (status, kept), "{sent}");
+                let last = challenge.www_authenticate.last().map(String::as_str);
+                assert_eq!(last, kept.checked_sub(1).map(|n| format!("Bearer realm=\"{n}\"")).as_deref());
+            }
+        }
+    }
+
+    #[test]
+    fn another_status_is_no_challenge() {
+        let error = refused(StatusCode::SERVICE_UNAVAILABLE, 1);
+        assert!(
+            matches!(&error, McpClientError::Status { status, text } if status.as_u16() == 503 && text.contains("later")),
+            "{error:?}"
+        );
     }
 }

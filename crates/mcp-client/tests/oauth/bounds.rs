@@ -26,10 +26,49 @@ async fn the_guard_checks_every_oauth_url_first() {
 #[tokio::test]
 async fn an_authorization_server_on_a_private_address_is_refused() {
     let world = World::start().await;
-    for server in ["http://10.0.0.1", "http://169.254.169.254", "http://[fd00:ec2::254]", "http://metadata"] {
+    for server in ["http://10.0.0.1", "http://169.254.169.254", "http://[fd00:ec2::254]"] {
         world.resource.configure(|resource| resource.servers = vec![server.to_owned()]);
         let refused = world.begin().await.unwrap_err();
-        assert!(matches!(refused, OAuthError::BadMetadata(_)), "{server}: {refused:?}");
+        assert!(matches!(refused, OAuthError::Refused(_)), "{server}: {refused:?}");
+
+        let usable = world.authorization.url();
+        world.resource.configure(|resource| resource.servers = vec![server.to_owned(), usable]);
+        world.begin().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_challenge_that_names_a_private_address_is_as_good_as_none() {
+    let world = World::start().await;
+    world.resource.configure(|resource| {
+        resource.challenge_metadata = Some("http://169.254.169.254/latest/meta-data".to_owned());
+    });
+    assert_eq!(world.call().await, Err(CredentialsError::Needed));
+    world.authorize().await.unwrap();
+    assert_eq!(world.call().await, Ok(StatusCode::OK));
+}
+
+#[tokio::test]
+async fn only_some_of_many_authorization_servers_are_tried() {
+    let world = World::start().await;
+    let mut servers: Vec<_> =
+        (0..20).map(|number| format!("{}/{number}", world.authorization.url())).collect();
+    world.authorization.set_fault(METADATA, WebFault::Status(404));
+    servers.push(world.authorization.url());
+    world.resource.configure(|resource| resource.servers = servers);
+    assert!(matches!(world.begin().await, Err(OAuthError::BadMetadata(_))));
+    assert_eq!(world.authorization.requests(&format!("{METADATA}/7")).len(), 1);
+    assert!(world.authorization.requests(&format!("{METADATA}/8")).is_empty());
+}
+
+#[tokio::test]
+async fn metadata_that_fails_for_now_differs_from_none() {
+    for (status, none) in [(404, true), (403, true), (429, false), (503, false)] {
+        let world = World::start().await;
+        world.resource.set_fault(&format!("{PRM}/mcp"), WebFault::Status(status));
+        world.resource.configure(|resource| resource.metadata_paths.clear());
+        let failed = world.begin().await.unwrap_err();
+        assert_eq!(failed == OAuthError::NoMetadata, none, "{status}: {failed:?}");
     }
 }
 

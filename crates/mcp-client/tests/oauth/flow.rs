@@ -137,6 +137,21 @@ async fn metadata_are_found_wherever_they_may_lie() {
 }
 
 #[tokio::test]
+async fn the_challenge_goes_before_the_well_known_paths_and_nothing_is_read_twice() {
+    let world = World::start().await;
+    let [with_path, root] = [format!("{PRM}/mcp"), PRM.to_owned()];
+    world.begin().await.unwrap();
+    assert_eq!([&with_path, &root].map(|path| world.resource.requests(path).len()), [1, 0]);
+
+    // The path in the challenge is empty: the others are tried, and that one is not requested again.
+    world.resource.configure(|resource| resource.metadata_paths = vec![root.clone()]);
+    world.begin().await.unwrap();
+    assert_eq!([&with_path, &root].map(|path| world.resource.requests(path).len()), [2, 1]);
+    let revision = &world.resource.requests(&root)[0].headers["mcp-protocol-version"];
+    assert_eq!(revision, "2025-11-25");
+}
+
+#[tokio::test]
 async fn the_resource_is_named_as_it_names_itself() {
     let world = World::start().await;
     // Without a path: a URL parser would add a slash to it.

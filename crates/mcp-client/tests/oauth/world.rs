@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use http::{HeaderMap, Request, StatusCode};
 use jiff::Timestamp;
+use rand::Rng as _;
 use toolyard_mcp_client::oauth::{
     MemoryPending, MemoryTokens, OAuth, OAuthCallback, OAuthCredentials, OAuthError, OAuthParts,
     OAuthSettings, OAuthUpstream, StartedFlow, TokenKey, TokenStore, UserAuthorizer,
@@ -71,6 +72,7 @@ impl World {
             tokens: tokens.clone(),
             pending: Arc::new(MemoryPending::default()),
             clock: Arc::new(move || now.now()),
+            random: Arc::new(|bytes| rand::rng().fill_bytes(bytes)),
             tasks: Default::default(),
         };
         let settings = OAuthSettings {

@@ -64,6 +64,38 @@ async fn an_event_that_is_too_large_is_reported_on_each_call() {
 }
 
 #[tokio::test]
+async fn a_stream_of_many_small_events_can_have_a_total_limit() {
+    let answer = chunked(&["data: 1\n\n", "data: 2\n\n", "data: 3\n\n"]);
+    let (events, _conn) = events_of(&answer, 20).await;
+    let mut events = events.with_total_limit(20);
+    for data in ["1", "2"] {
+        assert_eq!(events.next().await.unwrap().unwrap().data, data);
+    }
+    for _ in 0..2 {
+        assert_eq!(events.next().await, Err(NetError::TooLarge { limit: 20 }));
+    }
+}
+
+#[tokio::test]
+async fn a_body_is_read_as_it_arrives_up_to_its_limit() {
+    let peer = Peer::start().await;
+    let client = HttpClient::new(Guard::dev(), ClientSettings::default());
+    let answer = chunked(&["12", "34", "5"]);
+    let (response, _conn) = tokio::join!(client.send(peer.post("/chat")), peer.answer_one(&answer));
+    let mut chunks = response.unwrap().into_chunks(4);
+    let mut received = Vec::new();
+    let error = loop {
+        match chunks.next().await {
+            Ok(chunk) => received.extend(chunk.expect("it is cut off")),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error, NetError::TooLarge { limit: 4 });
+    assert!(b"1234".starts_with(&received), "{received:?}");
+    assert_eq!(chunks.next().await, Err(error));
+}
+
+#[tokio::test]
 async fn a_stream_on_which_nothing_comes_is_broken() {
     let (events, mut conn) = events_of(HEAD, 100).await;
     let mut events = events.with_idle_timeout(Duration::from_millis(50));

@@ -1,10 +1,8 @@
 //! Apps: registering, changing and removing them, their tools in versions, and their keys.
 
 mod change;
-mod config_file;
 mod details;
 mod find;
-mod older_tools;
 mod publish_tools;
 mod register;
 mod remove;
@@ -14,7 +12,6 @@ mod tool_set;
 pub use self::{
     change::{AppUpdate, change},
     find::{find_owned, list_owned},
-    older_tools::to_definitions,
     publish_tools::{activate_tools, publish_tools},
     register::{RegisteredApp, register},
     remove::remove,

@@ -5,10 +5,9 @@ use toolyard_protocol::{PackageName, api::ToolSet, items::AppItems};
 
 use super::{
     find::find_owned,
-    older_tools::to_definitions,
     tool_set::{alias_conflicts, stored_set},
 };
-use crate::{Actor, Platform, PlatformError};
+use crate::{Actor, Platform, PlatformError, legacy::to_definitions};
 
 /// Replaces the app's tools, prompts and resources, and returns the new version.
 pub async fn publish_tools(
@@ -32,6 +31,8 @@ pub async fn publish_tools(
     let published = platform.stores.definitions.publish_tools(package, set, platform.clock.now()).await?;
     let version = published.ok_or_else(|| PlatformError::not_found(format_args!("app {package}")))?;
 
+    let app = find_owned(platform, actor, package).await?;
+    platform.definitions.review_app(&app, Some(actor)).await?;
     platform.stores.announcements.announce(Change::AppChanged(package.clone())).await;
     Ok(version)
 }
@@ -47,6 +48,8 @@ pub async fn activate_tools(
     if !platform.stores.definitions.activate_version(package, version, platform.clock.now()).await? {
         return Err(PlatformError::not_found(format_args!("version {version} of {package}")));
     }
+    let app = find_owned(platform, actor, package).await?;
+    platform.definitions.review_app(&app, Some(actor)).await?;
     platform.stores.announcements.announce(Change::AppChanged(package.clone())).await;
     Ok(())
 }

@@ -8,12 +8,11 @@ use toolyard_core::{
 use toolyard_protocol::{Problem, app::NewApp, items::AppItems};
 
 use super::{
-    config_file, details,
+    details,
     find::find_owned,
-    older_tools::to_definitions,
     tool_set::{alias_conflicts, stored_set},
 };
-use crate::{Actor, Platform, PlatformError};
+use crate::{Actor, Platform, PlatformError, legacy};
 
 /// A registered app. Key and secret are shown once and never stored in plain text.
 #[derive(Debug)]
@@ -36,7 +35,7 @@ pub async fn register(
     new.details.kind = new.kind.unwrap_or(platform.config.default_app_kind);
     if new.read_config {
         platform.limits.check_costly(actor)?;
-        config_file::complete_from_file(platform, &mut new.details, &mut new.tools).await?;
+        legacy::complete_from_file(platform, &mut new.details, &mut new.tools).await?;
     }
     let package = new.package_name;
     let mut problems = details::find_problems(platform, &new.details);
@@ -48,7 +47,7 @@ pub async fn register(
         problems.push(problem);
         None
     });
-    let tools = to_definitions(new.tools.unwrap_or_default()).unwrap_or_else(|found| {
+    let tools = legacy::to_definitions(new.tools.unwrap_or_default()).unwrap_or_else(|found| {
         problems.extend(found);
         Vec::new()
     });
@@ -73,7 +72,7 @@ pub async fn register(
         details: new.details,
         owner: actor.name(),
         key_hash: known_key.unwrap_or_else(|| Sha256::digest(api_key.as_bytes()).into()),
-        signing: platform.secrets.seal(&signing_secret),
+        signing: platform.secrets.seal(&signing_secret)?,
         at: platform.clock.now(),
         tools: (!tools.is_empty() || !items.is_empty()).then(|| stored_set(tools, items, actor)),
     });
@@ -81,8 +80,9 @@ pub async fn register(
         return Err(PlatformError::conflict(format!("{package} is registered already; choose another name")));
     }
 
-    platform.stores.announcements.announce(Change::AppChanged(package.clone())).await;
     let app = find_owned(platform, actor, &package).await?;
+    platform.definitions.review_app(&app, Some(actor)).await?;
+    platform.stores.announcements.announce(Change::AppChanged(package.clone())).await;
     Ok(RegisteredApp { app, api_key, signing_secret })
 }
 

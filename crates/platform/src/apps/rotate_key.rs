@@ -30,7 +30,7 @@ pub async fn rotate_secret(
     let app = find_rotatable(platform, actor, package).await?;
     let signing_secret = platform.ids.new_secret();
     let before = app.keys().and_then(|keys| keys.signing.first().cloned());
-    let signing = std::iter::once(platform.secrets.seal(&signing_secret)).chain(before).collect();
+    let signing = std::iter::once(platform.secrets.seal(&signing_secret)?).chain(before).collect();
     write_change(platform, package, AppChange::Signing(signing)).await?;
     Ok(signing_secret)
 }

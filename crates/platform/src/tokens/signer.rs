@@ -7,12 +7,12 @@ use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
-use toolyard_core::ports::SecretSealer;
+use toolyard_core::{bounded_cache::BoundedCache, ports::SecretSealer};
 use toolyard_protocol::{TokenId, api::Role};
 
 /// The issuer of the tokens.
 const ISSUER: &str = "toolyard";
-/// Verified tokens that are cached, so that a request needs no signature check. Beyond this the cache is cleared.
+/// Verified tokens that are cached, so that a request needs no signature check.
 const MAX_REMEMBERED: usize = 10_000;
 
 /// The claims of a token.
@@ -57,7 +57,7 @@ pub enum TokenError {
 pub struct TokenSigner {
     sign: EncodingKey,
     verify: Vec<DecodingKey>,
-    remembered: DashMap<[u8; 32], Arc<TokenClaims>>,
+    remembered: BoundedCache<[u8; 32], Arc<TokenClaims>>,
     /// Revoked tokens with their expiry, in seconds. Checked on every request, so it is kept in memory as well as in
     /// the store. Bounded, because the store bounds the number of tokens.
     revoked: DashMap<TokenId, i64>,
@@ -76,7 +76,7 @@ impl TokenSigner {
         Ok(Self {
             sign: sign.ok_or(TokenError::NoKey)?,
             verify,
-            remembered: DashMap::new(),
+            remembered: BoundedCache::new(MAX_REMEMBERED),
             revoked: DashMap::new(),
         })
     }
@@ -117,7 +117,7 @@ impl TokenSigner {
     /// Verifies a token.
     pub fn verify(&self, token: &str, now: Timestamp) -> Result<Arc<TokenClaims>, TokenError> {
         let digest: [u8; 32] = Sha256::digest(token.as_bytes()).into();
-        if let Some(claims) = self.remembered.get(&digest).map(|claims| claims.clone()) {
+        if let Some(claims) = self.remembered.get(&digest) {
             return self.check_current(claims, now);
         }
         let mut rules = Validation::new(Algorithm::EdDSA);
@@ -128,9 +128,6 @@ impl TokenSigner {
         let verified =
             self.verify.iter().find_map(|key| jsonwebtoken::decode::<TokenClaims>(token, key, &rules).ok());
         let claims = self.check_current(Arc::new(verified.ok_or(TokenError::Invalid)?.claims), now)?;
-        if self.remembered.len() >= MAX_REMEMBERED {
-            self.remembered.clear();
-        }
         self.remembered.insert(digest, claims.clone());
         Ok(claims)
     }
@@ -167,7 +164,7 @@ impl TokenSigner {
 
 #[cfg(test)]
 mod tests {
-    use toolyard_core::ports::UnsealError;
+    use toolyard_core::ports::{SealError, UnsealError};
 
     use super::*;
 
@@ -175,8 +172,8 @@ mod tests {
     struct TestKeys<'a>(&'a [u8]);
 
     impl SecretSealer for TestKeys<'_> {
-        fn seal(&self, plain: &str) -> Vec<u8> {
-            plain.as_bytes().to_vec()
+        fn seal(&self, plain: &str) -> Result<Vec<u8>, SealError> {
+            Ok(plain.as_bytes().to_vec())
         }
 
         fn unseal(&self, _sealed: &[u8]) -> Result<String, UnsealError> {

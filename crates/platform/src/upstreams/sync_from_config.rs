@@ -27,7 +27,8 @@ pub async fn sync_from_config(
     let mut named = HashSet::new();
     for (id, details) in configured {
         let package = upstream_package(id).map_err(|error| StoreError::Failed(error.to_string()))?;
-        let (details, sealed) = seal_secrets(details.clone(), &*platform.secrets);
+        let (details, sealed) = seal_secrets(details.clone(), &*platform.secrets)
+            .map_err(|error| StoreError::Failed(error.to_string()))?;
         let record = UpstreamRecord { details, sealed, managed: true, disabled: false };
         if !put_configured(platform, package.clone(), OWNER.to_owned(), record).await? {
             return Err(StoreError::Failed(format!("upstreams.{id}: {package} belongs to an app")));

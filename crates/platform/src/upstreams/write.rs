@@ -19,7 +19,7 @@ pub(super) async fn write_upstream(
 ) -> Result<Option<UpstreamRecord>, PlatformError> {
     let details = restore_secrets(details, before, &*platform.secrets)
         .map_err(|error| PlatformError::invalid(error.to_string()))?;
-    let (details, sealed) = seal_secrets(details, &*platform.secrets);
+    let (details, sealed) = seal_secrets(details, &*platform.secrets)?;
     let record = UpstreamRecord { details, sealed, managed: false, disabled: false };
     let new = NewUpstreamRecord {
         package: package.clone(),

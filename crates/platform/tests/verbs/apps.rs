@@ -21,7 +21,8 @@ async fn a_registered_app_belongs_to_its_developer_and_is_announced() {
     let registered = apps::register(&f.platform, &dora, new_app("com.a")).await.unwrap();
     assert_eq!((registered.app.owner.as_str(), registered.app.tool_count), ("dora", 1));
     assert!(registered.api_key.len() == 64 && registered.api_key != registered.signing_secret);
-    assert_eq!(f.announced(), [Change::AppChanged(package("com.a"))]);
+    let announced = [Change::DefinitionsChanged(package("com.a")), Change::AppChanged(package("com.a"))];
+    assert_eq!(f.announced(), announced, "its tools are pinned");
     assert!(apps::find_owned(&f.platform, &person("op", Role::Operator), &package("com.a")).await.is_ok());
     let hidden = refusal(apps::find_owned(&f.platform, &eve, &package("com.a")).await);
     assert!(matches!(hidden, PlatformError::NotFound(_)), "what eve does not own does not exist: {hidden}");

@@ -1,25 +1,34 @@
 //! A platform on a real store in a temporary folder, and actors.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use tokio_util::task::TaskTracker;
 use toolyard_core::{
-    Catalog,
+    Catalog, ToolError,
+    approvals::{ApprovalGate, ApprovalGateParts, ApprovalPolicy, ApprovalSettings},
     catalog::{CatalogPorts, ViewLimits},
+    data_flow::LabelSettings,
+    pinning::PinPolicy,
     policy::RateLimit,
     ports::{
-        Announcement, Change, ChangeSubscriber, SecretSealer, SessionView, Stores, SystemIds, TokenQuota,
-        UnsealError, UserPresence,
+        Announcement, AppRecord, Change, ChangeSubscriber, SealError, SecretSealer, SessionControl,
+        SessionView, StopError, Stores, SystemIds, TokenQuota, UnsealError, UserPresence,
     },
 };
 use toolyard_net::{ClientSettings, Guard, HttpClient};
 use toolyard_platform::{
     Actor, ActorOfUser, Credential, Platform, PlatformConfig, PlatformError, RequestLimits,
+    definitions::DefinitionReviewer,
     plugins::{PluginBounds, PluginContext, PluginTrust, TrustSetup},
     tokens::TokenSigner,
+    users::SocketTickets,
 };
-use toolyard_protocol::{UserId, api::Role, app::AppKind};
+use toolyard_protocol::{ErrorCode, PackageName, UserId, api::Role, app::AppKind, call::AppActivation};
 use toolyard_store::StoreSettings;
 use toolyard_testkit::FixedClock;
 
@@ -27,8 +36,8 @@ use toolyard_testkit::FixedClock;
 struct TestSecrets;
 
 impl SecretSealer for TestSecrets {
-    fn seal(&self, plain: &str) -> Vec<u8> {
-        plain.bytes().map(|byte| !byte).collect()
+    fn seal(&self, plain: &str) -> Result<Vec<u8>, SealError> {
+        Ok(plain.bytes().map(|byte| !byte).collect())
     }
 
     fn unseal(&self, sealed: &[u8]) -> Result<String, UnsealError> {
@@ -49,6 +58,58 @@ impl UserPresence for NobodyPresent {
     }
 }
 
+/// Sessions of at most two users. Apps start unless they are called `com.broken`.
+#[derive(Default)]
+pub(crate) struct FakeSessions(Mutex<BTreeMap<UserId, Vec<PackageName>>>);
+
+impl FakeSessions {
+    /// The running apps of a user, if they have a session.
+    pub(crate) fn running(&self, user: &str) -> Option<Vec<String>> {
+        let users = self.0.lock().unwrap();
+        users.get(&user.parse().unwrap()).map(|apps| apps.iter().map(ToString::to_string).collect())
+    }
+}
+
+#[async_trait]
+impl SessionControl for FakeSessions {
+    fn keep_alive(&self, user: &UserId) -> bool {
+        let mut users = self.0.lock().unwrap();
+        let fits = users.contains_key(user) || users.len() < 2;
+        if fits {
+            users.entry(user.clone()).or_default();
+        }
+        fits
+    }
+
+    fn is_live(&self, user: &UserId) -> bool {
+        self.0.lock().unwrap().contains_key(user)
+    }
+
+    fn take_button_press(&self, _user: &UserId, _since: Timestamp) -> bool {
+        false
+    }
+
+    async fn end_session(&self, user: &UserId) -> bool {
+        self.0.lock().unwrap().remove(user).is_some()
+    }
+
+    async fn open_app(&self, user: &UserId, app: AppRecord) -> Result<AppActivation, ToolError> {
+        if app.package.as_str() == "com.broken" {
+            return Err(ToolError::new(ErrorCode::AppNotAvailable, "it does not respond"));
+        }
+        self.0.lock().unwrap().entry(user.clone()).or_default().push(app.package);
+        Ok(AppActivation::StartedForCall)
+    }
+
+    async fn close_app(&self, user: &UserId, package: &PackageName) -> Result<(), StopError> {
+        let mut users = self.0.lock().unwrap();
+        let apps = users.get_mut(user).ok_or(StopError::NoSession)?;
+        let place = apps.iter().position(|app| app == package).ok_or(StopError::NotRunning)?;
+        apps.remove(place);
+        Ok(())
+    }
+}
+
 /// All announcements.
 #[derive(Default)]
 struct Announced(Mutex<Vec<Change>>);
@@ -63,6 +124,8 @@ impl ChangeSubscriber for Announced {
 /// A platform, and its announcements.
 pub(crate) struct Fixture {
     pub(crate) platform: Arc<Platform>,
+    pub(crate) sessions: Arc<FakeSessions>,
+    pub(crate) clock: Arc<FixedClock>,
     announced: Arc<Announced>,
     _folder: tempfile::TempDir,
 }
@@ -72,13 +135,14 @@ impl Fixture {
         let folder = tempfile::tempdir().unwrap();
         let settings = StoreSettings::for_file(folder.path().join("t.db"));
         let stores = toolyard_store::open(settings, &TaskTracker::new()).await.unwrap();
-        let platform = Arc::new(platform(&stores).await);
+        let (sessions, clock) = (Arc::<FakeSessions>::default(), Arc::<FixedClock>::default());
+        let platform = Arc::new(platform(&stores, &sessions, &clock).await);
         let announced = Arc::new(Announced::default());
         let subscribers: [Arc<dyn ChangeSubscriber>; 2] = [announced.clone(), platform.clone()];
         for subscriber in &subscribers {
             stores.announcements.subscribe(Arc::downgrade(subscriber));
         }
-        Self { platform, announced, _folder: folder }
+        Self { platform, sessions, clock, announced, _folder: folder }
     }
 
     /// The announcements since the last call.
@@ -87,14 +151,15 @@ impl Fixture {
     }
 }
 
-async fn platform(stores: &Stores) -> Platform {
+async fn platform(stores: &Stores, sessions: &Arc<FakeSessions>, clock: &Arc<FixedClock>) -> Platform {
     let ports = CatalogPorts {
         stores: stores.clone(),
         presence: Arc::new(NobodyPresent),
         plugins: None,
         builtin: None,
+        pinning: PinPolicy::default(),
     };
-    let (clock, guard) = (Arc::new(FixedClock::default()), Guard::strict());
+    let (clock, guard) = (clock.clone(), Guard::strict());
     let trust = PluginTrust::open(
         TrustSetup::default(),
         stores.plugin_lists.clone(),
@@ -103,13 +168,29 @@ async fn platform(stores: &Stores) -> Platform {
     let bounds = PluginBounds { per_user: 2, manifest_bytes: 10_000, catalogue: 2 };
     let rate = |number| RateLimit { per_second: number, burst: number };
     let many = 1_000.try_into().unwrap();
+    let gate = ApprovalGateParts {
+        approvals: stores.approvals.clone(),
+        rules: stores.approval_rules.clone(),
+        announcements: stores.announcements.clone(),
+        clock: clock.clone(),
+        ids: Arc::new(SystemIds),
+        secrets: Arc::new(TestSecrets),
+        labels: stores.labels.clone(),
+        policy: ApprovalPolicy::default(),
+        data_flow: LabelSettings::default(),
+        settings: ApprovalSettings::default(),
+    };
     Platform {
+        definitions: Arc::new(DefinitionReviewer::new(stores.clone(), clock.clone(), PinPolicy::default())),
         stores: stores.clone(),
         catalog: Catalog::new(ports, ViewLimits::default()),
+        approvals: ApprovalGate::start(gate).await.unwrap(),
         clock,
         ids: Arc::new(SystemIds),
         secrets: Arc::new(TestSecrets),
         tokens: Arc::new(TokenSigner::new(&TestSecrets).unwrap()),
+        sessions: sessions.clone(),
+        tickets: SocketTickets::new(30),
         http: HttpClient::new(guard.clone(), ClientSettings::default()),
         web_guard: guard.clone(),
         guard,
@@ -121,6 +202,7 @@ async fn platform(stores: &Stores) -> Platform {
             max_wake_timeout_ms: 60_000,
             token_quota: TokenQuota { of_subject: 3, of_all: 10 },
             allow_commands: false,
+            approval_apps: Vec::new(),
         },
     }
 }

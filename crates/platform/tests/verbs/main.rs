@@ -3,7 +3,9 @@
 #![cfg(test)]
 
 mod apps;
+mod devices;
 mod fixture;
 mod installs;
 mod tokens;
 mod upstreams;
+mod users;

@@ -20,7 +20,7 @@ pub mod ui;
 pub mod v1;
 
 pub use client_tool::{ClientTool, ClientToolLimits, ToolDialect};
-pub use message::{CallState, ChatCall, ChatMessage, ChatPart, ChatRole};
+pub use message::{CallApproval, CallState, ChatCall, ChatMessage, ChatPart, ChatRole};
 pub use request::{ChatProtocol, ChatRequest};
 pub use sampling::SamplingParams;
 
@@ -34,9 +34,11 @@ pub const UI_STREAM_HEADER: &str = "x-vercel-ai-ui-message-stream";
 pub const DATA_STREAM_HEADER: &str = "x-vercel-ai-data-stream";
 /// Set to `true` by clients that do not want platform tools.
 pub const MCP_MODE_HEADER: &str = "x-mcp-mode";
+/// Set to `1` by clients that show approval requests and send the user's answers.
+pub const APPROVALS_HEADER: &str = "x-toolyard-approvals";
 
 /// Why a response ended, in the terms of the AI SDK.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FinishReason {
     /// The model is done.
@@ -51,6 +53,23 @@ pub enum FinishReason {
     Error,
     /// Anything else, such as an exceeded budget.
     Other,
+    /// A reason that is not in this list. Only read, never written by this server.
+    #[serde(untagged)]
+    Unknown(String),
+}
+
+impl From<&str> for FinishReason {
+    fn from(word: &str) -> Self {
+        match word {
+            "stop" => Self::Stop,
+            "length" => Self::Length,
+            "content-filter" => Self::ContentFilter,
+            "tool-calls" | "tool_calls" => Self::ToolCalls,
+            "error" => Self::Error,
+            "other" => Self::Other,
+            word => Self::Unknown(word.to_owned()),
+        }
+    }
 }
 
 /// Parses a body, or reports where it is invalid.

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{
     client_tool::{ClientTool, RawClientTool},
-    message::{ChatMessage, parse_messages},
+    message::{ChatMessage, ChatPart, parse_messages},
     read_body,
 };
 use crate::{problem::Problem, secret::SecretText};
@@ -58,6 +58,8 @@ pub struct ChatRequest {
     pub api_key: Option<SecretText>,
     /// Whether the response continues if the client disconnects, and can be resumed.
     pub resumable: bool,
+    /// Whether the client shows approval requests and sends the answers.
+    pub approvals: bool,
     /// The stream format, detected from the request.
     pub protocol: ChatProtocol,
 }
@@ -96,6 +98,8 @@ struct ChatRequestFields {
     api_key: Option<SecretText>,
     #[serde(default)]
     resumable: Option<bool>,
+    #[serde(default)]
+    approvals: Option<bool>,
 }
 
 impl ChatRequest {
@@ -127,7 +131,6 @@ impl ChatRequest {
         let listed = |list: Option<Vec<String>>| list.unwrap_or_default();
         Ok(Self {
             id: body.id,
-            messages,
             client_tools,
             categories: listed(body.selected_tool_categories),
             only: (body.ignore_other_tools == Some(true)).then(|| listed(body.exact_tool_names)),
@@ -137,9 +140,16 @@ impl ChatRequest {
             system: body.override_system_prompt.or(body.system).filter(|text| !text.is_empty()),
             api_key: body.api_key.filter(|key| !key.expose().is_empty()),
             resumable: body.resumable.unwrap_or(false),
+            approvals: body.approvals.unwrap_or(false) || messages.iter().any(has_open_approval),
+            messages,
             protocol,
         })
     }
+}
+
+/// Only a client that knows approvals has calls that wait for one.
+fn has_open_approval(message: &ChatMessage) -> bool {
+    message.parts.iter().any(|part| matches!(part, ChatPart::Call(call) if call.approval.is_some()))
 }
 
 /// Clients do not name their protocol, so it is detected: newer ones send a trigger, or messages that have parts and

@@ -101,6 +101,21 @@ pub enum SamplingOption {
     JsonSchema,
 }
 
+impl SamplingOption {
+    /// The parameter of the Chat Completions API that requests it.
+    pub const fn param_name(self) -> &'static str {
+        match self {
+            Self::TopP => "top_p",
+            Self::Stop => "stop",
+            Self::Seed => "seed",
+            Self::FrequencyPenalty => "frequency_penalty",
+            Self::PresencePenalty => "presence_penalty",
+            Self::ReasoningEffort => "reasoning_effort",
+            Self::JsonObject | Self::JsonSchema => "response_format",
+        }
+    }
+}
+
 impl SamplingParams {
     /// The options that a model must support.
     pub fn required_options(&self) -> impl Iterator<Item = SamplingOption> {

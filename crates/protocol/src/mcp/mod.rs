@@ -38,11 +38,15 @@ pub mod method {
     pub const RESOURCES_UNSUBSCRIBE: &str = "resources/unsubscribe";
     pub const COMPLETE: &str = "completion/complete";
     pub const SET_LEVEL: &str = "logging/setLevel";
+    pub const TASKS_GET: &str = "tasks/get";
+    pub const TASKS_UPDATE: &str = "tasks/update";
+    pub const TASKS_CANCEL: &str = "tasks/cancel";
     pub const ELICIT: &str = "elicitation/create";
     pub const SAMPLE: &str = "sampling/createMessage";
     pub const ROOTS_LIST: &str = "roots/list";
     pub const INITIALIZED: &str = "notifications/initialized";
     pub const CANCELLED: &str = "notifications/cancelled";
+    pub const ELICITATION_COMPLETE: &str = "notifications/elicitation/complete";
     pub const PROGRESS: &str = "notifications/progress";
     pub const MESSAGE: &str = "notifications/message";
     pub const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
@@ -88,7 +92,14 @@ pub mod meta {
     pub const BAGGAGE: &str = "baggage";
 }
 
+/// The scheme of pages that clients show to people.
+pub const PAGE_SCHEME: &str = "ui://";
+/// The extension for tasks: a call that ends later, as a handle that the client polls.
+pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
+
 /// `resultType` of a complete result.
 pub const COMPLETE: &str = "complete";
 /// `resultType` of a result that requires input.
 pub const INPUT_REQUIRED: &str = "input_required";
+/// `resultType` of a result that is a task.
+pub const TASK: &str = "task";

@@ -1,5 +1,6 @@
-//! Formats a time in a time zone, as `toLocaleString` and `Intl.DateTimeFormat` do for `en-US`. Other languages are not
-//! supported: their tables are larger than the rest of the program.
+//! Formats a time in a time zone, as `toLocaleString` and `Intl.DateTimeFormat` do for `en-US`: the engine has neither
+//! zones nor `Intl`, and plugins that were written for browsers use both. Other languages are not supported: their tables
+//! are larger than the rest of the program.
 
 mod options;
 mod parts;
@@ -113,6 +114,8 @@ mod tests {
             (json!({ "year": "numeric", "month": "long" }), "March 2026"),
             (json!({ "year": "numeric", "month": "2-digit", "day": "2-digit" }), "03/05/2026"),
             (json!({ "month": "numeric", "year": "2-digit" }), "3/26"),
+            (json!({ "weekday": "narrow", "month": "narrow", "day": "2-digit" }), "T, M 05"),
+            (json!({ "second": "numeric" }), "5"),
             (
                 json!({ "weekday": "short", "year": "numeric", "month": "numeric", "day": "numeric" }),
                 "Thu, 3/5/2026",

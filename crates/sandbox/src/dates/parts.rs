@@ -1,25 +1,9 @@
 //! Formats a time, part by part.
 
 use jiff::Zoned;
-use jiff::civil::Weekday;
 
 use super::options::{DateFormatOptions, DigitStyle, MonthStyle, WeekdayStyle, ZoneName};
 use super::{DatePart, zones};
-
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
 
 /// The parts in order.
 pub(super) fn format_parts(moment: &Zoned, options: &DateFormatOptions) -> Vec<DatePart> {
@@ -73,15 +57,15 @@ impl PartWriter {
 fn write_date(out: &mut PartWriter, moment: &Zoned, options: &DateFormatOptions) {
     let in_words = matches!(options.month, Some(MonthStyle::Long | MonthStyle::Short | MonthStyle::Narrow));
     let has_more = options.day.is_some() || options.month.is_some() || options.year.is_some();
-    if let Some(word) = options.weekday {
-        out.push("weekday", format_weekday(moment.weekday(), word));
+    if let Some(style) = options.weekday {
+        out.push("weekday", format_weekday(moment, style));
         if has_more {
             out.push_literal(", ");
         }
     }
-    let month = options.month.map(|form| format_month(moment.month(), form));
-    let day = options.day.map(|form| format_digits(i32::from(moment.day()), form));
-    let year = options.year.map(|form| format_year(moment.year(), form));
+    let month = options.month.map(|style| format_month(moment, style));
+    let day = options.day.map(|style| format_digits(moment, style, "%-d", "%d"));
+    let year = options.year.map(|style| format_year(moment.year(), style));
     let mut first = true;
     if !in_words {
         for (kind, value) in [("month", month), ("day", day), ("year", year)] {
@@ -102,69 +86,61 @@ fn write_date(out: &mut PartWriter, moment: &Zoned, options: &DateFormatOptions)
 fn write_time(out: &mut PartWriter, moment: &Zoned, options: &DateFormatOptions) {
     let mut first = true;
     let half_day = options.is_half_day();
-    if let Some(form) = options.hour {
-        let hour = i32::from(moment.hour());
+    if let Some(style) = options.hour {
         // A 24-hour clock always has two digits here.
-        let value = match (half_day, form) {
-            (true, form) => format_digits((hour + 11) % 12 + 1, form),
-            (false, _) => format_digits(hour, DigitStyle::Two),
-        };
-        out.push_after("", &mut first, "hour", value);
+        let (plain, padded) = if half_day { ("%-I", "%I") } else { ("%H", "%H") };
+        out.push_after("", &mut first, "hour", format_digits(moment, style, plain, padded));
     }
+    // Two digits, unless it is the only number.
+    let style = |alone| if alone { DigitStyle::Numeric } else { DigitStyle::Two };
     if options.minute.is_some() {
-        let alone = options.hour.is_none() && options.second.is_none();
-        let form = if alone { DigitStyle::Numeric } else { DigitStyle::Two };
-        out.push_after(":", &mut first, "minute", format_digits(i32::from(moment.minute()), form));
+        let style = style(options.hour.is_none() && options.second.is_none());
+        out.push_after(":", &mut first, "minute", format_digits(moment, style, "%-M", "%M"));
     }
     if options.second.is_some() {
-        let alone = options.hour.is_none() && options.minute.is_none();
-        let form = if alone { DigitStyle::Numeric } else { DigitStyle::Two };
-        out.push_after(":", &mut first, "second", format_digits(i32::from(moment.second()), form));
+        let style = style(options.hour.is_none() && options.minute.is_none());
+        out.push_after(":", &mut first, "second", format_digits(moment, style, "%-S", "%S"));
     }
     if options.hour.is_some() && half_day {
         out.push_literal(" ");
-        out.push("dayPeriod", if moment.hour() < 12 { "AM" } else { "PM" });
+        out.push("dayPeriod", moment.strftime("%p").to_string());
     }
 }
 
-fn format_digits(number: i32, form: DigitStyle) -> String {
-    match form {
-        DigitStyle::Numeric => number.to_string(),
-        DigitStyle::Two => format!("{number:02}"),
-    }
+fn format_digits(moment: &Zoned, style: DigitStyle, plain: &str, padded: &str) -> String {
+    let pattern = match style {
+        DigitStyle::Numeric => plain,
+        DigitStyle::Two => padded,
+    };
+    moment.strftime(pattern).to_string()
 }
 
-fn format_year(year: i16, form: DigitStyle) -> String {
-    match form {
+fn format_year(year: i16, style: DigitStyle) -> String {
+    match style {
         DigitStyle::Numeric => year.to_string(),
         DigitStyle::Two => format!("{:02}", year.rem_euclid(100)),
     }
 }
 
-fn format_month(month: i8, form: MonthStyle) -> String {
-    let name = MONTHS.get(usize::try_from(month - 1).unwrap_or(0)).copied().unwrap_or_default();
-    match form {
-        MonthStyle::Numeric => month.to_string(),
-        MonthStyle::Two => format!("{month:02}"),
-        MonthStyle::Long => name.to_owned(),
-        MonthStyle::Short => name.chars().take(3).collect(),
-        MonthStyle::Narrow => name.chars().take(1).collect(),
+fn format_month(moment: &Zoned, style: MonthStyle) -> String {
+    let pattern = match style {
+        MonthStyle::Numeric => "%-m",
+        MonthStyle::Two => "%m",
+        MonthStyle::Short => "%b",
+        MonthStyle::Long => "%B",
+        MonthStyle::Narrow => return first_letter(moment, "%B"),
+    };
+    moment.strftime(pattern).to_string()
+}
+
+fn format_weekday(moment: &Zoned, style: WeekdayStyle) -> String {
+    match style {
+        WeekdayStyle::Long => moment.strftime("%A").to_string(),
+        WeekdayStyle::Short => moment.strftime("%a").to_string(),
+        WeekdayStyle::Narrow => first_letter(moment, "%A"),
     }
 }
 
-fn format_weekday(day: Weekday, word: WeekdayStyle) -> String {
-    let name = match day {
-        Weekday::Monday => "Monday",
-        Weekday::Tuesday => "Tuesday",
-        Weekday::Wednesday => "Wednesday",
-        Weekday::Thursday => "Thursday",
-        Weekday::Friday => "Friday",
-        Weekday::Saturday => "Saturday",
-        Weekday::Sunday => "Sunday",
-    };
-    match word {
-        WeekdayStyle::Long => name.to_owned(),
-        WeekdayStyle::Short => name.chars().take(3).collect(),
-        WeekdayStyle::Narrow => name.chars().take(1).collect(),
-    }
+fn first_letter(moment: &Zoned, pattern: &str) -> String {
+    moment.strftime(pattern).to_string().chars().take(1).collect()
 }

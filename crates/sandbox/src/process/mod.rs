@@ -22,7 +22,7 @@ mod wire;
 mod worker;
 
 pub use child::{NativeFunction, serve_worker};
-pub use pool::{NativeRequest, PoolParts, RunRequest, WorkerPool};
+pub use pool::{NativeRequest, PoolParts, RUNS_PER_WORKER, RunRequest, WorkerPool};
 pub use slots::{RunOwner, SlotLimits};
 pub use worker::{WorkerCommand, WorkerError};
 

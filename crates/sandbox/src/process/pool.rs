@@ -24,8 +24,8 @@ use crate::outcome::{LogLine, RunOutcome, RunUsage};
 /// How long a worker may take to start, or to prepare its engine.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Runs that a worker serves before it is replaced: so anything that runs left behind in its process is removed.
-const MAX_RUNS_PER_WORKER: usize = 500;
+/// The usual [`PoolParts::runs_per_worker`].
+pub const RUNS_PER_WORKER: usize = 500;
 
 /// Dependencies of a pool.
 pub struct PoolParts {
@@ -33,6 +33,8 @@ pub struct PoolParts {
     /// Limits of each run. The limits of threads (`runs`, `waiting`, `abandoned`) do not apply here.
     pub limits: SandboxLimits,
     pub slots: SlotLimits,
+    /// Runs that a worker serves before it is replaced: so anything that runs left behind in its process is removed.
+    pub runs_per_worker: usize,
     pub host: SandboxHost,
     /// Tracks the tasks that a shutdown waits for.
     pub tasks: TaskTracker,
@@ -66,6 +68,7 @@ struct PoolState {
     limits: Arc<SandboxLimits>,
     host: SandboxHost,
     slots: Arc<RunSlots>,
+    runs_per_worker: usize,
     /// Longest idle first: that worker has certainly prepared its engine.
     idle: Mutex<VecDeque<WorkerProcess>>,
     tasks: TaskTracker,
@@ -83,12 +86,13 @@ impl WorkerPool {
     /// Starts one worker and waits for it, so that an unusable program is reported now. A second one starts meanwhile,
     /// and more on demand.
     pub async fn start(parts: PoolParts) -> Result<Self, WorkerError> {
-        let PoolParts { command, limits, slots, host, tasks } = parts;
+        let PoolParts { command, limits, slots, runs_per_worker, host, tasks } = parts;
         let inner = PoolState {
             command,
             limits: Arc::new(limits.clamped()),
             host,
             slots: RunSlots::new(slots),
+            runs_per_worker,
             idle: Mutex::default(),
             tasks,
             runtime: Handle::current(),
@@ -221,7 +225,7 @@ impl PoolState {
     /// Asks a worker to end its run; kills it if it does not.
     async fn stop_worker(self: Arc<Self>, mut worker: LeasedWorker) {
         match timeout(self.limits.grace, worker.process.stop_run()).await {
-            Ok(Ok(())) if worker.process.runs < MAX_RUNS_PER_WORKER => {
+            Ok(Ok(())) if worker.process.runs < self.runs_per_worker => {
                 self.lock_idle().push_back(worker.process);
                 return;
             }
@@ -340,7 +344,7 @@ impl Drop for WorkerLease {
         let pool = Arc::clone(&self.pool);
         worker.process.runs += 1;
         match self.fate {
-            WorkerFate::Reuse if worker.process.runs < MAX_RUNS_PER_WORKER => {
+            WorkerFate::Reuse if worker.process.runs < pool.runs_per_worker => {
                 // First the worker, then the slot: the next holder of the slot then finds the worker.
                 pool.lock_idle().push_back(worker.process);
                 drop(worker.slot);

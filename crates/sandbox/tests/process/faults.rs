@@ -4,12 +4,11 @@ use std::sync::atomic::Ordering;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 use toolyard_sandbox::SandboxError;
 use toolyard_sandbox::process::{PoolParts, WorkerCommand, WorkerError, WorkerPool};
 
 use crate::support::job;
-use crate::{command, is_alive, patient, pool, request, run, slots, value};
+use crate::{command, is_alive, parts, patient, pool, request, run, slots, value};
 
 fn kill(process: u32) {
     let process = Pid::from_raw(i32::try_from(process).unwrap()).unwrap();
@@ -48,8 +47,7 @@ async fn scripted(script: &str) -> Result<WorkerPool, WorkerError> {
         program: "/bin/sh".into(),
         arguments: vec!["-c".to_owned(), format!("PATH=/usr/bin:/bin; {script}")],
     };
-    let (host, tasks) = (crate::support::host(), TaskTracker::new());
-    WorkerPool::start(PoolParts { command, limits: patient(), slots: slots(1), host, tasks }).await
+    WorkerPool::start(PoolParts { command, ..parts(patient(), slots(1)) }).await
 }
 
 /// The message of a worker that is ready.
@@ -58,8 +56,7 @@ const READY: &str = r#"printf '\033\000\000\000{"Ready":{"confined":true}}' >&0"
 #[tokio::test]
 async fn a_program_that_is_not_a_worker_is_reported_at_the_start() {
     let nothing = WorkerCommand { program: "/nowhere/worker".into(), ..command() };
-    let (host, tasks) = (crate::support::host(), TaskTracker::new());
-    let parts = PoolParts { command: nothing, limits: patient(), slots: slots(1), host, tasks };
+    let parts = PoolParts { command: nothing, ..parts(patient(), slots(1)) };
     let error = WorkerPool::start(parts).await.unwrap_err().to_string();
     assert!(error.starts_with("/nowhere/worker cannot be started as a sandbox worker"), "{error}");
     let error = scripted("exit 0").await.unwrap_err().to_string();

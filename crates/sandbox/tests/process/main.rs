@@ -4,6 +4,7 @@
 mod confined;
 mod faults;
 mod hogs;
+mod replaced;
 mod runs;
 
 #[path = "../support/mod.rs"]
@@ -16,7 +17,9 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use toolyard_sandbox::process::{PoolParts, RunOwner, RunRequest, SlotLimits, WorkerCommand, WorkerPool};
+use toolyard_sandbox::process::{
+    PoolParts, RUNS_PER_WORKER, RunOwner, RunRequest, SlotLimits, WorkerCommand, WorkerPool,
+};
 use toolyard_sandbox::{RunOutcome, SandboxError, SandboxJob, SandboxLimits};
 
 /// Cannot be interrupted: one iteration takes long inside the engine, which checks the clock once in 10,000 iterations.
@@ -31,9 +34,12 @@ fn slots(runs: usize) -> SlotLimits {
 }
 
 async fn pool(limits: SandboxLimits, slots: SlotLimits) -> WorkerPool {
-    let host = support::host();
-    let parts = PoolParts { command: command(), limits, slots, host, tasks: TaskTracker::new() };
-    WorkerPool::start(parts).await.unwrap()
+    WorkerPool::start(parts(limits, slots)).await.unwrap()
+}
+
+fn parts(limits: SandboxLimits, slots: SlotLimits) -> PoolParts {
+    let (host, tasks) = (support::host(), TaskTracker::new());
+    PoolParts { command: command(), limits, slots, runs_per_worker: RUNS_PER_WORKER, host, tasks }
 }
 
 /// A request of a user, and how often its worker was killed.

@@ -12,8 +12,8 @@ use toolyard_protocol::{ErrorCode, UserId};
 use toolyard_sandbox::{
     SandboxError, SandboxHost, SandboxLimits,
     process::{
-        NativeFunction, NativeRequest, PoolParts, RunOwner, SlotLimits, WorkerCommand, WorkerError,
-        WorkerPool,
+        NativeFunction, NativeRequest, PoolParts, RUNS_PER_WORKER, RunOwner, SlotLimits, WorkerCommand,
+        WorkerError, WorkerPool,
     },
 };
 use toolyard_toolbox::{
@@ -108,7 +108,8 @@ impl Calculator {
         let slots =
             SlotLimits { runs: AT_ONCE, per_user: PER_USER, per_content: AT_ONCE, waiting: MAX_WAITING };
         let (command, tasks) = (command.clone(), self.setup.tasks.clone());
-        WorkerPool::start(PoolParts { command, limits, slots, host, tasks }).await
+        let runs_per_worker = RUNS_PER_WORKER;
+        WorkerPool::start(PoolParts { command, limits, slots, runs_per_worker, host, tasks }).await
     }
 }
 

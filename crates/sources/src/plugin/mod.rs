@@ -34,7 +34,7 @@ use toolyard_protocol::{
 pub use toolyard_sandbox::process::{WorkerCommand, WorkerError};
 use toolyard_sandbox::{
     SandboxHost, SandboxLimits,
-    process::{PoolParts, SlotLimits, WorkerPool},
+    process::{PoolParts, RUNS_PER_WORKER, SlotLimits, WorkerPool},
 };
 
 use toolyard_trust::PluginJudge;
@@ -126,8 +126,9 @@ impl PluginSource {
             waiting: MAX_WAITING,
         };
         let tasks = parts.tasks.clone();
-        let workers =
-            WorkerPool::start(PoolParts { command: parts.worker, limits, slots, host, tasks }).await?;
+        let pool =
+            PoolParts { command: parts.worker, limits, slots, runs_per_worker: RUNS_PER_WORKER, host, tasks };
+        let workers = WorkerPool::start(pool).await?;
         if !workers.is_confined() {
             tracing::warn!(
                 "plugin workers run without a system call filter: seccomp is not available on this system"

@@ -3,18 +3,18 @@
 use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
-use dashmap::DashMap;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use toolyard_core::{
     CallContext, ToolError,
     catalog::AppHead,
+    expiring_shelf::{ExpiringShelf, ShelfLimits, ShelfOverflow},
     ports::{Change, Clock, SecretSealer, StoreError as CoreStoreError, UpstreamRecord, UpstreamTokenStore},
 };
 use toolyard_mcp_client::{
     Credentials,
     oauth::{
-        MemoryPending, OAuth, OAuthCallback, OAuthError, OAuthParts, OAuthSettings, OAuthStoreError,
-        OAuthUpstream, RegisteredClient, TokenKey, TokenStore, UserAuthorizer,
+        MAX_FLOWS_OF_USER, MemoryPending, OAuth, OAuthCallback, OAuthError, OAuthParts, OAuthSettings,
+        OAuthStoreError, OAuthUpstream, RegisteredClient, TokenKey, TokenStore, UserAuthorizer,
     },
 };
 use toolyard_net::OutsideUrl;
@@ -93,15 +93,15 @@ pub(super) struct UserTokens {
     oauth: OAuth,
     setup: OAuthSetup,
     clock: Arc<dyn Clock>,
-    /// Pending flows: user, package and expiry.
-    flows: DashMap<String, (UserId, PackageName, Timestamp)>,
+    /// Pending flows: user and package.
+    flows: ExpiringShelf<String, (UserId, PackageName)>,
     /// Links that were issued recently.
-    links: DashMap<(PackageName, UserId), (StartedAuthorization, Timestamp)>,
+    links: ExpiringShelf<(PackageName, UserId), StartedAuthorization>,
 }
 
 impl UserTokens {
     pub(super) fn new(parts: &UpstreamParts) -> Self {
-        let clock = parts.clock.clone();
+        let (clock, ids) = (parts.clock.clone(), parts.ids.clone());
         let oauth = OAuth::new(OAuthParts {
             http: parts.referrals.clone(),
             tokens: Arc::new(SealedTokenStore {
@@ -110,14 +110,22 @@ impl UserTokens {
             }),
             pending: Arc::new(MemoryPending::default()),
             clock: Arc::new(move || clock.now()),
+            random: Arc::new(move |bytes| ids.fill_random(bytes)),
             tasks: parts.tasks.clone(),
         });
+        // The limit of a user is that of the OAuth flows themselves: the link of a dropped flow leads nowhere.
+        let limits = |seconds| ShelfLimits {
+            lifetime: SignedDuration::from_secs(seconds),
+            user_size: MAX_FLOWS_OF_USER,
+            total_size: MAX_FLOWS,
+            overflow: ShelfOverflow::EvictOldest,
+        };
         Self {
             oauth,
             setup: parts.oauth.clone(),
             clock: parts.clock.clone(),
-            flows: DashMap::new(),
-            links: DashMap::new(),
+            flows: ExpiringShelf::new(limits(2 * LINK_S)),
+            links: ExpiringShelf::new(limits(LINK_S)),
         }
     }
 
@@ -152,25 +160,19 @@ impl UserTokens {
 
     fn remember_flow(&self, package: &PackageName, user: &UserId, started: &StartedAuthorization) {
         let now = self.clock.now();
-        let later = |seconds| now.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(now);
-        self.flows.retain(|_, (_, _, until)| *until > now);
-        self.links.retain(|_, (_, until)| *until > now);
-        if self.flows.len() >= MAX_FLOWS {
-            let oldest = self.flows.iter().min_by_key(|flow| flow.2).map(|flow| flow.key().clone());
-            oldest.map(|oldest| self.flows.remove(&oldest));
-        }
-        self.flows.insert(started.state.clone(), (user.clone(), package.clone(), later(2 * LINK_S)));
-        self.links.insert((package.clone(), user.clone()), (started.clone(), later(LINK_S)));
+        let (flow, key) = ((user.clone(), package.clone()), (package.clone(), user.clone()));
+        // Neither is refused: the oldest make room.
+        _ = self.flows.insert(user, started.state.clone(), flow, 1, now);
+        _ = self.links.insert(user, key, started.clone(), 1, now);
     }
 
     /// Links that were issued for a package belong to its old configuration.
     pub(super) fn forget_links(&self, package: &PackageName) {
-        self.links.retain(|(of, _), _| of != package);
+        self.links.remove_where(|(of, _)| of == package);
     }
 
     fn recent_link(&self, package: &PackageName, user: &UserId) -> Option<StartedAuthorization> {
-        let link = self.links.get(&(package.clone(), user.clone()))?;
-        (link.1 > self.clock.now()).then(|| link.0.clone())
+        self.links.get(&(package.clone(), user.clone()), self.clock.now())
     }
 }
 
@@ -202,8 +204,7 @@ impl UpstreamSource {
 
     /// User and package of a flow.
     pub fn find_flow(&self, state: &str) -> Option<(UserId, PackageName)> {
-        let flow = self.tokens.flows.get(state)?;
-        (flow.2 > self.parts.clock.now()).then(|| (flow.0.clone(), flow.1.clone()))
+        self.tokens.flows.get(state, self.parts.clock.now())
     }
 
     /// The browser returned: redeems the code, stores the tokens, and reads the upstream's lists for the user.
@@ -214,7 +215,7 @@ impl UpstreamSource {
     ) -> Result<PackageName, AuthorizeError> {
         let state = callback.state.clone().unwrap_or_default();
         let key = self.tokens.oauth.complete_flow(user, callback).await?;
-        self.tokens.flows.remove(&state);
+        self.tokens.flows.take(&state, self.parts.clock.now());
         let package: PackageName =
             key.upstream.parse().map_err(|_| AuthorizeError::Spec("it was removed".to_owned()))?;
         let stores = &self.parts.stores;
@@ -230,7 +231,7 @@ impl UpstreamSource {
 
     /// Closes the connections of this user, so that the next call uses the current authorization.
     pub(super) fn forget_connections(&self, package: &PackageName, user: &UserId) {
-        self.tokens.links.remove(&(package.clone(), user.clone()));
+        self.tokens.links.take(&(package.clone(), user.clone()), self.parts.clock.now());
         self.watched.forget(package, Some(user));
         self.connections.forget_package(package, Some(user));
     }
@@ -281,10 +282,15 @@ impl TokenStore for SealedTokenStore {
     }
 
     async fn save(&self, key: &TokenKey, text: SecretText) -> Result<(), OAuthStoreError> {
-        let sealed = self.secrets.seal(text.expose());
+        let sealed = self.secrets.seal(text.expose()).map_err(store_error)?;
         let kept =
             self.tokens.set_token(&package_of(key)?, &key.user, Some(sealed)).await.map_err(store_error)?;
         if kept { Ok(()) } else { Err(store_error("the upstream no longer exists")) }
+    }
+
+    async fn replace(&self, key: &TokenKey, text: SecretText) -> Result<bool, OAuthStoreError> {
+        let sealed = self.secrets.seal(text.expose()).map_err(store_error)?;
+        self.tokens.replace_token(&package_of(key)?, &key.user, sealed).await.map_err(store_error)
     }
 
     async fn clear(&self, key: &TokenKey) -> Result<(), OAuthStoreError> {

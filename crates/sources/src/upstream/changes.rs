@@ -28,6 +28,7 @@ impl ChangeSubscriber for UpstreamSource {
             | Change::AppRemoved(_)
             | Change::AppSettingsChanged { .. }
             | Change::UpstreamOfferChanged(_)
+            | Change::DefinitionsChanged(_)
             | Change::UpstreamStatusChanged
             | Change::ResourceUpdated { .. }
             | Change::ViewChanged(_)
@@ -36,7 +37,12 @@ impl ChangeSubscriber for UpstreamSource {
             | Change::TokenIssued { .. }
             | Change::TokenRevoked { .. }
             | Change::PluginCatalogueChanged
-            | Change::PluginListsChanged => {}
+            | Change::PluginListsChanged
+            | Change::ApprovalRequested { .. }
+            | Change::ApprovalAnswered { .. }
+            | Change::ApprovalEnded { .. }
+            | Change::ApprovalRulesChanged(_)
+            | Change::ApprovalPolicyChanged => {}
         }
     }
 }

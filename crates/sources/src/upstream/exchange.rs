@@ -249,7 +249,7 @@ impl UpstreamSource {
                         let params = origin::with_origin(app, &ask.method, ask.params);
                         let question = SourceQuestion { method: ask.method, params, answer: ask.answer };
                         // A caller that is gone refuses by not answering.
-                        let _ = caller.send(question).await;
+                        caller.send(question).await;
                     }
                     None if cx.abilities.can_resume => {
                         return Ok(DriveOutcome::Parked(self.park_request(cx, app, ongoing, ask)));
@@ -443,7 +443,7 @@ async fn ask_caller(
         let params = origin::with_origin(app, &request.method, request.params);
         let question = SourceQuestion { method: request.method, params, answer };
         let asked = match &cx.abilities.ask {
-            Some(caller) => caller.send(question).await.is_ok(),
+            Some(caller) => caller.send(question).await,
             None => false,
         };
         let answer = if asked { answered.await.ok() } else { None };

@@ -5,6 +5,7 @@
 //! | how one is reached, and its secrets | `spec` |
 //! | its connections | `connections` |
 //! | its lists, kept up to date | `sync` |
+//! | the pages and icons that its definitions name | `contents` |
 //! | events of one user's connection, watched resources | `user_events`, `watched` |
 //! | one request, with progress and questions | `exchange` |
 //! | the origin label of questions to users | `origin` |
@@ -15,6 +16,7 @@ mod authorize;
 mod call_watch;
 mod changes;
 mod connections;
+mod contents;
 mod errors;
 mod exchange;
 mod health;
@@ -40,7 +42,7 @@ use toolyard_core::{
     catalog::AppHead,
     ports::{
         Change, ChangeSubscriber, Clock, ForwardedMethod, ForwardedReply, ForwardedRequest, IdGenerator,
-        ReadyTool, SecretSealer, Stores, ToolSource, UpstreamRecord,
+        OfferReview, ReadyTool, SecretSealer, Stores, ToolSource, UpstreamRecord,
     },
     schema::ValidArguments,
 };
@@ -89,6 +91,8 @@ pub struct UpstreamSettings {
     pub max_connections: usize,
     /// Largest result of a tool, a prompt or a resource, in bytes.
     pub result_bytes: usize,
+    /// Whether pages and icons are read, to pin them.
+    pub read_contents: bool,
 }
 
 impl Default for UpstreamSettings {
@@ -102,6 +106,7 @@ impl Default for UpstreamSettings {
             max_held: 1_000,
             max_connections: 10_000,
             result_bytes: 1024 * 1024,
+            read_contents: true,
         }
     }
 }
@@ -126,6 +131,8 @@ pub struct UpstreamParts {
     pub environment: UpstreamEnvironment,
     /// Where the browser returns to after an authorization.
     pub oauth: OAuthSetup,
+    /// Compares what upstreams offer with what was accepted.
+    pub review: Arc<dyn OfferReview>,
     /// Runs background tasks.
     pub tasks: TaskTracker,
     /// Cancelled when the server stops.
@@ -298,6 +305,9 @@ impl ToolSource for UpstreamSource {
                 self.watch_resource(cx, app, &request.name).await?;
             }
             return Ok(ForwardedReply::Done(to_raw(&serde_json::Map::new())));
+        }
+        if let Some(reply) = contents::pinned_page(app, request) {
+            return reply;
         }
         let params = serde_json::from_str(RawValue::get(&request.params)).unwrap_or_default();
         let wanted = UpstreamRequest {

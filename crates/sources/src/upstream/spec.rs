@@ -102,7 +102,7 @@ fn parse_headers(named: &BTreeMap<String, String>) -> Result<HeaderMap, BadSpec>
 #[cfg(test)]
 mod tests {
     use toolyard_core::{
-        ports::UnsealError,
+        ports::{SealError, UnsealError},
         upstream_secrets::{HIDDEN, seal_secrets},
     };
 
@@ -111,8 +111,8 @@ mod tests {
     /// Seals nothing; the test checks what goes in.
     struct Open;
     impl SecretSealer for Open {
-        fn seal(&self, plain: &str) -> Vec<u8> {
-            plain.as_bytes().to_vec()
+        fn seal(&self, plain: &str) -> Result<Vec<u8>, SealError> {
+            Ok(plain.as_bytes().to_vec())
         }
         fn unseal(&self, sealed: &[u8]) -> Result<String, UnsealError> {
             String::from_utf8(sealed.to_vec()).map_err(|_| UnsealError)
@@ -131,7 +131,7 @@ mod tests {
     }
 
     fn record(text: &str) -> UpstreamRecord {
-        let (details, sealed) = seal_secrets(serde_json::from_str(text).unwrap(), &Open);
+        let (details, sealed) = seal_secrets(serde_json::from_str(text).unwrap(), &Open).unwrap();
         UpstreamRecord { details, sealed, managed: false, disabled: false }
     }
 

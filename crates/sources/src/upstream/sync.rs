@@ -237,7 +237,10 @@ impl UpstreamSource {
         user: Option<&UserId>,
         client: &McpClient,
     ) -> Result<(), McpClientError> {
-        let last = self.parts.stores.offers.last_offer(package, user).await.ok().flatten();
+        let offers = &self.parts.stores.offers;
+        // Without a store nothing could be saved; zero is older than any version, so nothing is.
+        let read_since = offers.offer_version().await.unwrap_or(0);
+        let last = offers.last_offer(package, user).await.ok().flatten();
         let server = client.server();
         let mut offer = UpstreamOffer {
             completes: server.capabilities.get("completions").is_some(),
@@ -272,9 +275,12 @@ impl UpstreamSource {
                 }
             }
         }
-        // If the record changed during the read, the result is outdated.
+        if self.parts.settings.read_contents {
+            self.read_contents(record, client, &mut offer, last.as_ref().map(|last| &last.offer)).await;
+        }
+        // If the record changed before the read, the result is outdated. The store notices what changed since.
         if self.enabled_record(package).await.as_ref() == Some(record) {
-            self.store_offer(package, user, offer, last.as_ref()).await;
+            self.store_offer(package, user, offer, last.as_ref(), read_since).await;
         }
         Ok(())
     }
@@ -285,13 +291,19 @@ impl UpstreamSource {
         user: Option<&UserId>,
         offer: UpstreamOffer,
         last: Option<&StoredOffer>,
+        read_since: u64,
     ) {
         let hash = hex::encode(Sha256::digest(to_raw(&offer).get().as_bytes()));
         let (at, changed): (Timestamp, bool) =
             (self.parts.clock.now(), last.is_none_or(|last| last.hash != hash));
         let (tools, tools_before) = (offer.tools.len(), last.map_or(0, |last| last.offer.tools.len()));
-        let stored = StoredOffer { offer, hash, at };
-        let outcome = self.parts.stores.offers.save_offer(package, user, stored).await;
+        // What was not reviewed is not stored, so it reaches nobody.
+        if let Err(error) = self.parts.review.review_offer(package, user, &offer).await {
+            tracing::error!(%error, upstream = %package, "upstream lists could not be reviewed");
+            return;
+        }
+        let offer = StoredOffer { offer, hash, at };
+        let outcome = self.parts.stores.offers.save_offer(package, user, offer, read_since).await;
         if user.is_none() && matches!(outcome, Ok(true)) {
             // The catalog reads an offer only if it changed.
             self.health_mut(package, |health| health.listed_at = Some(at));
@@ -302,7 +314,10 @@ impl UpstreamSource {
                 let change = Change::UpstreamOfferChanged(package.clone());
                 self.parts.stores.announcements.announce(change).await;
             }
-            Ok(_) => {}
+            Ok(true) => {}
+            // Changed during the read. For a user, whoever changed the authorization reads the lists again.
+            Ok(false) if user.is_none() => self.refresh_soon(package),
+            Ok(false) => {}
             Err(error) => tracing::error!(%error, upstream = %package, "upstream lists could not be stored"),
         }
     }

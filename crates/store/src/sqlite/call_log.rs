@@ -7,7 +7,7 @@ use toolyard_core::{
     ports::{CallFilter, CallLog, CallRecord, SourceKind, StoreError, UsageFilter},
 };
 use toolyard_protocol::{
-    CallId, ErrorCode, UserId,
+    ApprovalId, CallId, ErrorCode, UserId,
     api::{StepTimes, UsageRow},
 };
 
@@ -40,6 +40,8 @@ struct CallRow {
     bytes_out: i64,
     trace: String,
     error_message: Option<String>,
+    approval: Option<String>,
+    waiting: bool,
 }
 
 /// Binds the columns in the order of the insert statement.
@@ -67,7 +69,9 @@ pub(super) fn bind_record(to: &mut SqliteArguments, record: &CallRecord) -> Resu
         to.add(to_i64(record.bytes_in))?;
         to.add(to_i64(record.bytes_out))?;
         to.add(trace)?;
-        to.add(record.error_message.as_deref())
+        to.add(record.error_message.as_deref())?;
+        to.add(record.approval.as_ref().map(ApprovalId::as_str))?;
+        to.add(record.waiting)
     };
     bind().map_err(|error| StoreError::Failed(error.to_string()))
 }
@@ -94,6 +98,8 @@ impl CallRow {
             bytes_in: to_u64(self.bytes_in),
             bytes_out: to_u64(self.bytes_out),
             trace: read_trace(&self.trace),
+            approval: self.approval.map(|id| parse_column("approval id", &id)).transpose()?,
+            waiting: self.waiting,
         })
     }
 }
@@ -143,7 +149,7 @@ macro_rules! page_sql {
             "SELECT c.* FROM calls c WHERE ",
             $of_user,
             " AND (?2 IS NULL OR c.tool = ?2) AND (?3 IS NULL OR c.package = ?3)
-              AND (?4 IS NULL OR COALESCE(c.error, 'OK') = ?4)
+              AND (?4 IS NULL OR CASE WHEN c.waiting THEN 'AWAITING_APPROVAL' ELSE COALESCE(c.error, 'OK') END = ?4)
               AND (?5 IS NULL OR c.started_at >= ?5) AND (?6 IS NULL OR c.id < ?6)
               AND (?7 IS NULL OR EXISTS (SELECT 1 FROM apps a WHERE a.owner = ?7
                 AND a.package = c.package AND a.created_at <= c.started_at))

@@ -11,16 +11,20 @@ use crate::announcements::ChangeLog;
 /// Changes that are kept. A node that missed more drops all of its caches.
 pub(super) const KEPT_CHANGES: i64 = 10_000;
 
+/// The version of the last change. Correct even if every row was pruned, because the numbers continue.
+pub(super) async fn latest_version(pool: &SqlitePool) -> Result<u64, StoreError> {
+    let sql = "SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0)";
+    let latest: i64 = sqlx::query_scalar(sql).fetch_one(pool).await.map_err(store_error)?;
+    Ok(to_u64(latest))
+}
+
 /// Reads the log.
 pub(crate) struct SqliteChangeLog(pub(super) SqlitePool);
 
 #[async_trait]
 impl ChangeLog for SqliteChangeLog {
     async fn latest_version(&self) -> Result<u64, StoreError> {
-        // Correct even if every row was pruned, because the numbers continue.
-        let sql = "SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0)";
-        let latest: i64 = sqlx::query_scalar(sql).fetch_one(&self.0).await.map_err(store_error)?;
-        Ok(to_u64(latest))
+        latest_version(&self.0).await
     }
 
     async fn changes_since(&self, version: u64, limit: u32) -> Result<Option<Vec<Announcement>>, StoreError> {
@@ -70,6 +74,11 @@ fn read_change(kind: &str, subject: &str, detail: &str) -> Option<Change> {
         }
         "plugin_catalogue_changed" => Change::PluginCatalogueChanged,
         "plugin_lists_changed" => Change::PluginListsChanged,
+        "approval_requested" => Change::ApprovalRequested { user: user()?, id: detail.parse().ok()? },
+        "approval_answered" => Change::ApprovalAnswered { user: user()?, id: detail.parse().ok()? },
+        "approval_rules_changed" => Change::ApprovalRulesChanged(user()?),
+        "definitions_changed" => Change::DefinitionsChanged(package()?),
+        "approval_policy_changed" => Change::ApprovalPolicyChanged,
         _ => return None,
     })
 }

@@ -4,6 +4,8 @@
 //! it writes batches all the time and its keys must be durable (`synchronous = FULL`), which nothing else needs.
 
 mod app_data;
+mod approval_rules;
+mod approvals;
 mod apps;
 mod call_keys;
 mod call_log;
@@ -11,13 +13,16 @@ mod changes;
 mod definitions;
 mod devices;
 mod installs;
+mod labels;
 mod ledger;
 mod maintenance;
 mod node;
+mod pins;
 mod plugins;
 mod preferences;
 mod prune;
 mod published_plugins;
+mod quarantine;
 mod rows;
 mod runs;
 mod settings;

@@ -16,6 +16,10 @@ const MESSAGES: &str = "UPDATE calls SET error_message = NULL WHERE id IN
     (SELECT id FROM calls WHERE error_message IS NOT NULL AND started_at < ?1 LIMIT ?2)";
 const KEYS: &str = "DELETE FROM call_keys WHERE (user, caller, key) IN
     (SELECT user, caller, key FROM call_keys WHERE begun_at < ?1 LIMIT ?2)";
+const APPROVALS: &str = "DELETE FROM approvals WHERE id IN (SELECT id FROM approvals
+    WHERE created_at < ?1 AND state NOT IN ('pending', 'approved', 'running') LIMIT ?2)";
+const LABELS: &str = "DELETE FROM conversation_labels WHERE (user, conversation) IN
+    (SELECT user, conversation FROM conversation_labels WHERE until < ?1 LIMIT ?2)";
 /// The bound is a version, not a time.
 const CHANGES: &str =
     "DELETE FROM changes WHERE version IN (SELECT version FROM changes WHERE version <= ?1 LIMIT ?2)";
@@ -34,6 +38,8 @@ impl SqliteStore {
             (CALLS, before.calls.as_millisecond()),
             (MESSAGES, before.messages.as_millisecond()),
             (KEYS, before.keys.as_millisecond()),
+            (APPROVALS, before.calls.as_millisecond()),
+            (LABELS, before.labels.as_millisecond()),
             (CHANGES, newest.saturating_sub(KEPT_CHANGES)),
         ];
         for (sql, before) in bounds {
@@ -73,14 +79,14 @@ mod tests {
         let settings = StoreSettings::for_file(folder.path().join("t.db"));
         let store = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();
         let rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1201)
-            INSERT INTO calls SELECT printf('%032d', i), 'ada', 'a:b', 'a', 'app', 'rest', 'user', NULL, 0, i, 1, '', 0, 0, '', 'failed' FROM n";
+            INSERT INTO calls SELECT printf('%032d', i), 'ada', 'a:b', 'a', 'app', 'rest', 'user', NULL, 0, i, 1, '', 0, 0, '', 'failed', NULL, 0 FROM n";
         sqlx::query(rows).execute(&store.write).await.unwrap();
         let before = Timestamp::from_millisecond(1_201).unwrap();
         assert_eq!(store.prune_some(CALLS, before.as_millisecond()).await.unwrap(), u64::from(ROWS_AT_ONCE));
         assert_eq!(count(&store).await, 701);
         let stopped = CancellationToken::new();
         stopped.cancel();
-        let all = PruneBefore { calls: before, messages: before, keys: before };
+        let all = PruneBefore { labels: before, calls: before, messages: before, keys: before };
         store.prune(all, &stopped).await.unwrap();
         assert_eq!(count(&store).await, 201, "a stop does not wait for the rest");
         store.prune(all, &CancellationToken::new()).await.unwrap();

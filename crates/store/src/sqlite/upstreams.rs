@@ -9,7 +9,9 @@ use toolyard_core::ports::{
 use toolyard_protocol::{PackageName, UserId, app::AppDetails};
 
 use super::{
-    SqliteStore, count_rows,
+    SqliteStore,
+    changes::latest_version,
+    count_rows,
     rows::{from_json, parse_column, to_json, to_timestamp},
     store_error,
 };
@@ -163,15 +165,26 @@ impl OfferStore for SqliteStore {
         .transpose()
     }
 
+    async fn offer_version(&self) -> Result<u64, StoreError> {
+        latest_version(&self.read).await
+    }
+
     async fn save_offer(
         &self,
         package: &PackageName,
         user: Option<&UserId>,
         offer: StoredOffer,
+        read_since: u64,
     ) -> Result<bool, StoreError> {
+        // The log tells what changed since, in the same statement: an offer that was read for an authorization that is gone must
+        // not come back. A log that no longer reaches back that far cannot tell, so the offer is refused.
         let insert = sqlx::query(
             "INSERT INTO offers (package, user, hash, lists, fetched_at)
              SELECT package, ?2, ?3, ?4, ?5 FROM upstreams WHERE package = ?1
+                 AND NOT EXISTS (SELECT 1 FROM changes WHERE version > ?6 AND (
+                     (kind IN ('upstream_changed', 'upstream_removed') AND subject = ?1)
+                     OR (kind IN ('authorization_changed', 'app_uninstalled') AND subject = ?2 AND detail = ?1)))
+                 AND COALESCE((SELECT MIN(version) FROM changes), 0) <= ?6 + 1
              ON CONFLICT (package, user) DO UPDATE SET hash = ?3, lists = ?4, fetched_at = ?5",
         );
         let insert = insert
@@ -179,7 +192,8 @@ impl OfferStore for SqliteStore {
             .bind(offer_user(user))
             .bind(&offer.hash)
             .bind(to_json("offer", &offer.offer)?)
-            .bind(offer.at.as_millisecond());
+            .bind(offer.at.as_millisecond())
+            .bind(i64::try_from(read_since).unwrap_or(i64::MAX - 1));
         Ok(insert.execute(&self.write).await.map_err(store_error)?.rows_affected() > 0)
     }
 }
@@ -211,6 +225,19 @@ impl UpstreamTokenStore for SqliteStore {
                 .bind(package.as_str())
                 .bind(user.as_str()),
         };
+        Ok(query.execute(&self.write).await.map_err(store_error)?.rows_affected() > 0)
+    }
+
+    async fn replace_token(
+        &self,
+        package: &PackageName,
+        user: &UserId,
+        sealed: Vec<u8>,
+    ) -> Result<bool, StoreError> {
+        let query = sqlx::query("UPDATE upstream_tokens SET sealed = ? WHERE package = ? AND user = ?")
+            .bind(sealed)
+            .bind(package.as_str())
+            .bind(user.as_str());
         Ok(query.execute(&self.write).await.map_err(store_error)?.rows_affected() > 0)
     }
 

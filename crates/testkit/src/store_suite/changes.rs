@@ -5,11 +5,16 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use toolyard_core::ports::{
     Announcement, AppChange, Change, ChangeSubscriber, NewUpstreamRecord, PluginSwitch, PublishedPlugin,
-    StoredOffer, Stores, TokenQuota, TokenScope, UpstreamOffer, UpstreamRecord, UpstreamWrite,
+    StoredChoice, StoredOffer, Stores, TokenQuota, TokenScope, UpstreamOffer, UpstreamRecord, UpstreamWrite,
 };
-use toolyard_protocol::{PlatformSettings, UserId, api::Role, upstream::UpstreamDetails};
+use toolyard_protocol::{
+    CallId, PlatformSettings, UserId,
+    api::Role,
+    approval::{ApprovalAnswer, ApprovalState, ToolChoice},
+    upstream::UpstreamDetails,
+};
 
-use super::{app_record, at_second, package_name, plugins, tokens, tool_set};
+use super::{app_record, approvals, at_second, package_name, plugins, tokens, tool_set};
 
 /// Records announcements.
 #[derive(Default)]
@@ -24,20 +29,20 @@ impl ChangeSubscriber for ChangeRecorder {
 }
 
 /// Reads the changes since the last read, without duplicates.
-struct ChangeReader {
+pub(super) struct ChangeReader {
     stores: Stores,
     recorder: Arc<ChangeRecorder>,
 }
 
 impl ChangeReader {
-    fn new(stores: &Stores) -> Self {
+    pub(super) fn new(stores: &Stores) -> Self {
         let recorder = Arc::new(ChangeRecorder::default());
         let subscriber: Arc<dyn ChangeSubscriber> = recorder.clone();
         stores.announcements.subscribe(Arc::downgrade(&subscriber));
         Self { stores: stores.clone(), recorder }
     }
 
-    async fn read_changes(&self) -> Vec<Change> {
+    pub(super) async fn read_changes(&self) -> Vec<Change> {
         self.stores.announcements.catch_up().await.unwrap();
         let mut changes = std::mem::take(&mut *self.recorder.0.lock().unwrap());
         changes.dedup();
@@ -121,7 +126,8 @@ pub async fn writes_of_upstreams_are_in_the_change_log(stores: &Stores) {
     assert_eq!(log.read_changes().await, [Change::UpstreamChanged(one.clone()), Change::SharedToolsChanged]);
     for (hash, expected) in [("a", 1), ("a", 0), ("b", 1)] {
         let offer = StoredOffer { offer: UpstreamOffer::default(), hash: hash.to_owned(), at: at_second(1) };
-        stores.offers.save_offer(&one, None, offer).await.unwrap();
+        let now = stores.offers.offer_version().await.unwrap();
+        stores.offers.save_offer(&one, None, offer, now).await.unwrap();
         assert_eq!(log.read_changes().await, vec![Change::UpstreamOfferChanged(one.clone()); expected]);
     }
     let authorization = [Change::AuthorizationChanged { user: ada.clone(), package: one.clone() }];
@@ -175,5 +181,50 @@ pub async fn writes_of_tokens_and_plugins_are_in_the_change_log(stores: &Stores)
     for (text, expected) in [("a", 1), ("a", 0), ("b", 1)] {
         stores.plugin_lists.save_plugin_list("keys", text).await.unwrap();
         assert_eq!(log.read_changes().await, vec![Change::PluginListsChanged; expected]);
+    }
+}
+
+/// Approvals, choices, grants and the policy.
+pub async fn writes_of_approvals_are_in_the_change_log(stores: &Stores) {
+    let (log, ada) = (ChangeReader::new(stores), "ada".parse::<UserId>().unwrap());
+    let requested =
+        |number| Change::ApprovalRequested { user: ada.clone(), id: approvals::approval_id(number) };
+    let answered =
+        |number| Change::ApprovalAnswered { user: ada.clone(), id: approvals::approval_id(number) };
+    for number in [1, 2] {
+        stores.approvals.ask(&approvals::approval(number, "ada", 0), 9).await.unwrap();
+        assert_eq!(log.read_changes().await, [requested(number)]);
+    }
+    stores.approvals.ask(&approvals::approval(1, "ada", 0), 9).await.unwrap();
+    assert_eq!(log.read_changes().await, [], "the same question");
+    let (id, yes) = (approvals::approval_id(1), approvals::stored_answer(ApprovalAnswer::Approve, 1));
+    for expected in [1, 0] {
+        stores.approvals.answer_approval(&id, &ada, &yes, None).await.unwrap();
+        assert_eq!(log.read_changes().await, vec![answered(1); expected]);
+    }
+    stores.approvals.begin_run(&id, &CallId::from_bytes([7; 16])).await.unwrap();
+    stores.approvals.end_approval(&id, ApprovalState::Done, None).await.unwrap();
+    stores.approvals.mark_delivered(&id).await.unwrap();
+    assert_eq!(log.read_changes().await, [], "a run is announced by the node that runs it");
+    stores.approvals.expire_approvals(at_second(1_000), 9).await.unwrap();
+    assert_eq!(log.read_changes().await, [answered(2)]);
+
+    let rules = [Change::ApprovalRulesChanged(ada.clone())];
+    let choice = |choice| StoredChoice { choice, at: at_second(0), until: None, definition: None };
+    let choices = [Some(choice(ToolChoice::Always)), Some(choice(ToolChoice::Never)), None];
+    for choice in choices {
+        stores.approval_rules.set_choice(&ada, &"com.a:x".parse().unwrap(), choice.as_ref()).await.unwrap();
+        assert_eq!(log.read_changes().await, rules);
+    }
+    let grant = approvals::stored_grant(5, "ada", Some(2));
+    stores.approval_rules.add_grant(&grant, 9).await.unwrap();
+    assert_eq!(log.read_changes().await, rules);
+    stores.approval_rules.use_grant(&grant.id).await.unwrap();
+    assert_eq!(log.read_changes().await, [], "the store counts the uses");
+    stores.approval_rules.remove_grant(&ada, &grant.id).await.unwrap();
+    assert_eq!(log.read_changes().await, rules);
+    for policy in [Some("{}"), Some("[]"), None] {
+        stores.approval_rules.set_stored_policy(policy).await.unwrap();
+        assert_eq!(log.read_changes().await, [Change::ApprovalPolicyChanged]);
     }
 }

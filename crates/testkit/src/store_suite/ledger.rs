@@ -29,6 +29,8 @@ pub(super) fn call_record(id: u8, user: &str, tool: &str, error: Option<ErrorCod
         steps: StepTimes { find: 1, validate: 2, authorize: 3, ready: 4, invoke: 5, check: 6 },
         bytes_in: 10,
         bytes_out: 20,
+        approval: None,
+        waiting: false,
         trace: TraceContext { trace_id: u128::MAX - 1, parent: Some(5), span_id: 6, sampled: true },
     })
 }

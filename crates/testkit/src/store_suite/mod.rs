@@ -1,8 +1,12 @@
 //! The suite that every store must pass. A backend passes when each function here passes on a fresh store.
 
+mod approval_rules;
+mod approvals;
 mod apps;
 mod changes;
+mod definitions;
 mod keys;
+mod labels;
 mod ledger;
 mod plugins;
 mod tokens;
@@ -10,15 +14,25 @@ mod upstreams;
 mod usage;
 mod users;
 
+pub use approval_rules::{choices_are_each_users_own, grants_are_used_up_and_revoked, one_policy_is_stored};
+pub use approvals::{
+    a_pending_approval_can_be_withdrawn, an_approval_is_answered_once, an_approved_call_runs_once,
+    approvals_are_listed_and_expire, interrupted_runs_end_at_start, the_same_call_is_asked_about_once,
+};
 pub use apps::{
     apps_are_created_whole_or_not_at_all, definitions_are_versions_and_a_pointer,
     hashed_aliases_belong_to_who_had_them_first, prompts_and_resources_are_part_of_a_version, publish_one,
 };
 pub use changes::{
-    writes_of_apps_and_installs_are_in_the_change_log, writes_of_tokens_and_plugins_are_in_the_change_log,
-    writes_of_upstreams_are_in_the_change_log,
+    writes_of_approvals_are_in_the_change_log, writes_of_apps_and_installs_are_in_the_change_log,
+    writes_of_tokens_and_plugins_are_in_the_change_log, writes_of_upstreams_are_in_the_change_log,
+};
+pub use definitions::{
+    a_change_is_accepted_as_it_was_shown, a_rejected_change_waits_again_when_it_changes,
+    writes_of_definitions_are_in_the_change_log,
 };
 pub use keys::{begin_one_call, keys_belong_to_callers, keys_bind_one_call, keys_expire, keys_have_bounds};
+pub use labels::labels_of_conversations_are_bounded;
 pub use ledger::{calls_are_recorded_and_found, queue_failed_calls, queue_some_calls, usage_is_counted};
 pub use plugins::{
     plugin_data_belongs_to_the_signer, plugin_data_is_bounded_and_goes_with_the_plugin,
@@ -28,7 +42,7 @@ pub use tokens::{
     a_token_is_revoked_with_those_issued_by_it, tokens_are_listed_and_revoked,
     tokens_are_listed_page_by_page, tokens_are_revoked_even_if_the_issuing_token_is_gone,
 };
-pub use upstreams::upstreams_are_packages_and_keep_their_last_offer;
+pub use upstreams::{an_outdated_offer_or_token_is_not_stored, upstreams_are_packages_and_keep_their_last_offer};
 pub use usage::{calls_are_counted_over_time, the_newest_timings_are_read};
 pub use users::{
     app_data_is_bounded_and_goes_with_the_install, installs_and_grants, runs_devices_and_switches,
@@ -36,10 +50,10 @@ pub use users::{
 };
 
 use toolyard_core::ports::{
-    AppDataStore, AppRunStore, AppStore, CallLog, DefinitionStore, DeviceStore, InstallStore,
-    InstalledPluginStore, IssuedTokenStore, Ledger, NewAppRecord, OfferStore, PluginDataStore,
-    PluginListStore, PreferenceStore, PublishedPluginStore, StoredToolSet, ToolSwitchStore, UpstreamStore,
-    UpstreamTokenStore, UsageLog,
+    AppDataStore, AppRunStore, AppStore, ApprovalRuleStore, ApprovalStore, CallLog, DefinitionStore,
+    DeviceStore, InstallStore, InstalledPluginStore, IssuedTokenStore, LabelStore, Ledger, NewAppRecord,
+    OfferStore, PluginDataStore, PluginListStore, PreferenceStore, PublishedPluginStore, StoredToolSet,
+    ToolSwitchStore, UpstreamStore, UpstreamTokenStore, UsageLog,
 };
 use toolyard_protocol::{PackageName, app::AppDetails, items::AppItems};
 
@@ -64,6 +78,9 @@ pub trait FullStore:
     + PluginListStore
     + UsageLog
     + IssuedTokenStore
+    + ApprovalStore
+    + ApprovalRuleStore
+    + LabelStore
 {
 }
 impl<S> FullStore for S where
@@ -86,6 +103,9 @@ impl<S> FullStore for S where
         + PluginListStore
         + UsageLog
         + IssuedTokenStore
+        + ApprovalStore
+        + ApprovalRuleStore
+        + LabelStore
 {
 }
 

@@ -22,6 +22,47 @@ fn upstream_to_add(name: &str, for_all: bool) -> NewUpstreamRecord {
     }
 }
 
+/// An offer or a renewed token that belongs to what was before is not stored.
+pub async fn an_outdated_offer_or_token_is_not_stored(store: &impl FullStore) {
+    let (one, ada, bob): (_, UserId, UserId) =
+        (package_name("mcp.one"), "ada".parse().unwrap(), "bob".parse().unwrap());
+    assert!(store.put_upstream(upstream_to_add("mcp.one", false)).await.unwrap());
+    let offer = || StoredOffer { offer: UpstreamOffer::default(), hash: "h".to_owned(), at: at_second(1) };
+    let save = async |user: Option<&UserId>, since| store.save_offer(&one, user, offer(), since).await.unwrap();
+
+    assert!(!store.replace_token(&one, &ada, vec![8]).await.unwrap(), "there is none");
+    assert!(store.install_app(&ada, &one, at_second(1)).await.unwrap());
+    assert!(store.set_token(&one, &ada, Some(vec![7])).await.unwrap());
+    let authorized = store.offer_version().await.unwrap();
+    assert!(store.replace_token(&one, &ada, vec![8]).await.unwrap());
+    assert_eq!(store.find_token(&one, &ada).await.unwrap(), Some(vec![8]));
+    assert!(save(Some(&ada), authorized).await, "a renewed token is the same authorization");
+
+    // Every step ends what was read before it, for this user alone.
+    assert!(store.set_token(&one, &ada, None).await.unwrap());
+    assert!(!store.replace_token(&one, &ada, vec![9]).await.unwrap(), "it was withdrawn");
+    assert_eq!(store.find_token(&one, &ada).await.unwrap(), None);
+    assert!(!save(Some(&ada), authorized).await);
+    let withdrawn = store.offer_version().await.unwrap();
+    assert!(store.uninstall_app(&ada, &one).await.unwrap());
+    assert!(store.install_app(&ada, &one, at_second(2)).await.unwrap());
+    assert!(!save(Some(&ada), withdrawn).await);
+    assert!(store.last_offer(&one, Some(&ada)).await.unwrap().is_none());
+    assert!(save(Some(&bob), authorized).await);
+    assert!(save(None, authorized).await);
+
+    let before = store.offer_version().await.unwrap();
+    let change = NewUpstreamRecord { write: UpstreamWrite::Change, ..upstream_to_add("mcp.one", false) };
+    assert!(store.put_upstream(change).await.unwrap());
+    assert!(!save(None, before).await);
+    assert!(!save(Some(&bob), before).await);
+    let before = store.offer_version().await.unwrap();
+    assert!(store.remove_app(&one).await.unwrap());
+    assert!(store.put_upstream(upstream_to_add("mcp.one", false)).await.unwrap());
+    assert!(!save(None, before).await, "another one of the same name");
+    assert!(save(None, store.offer_version().await.unwrap()).await);
+}
+
 /// Stored, changed, installed, removed with everything that belongs to them; last offers and tokens.
 pub async fn upstreams_are_packages_and_keep_their_last_offer(store: &impl FullStore) {
     let (one, ada): (_, UserId) = (package_name("mcp.one"), "ada".parse().unwrap());
@@ -55,10 +96,11 @@ pub async fn upstreams_are_packages_and_keep_their_last_offer(store: &impl FullS
         at: at_second(seconds),
     };
     assert!(store.last_offer(&one, None).await.unwrap().is_none());
-    assert!(store.save_offer(&one, None, offer("h1", 1)).await.unwrap());
-    assert!(store.save_offer(&one, None, offer("h2", 2)).await.unwrap());
-    assert!(store.save_offer(&one, Some(&ada), offer("h3", 3)).await.unwrap());
-    assert!(!store.save_offer(&package_name("com.a"), None, offer("h", 3)).await.unwrap());
+    let now = store.offer_version().await.unwrap();
+    assert!(store.save_offer(&one, None, offer("h1", 1), now).await.unwrap());
+    assert!(store.save_offer(&one, None, offer("h2", 2), now).await.unwrap());
+    assert!(store.save_offer(&one, Some(&ada), offer("h3", 3), now).await.unwrap());
+    assert!(!store.save_offer(&package_name("com.a"), None, offer("h", 3), now).await.unwrap());
     let last = store.last_offer(&one, None).await.unwrap().unwrap();
     assert_eq!(
         (last.hash.as_str(), last.at, last.offer.incomplete),

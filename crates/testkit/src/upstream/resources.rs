@@ -48,7 +48,8 @@ impl UpstreamShared {
             }
             (Some(listed), _) => {
                 let mime = listed["mimeType"].as_str().unwrap_or("text/plain");
-                json!({ "uri": uri, "mimeType": mime, "text": format!("The content of {uri}") })
+                let text = listed["_meta"]["test/content"].as_str().map(str::to_owned);
+                json!({ "uri": uri, "mimeType": mime, "text": text.unwrap_or_else(|| format!("The content of {uri}")) })
             }
             (None, _) => {
                 let code = if call.is_modern() { -32602 } else { -32002 };

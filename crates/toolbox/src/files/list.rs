@@ -1,5 +1,7 @@
 //! `list_files`: lists a folder.
 
+use std::collections::BTreeMap;
+
 use cap_std::fs::DirEntry;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::FileToolError;
 use super::roots::{FileRoots, RootAccess, is_hidden};
+use super::search::MAX_VISITED;
 use crate::blocking;
 use crate::spec::{ToolboxHints, ToolboxOutput, ToolboxSpec, schema_of};
 use crate::text::one_line;
@@ -82,18 +85,26 @@ fn list_folder(path: &str, roots: &FileRoots) -> Result<ToolboxOutput, FileToolE
     place.check_visible()?;
     let read =
         place.root.dir.read_dir(&place.relative).map_err(|error| FileToolError::from_io(&error, &shown))?;
-    let mut entries = Vec::new();
+    let mut first = BTreeMap::new();
     let mut is_cut = false;
-    for entry in read {
-        if entries.len() == MAX_ENTRIES {
+    // Entries that vanish meanwhile are left out.
+    for (visited, entry) in read.filter_map(Result::ok).enumerate() {
+        if visited == MAX_VISITED {
             is_cut = true;
             break;
         }
-        // Entries that vanish meanwhile are left out.
-        let entry = entry.ok().map(|entry| read_entry(&entry));
-        entries.extend(entry.filter(|entry| place.root.policy.shows_hidden || !is_hidden(&entry.name)));
+        let name = entry.file_name();
+        if !place.root.policy.shows_hidden && is_hidden(&name.to_string_lossy()) {
+            continue;
+        }
+        first.insert(name, entry);
+        // A folder lists its entries in any order, so only the last names are cut.
+        if first.len() > MAX_ENTRIES {
+            is_cut = true;
+            first.pop_last();
+        }
     }
-    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    let entries: Vec<_> = first.values().map(read_entry).collect();
 
     let mut text = format!("{} entries in {shown}/", entries.len());
     for entry in &entries {
@@ -202,6 +213,13 @@ mod tests {
         let structured = output.structured.unwrap();
         assert_eq!(structured["cut"], true);
         assert_eq!(structured["entries"].as_array().unwrap().len(), MAX_ENTRIES);
+        // Whatever was created last, the first names are listed.
+        sandbox.put("notes/!first", "");
+        let entries = list(&sandbox, "notes").await.unwrap().structured.unwrap()["entries"].clone();
+        assert_eq!(
+            (&entries[0]["name"], &entries[MAX_ENTRIES - 1]["name"]),
+            (&json!("!first"), &json!("0998"))
+        );
     }
 
     #[tokio::test]

@@ -1,7 +1,7 @@
 //! How much one user may write: files and folders, and bytes.
 //!
 //! In a user's own folder, its contents count. In a shared folder the owner of a file is unknown, so what a user has
-//! written since the program started counts.
+//! added since the program started counts.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -77,12 +77,13 @@ impl WriteAllowance {
         Ok(())
     }
 
-    /// Records what was written.
-    pub(super) fn record_written(&self, more: DiskUsage) {
+    /// Records what was written. `freed` is what a replaced file freed, of any user: what counts is how much
+    /// a user adds to the folder.
+    pub(super) fn record_written(&self, more: DiskUsage, freed: u64) {
         if let Self::Budget(spent, _) = self {
             let mut spent = lock_unpoisoned(spent);
             spent.files += more.files;
-            spent.bytes += more.bytes;
+            spent.bytes = (spent.bytes + more.bytes).saturating_sub(freed);
         }
     }
 }

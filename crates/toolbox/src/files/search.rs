@@ -214,8 +214,14 @@ fn add_hit(progress: &mut SearchProgress, hit: FileHit) {
 
 /// The part of a long line around the match.
 fn excerpt_around(line: &str, text: &str) -> String {
-    let lower = line.to_lowercase();
-    let at = lower.find(text).map_or(0, |byte| lower[..byte].chars().count());
+    let found = line.to_lowercase().find(text).unwrap_or(0);
+    // Some characters are longer or shorter in lower case, so the match is at another place in the line itself.
+    let mut passed = 0;
+    let is_before = |c: &char| {
+        passed += c.to_lowercase().map(char::len_utf8).sum::<usize>();
+        passed <= found
+    };
+    let at = line.chars().take_while(is_before).count();
     let start = at.saturating_sub(SHOWN_CHARS / 4);
     let part: String = line.chars().skip(start).collect();
     let part = truncate_text(&one_line(&part), SHOWN_CHARS);
@@ -410,5 +416,14 @@ mod tests {
         let shown = excerpt_around(&line, "needle");
         assert!(shown.starts_with("…a") && shown.contains("needle") && shown.ends_with("b…"), "{shown}");
         assert_eq!(shown.chars().count(), SHOWN_CHARS + 2);
+    }
+
+    #[test]
+    fn a_match_is_shown_after_characters_that_change_length_in_lower_case() {
+        // `İ` becomes two characters in lower case.
+        let line = format!("{}needle{}", "İ".repeat(1_000), "b".repeat(1_000));
+        let shown = excerpt_around(&line, "needle");
+        assert!(shown.starts_with("…İ") && shown.contains("needle") && shown.ends_with("b…"), "{shown}");
+        assert_eq!(excerpt_around("ẞ needle", "needle"), "ẞ needle");
     }
 }

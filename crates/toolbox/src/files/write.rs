@@ -82,7 +82,7 @@ fn write_checked(arguments: &WriteFileArguments, roots: &FileRoots) -> Result<To
     let folder = place.root.dir.open_dir(folder).map_err(failed)?;
     let old = existing_file(&folder, name, &shown)?;
     replace_file(&folder, name, &arguments.content, old.as_ref()).map_err(failed)?;
-    place.root.allowance.record_written(more);
+    place.root.allowance.record_written(more, freed);
 
     let done = if old.is_some() { "replaced" } else { "created" };
     Ok(ToolboxOutput {
@@ -148,8 +148,9 @@ fn create_temporary(folder: &Dir) -> std::io::Result<(String, File)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::roots::tests::Sandbox;
+    use super::super::roots::{RootPolicy, RootSettings, tests::Sandbox};
     use super::*;
+    use crate::files::WriteQuota;
 
     async fn write(sandbox: &Sandbox, path: &str, content: &str) -> Result<ToolboxOutput, FileToolError> {
         let arguments = WriteFileArguments { path: path.to_owned(), content: content.to_owned() };
@@ -209,6 +210,32 @@ mod tests {
         let error = write(&sandbox, "notes/b", &"x".repeat(size)).await.unwrap_err();
         assert_eq!(error, FileToolError::TooLarge { size, limit: MAX_WRITE_BYTES });
         assert_eq!(names(&sandbox, "notes"), ["a"]);
+    }
+
+    #[tokio::test]
+    async fn replacing_a_file_in_a_shared_folder_costs_only_what_it_adds() {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = RootSettings {
+            name: "shared".to_owned(),
+            folder: folder.path().to_owned(),
+            access: RootAccess::Write,
+        };
+        let quota = Some(WriteQuota { files: 2, bytes: 10 });
+        let policy = RootPolicy { quota, ..RootPolicy::default() };
+        let roots = FileRoots::open_with([(settings, policy)]).unwrap();
+        let ada = roots.for_user("ada").await.unwrap();
+        let write = async |path: &str, content: &str| {
+            let arguments = WriteFileArguments { path: path.to_owned(), content: content.to_owned() };
+            write_file(arguments, &ada).await
+        };
+        for _ in 0..5 {
+            write("shared/a", "eight by").await.unwrap();
+        }
+        let full = FileToolError::Full { files: 2, bytes: 10 };
+        assert_eq!(write("shared/b", "four").await, Err(full.clone()));
+        write("shared/a", "six by").await.unwrap();
+        write("shared/b", "four").await.unwrap();
+        assert_eq!(write("shared/c", "").await, Err(full));
     }
 
     #[tokio::test]

@@ -1,6 +1,9 @@
 //! The lines of a response. Each `data:` line is read on its own: chunks are one line of JSON, and some servers omit
 //! the empty line between them. A plain JSON body counts as one line.
 
+use bytes::{Buf as _, Bytes, BytesMut};
+use toolyard_net::{LineEnding, LineSplitter};
+
 /// Longest line, in bytes. A whole call may be in one line.
 pub(super) const MAX_LINE: usize = 4 * 1024 * 1024;
 
@@ -8,50 +11,49 @@ pub(super) const MAX_LINE: usize = 4 * 1024 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LineTooLong;
 
+/// A response, by its first byte that is not white space.
 #[derive(Debug, Default)]
-pub(super) struct EventLines {
-    kind: BodyFormat,
-    open: Vec<u8>,
-}
-
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum BodyFormat {
+pub(super) enum EventLines {
     /// Only white space so far.
     #[default]
-    Unknown,
-    Events,
-    Json,
+    Empty,
+    Events(LineSplitter),
+    Json(BytesMut),
 }
 
 impl EventLines {
     /// The lines that this piece completes, without `data:`.
-    pub(super) fn feed(&mut self, piece: &[u8]) -> Result<Vec<String>, LineTooLong> {
-        let mut lines = Vec::new();
-        for part in piece.split_inclusive(|byte| *byte == b'\n') {
-            if self.open.len().saturating_add(part.len()) > MAX_LINE {
-                return Err(LineTooLong);
-            }
-            self.open.extend_from_slice(part);
-            if self.kind == BodyFormat::Unknown {
-                self.kind = match self.open.trim_ascii_start().first() {
-                    Some(b'{') => BodyFormat::Json,
-                    Some(_) => BodyFormat::Events,
-                    None => BodyFormat::Unknown,
-                };
-            }
-            if self.kind != BodyFormat::Json && part.ends_with(b"\n") {
-                lines.extend(data_field(&std::mem::take(&mut self.open)));
+    pub(super) fn feed(&mut self, mut piece: Bytes) -> Result<Vec<String>, LineTooLong> {
+        if matches!(self, Self::Empty) {
+            let blank = piece.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            piece.advance(blank);
+            *self = match piece.first() {
+                None => return Ok(Vec::new()),
+                Some(b'{') => Self::Json(BytesMut::new()),
+                Some(_) => Self::Events(LineSplitter::new(LineEnding::Any, MAX_LINE)),
+            };
+        }
+        let mut found = Vec::new();
+        match self {
+            Self::Empty => {}
+            Self::Json(body) if body.len() + piece.len() > MAX_LINE => return Err(LineTooLong),
+            Self::Json(body) => body.extend_from_slice(&piece),
+            Self::Events(lines) => {
+                lines.push(piece);
+                while let Some(line) = lines.next_line().map_err(|_| LineTooLong)? {
+                    found.extend(data_field(&line));
+                }
             }
         }
-        Ok(lines)
+        Ok(found)
     }
 
     /// The rest at the end.
     pub(super) fn take_rest(&mut self) -> Option<String> {
-        let rest = std::mem::take(&mut self.open);
-        match self.kind {
-            BodyFormat::Json => Some(String::from_utf8_lossy(&rest).trim().to_owned()),
-            BodyFormat::Unknown | BodyFormat::Events => data_field(&rest),
+        match std::mem::take(self) {
+            Self::Empty => None,
+            Self::Json(body) => Some(String::from_utf8_lossy(&body).trim().to_owned()),
+            Self::Events(mut lines) => data_field(&lines.take_rest()?),
         }
     }
 }
@@ -68,15 +70,16 @@ mod tests {
 
     fn all(pieces: &[&[u8]]) -> Vec<String> {
         let mut lines = EventLines::default();
-        let mut found: Vec<_> = pieces.iter().flat_map(|piece| lines.feed(piece).unwrap()).collect();
+        let pieces = pieces.iter().map(|piece| Bytes::copy_from_slice(piece));
+        let mut found: Vec<_> = pieces.flat_map(|piece| lines.feed(piece).unwrap()).collect();
         found.extend(lines.take_rest());
         found
     }
 
     #[test]
     fn lines_may_be_cut_anywhere_even_in_a_character() {
-        let wire = ": hello\n\nevent: message\ndata: {\"a\":\"é\"}\r\n\r\ndata:{\"b\":1}\ndata: [DONE]";
-        let want = ["{\"a\":\"é\"}", "{\"b\":1}", "[DONE]"];
+        let wire = "\n: hello\n\nevent: message\ndata: {\"a\":\"é\"}\r\n\r\ndata:{\"b\":1}\ndata:{\"c\":1}\r\rdata: [DONE]";
+        let want = ["{\"a\":\"é\"}", "{\"b\":1}", "{\"c\":1}", "[DONE]"];
         assert_eq!(all(&[wire.as_bytes()]), want);
         let bytes: Vec<_> = wire.as_bytes().chunks(1).collect();
         assert_eq!(all(&bytes), want);
@@ -89,10 +92,12 @@ mod tests {
 
     #[test]
     fn a_line_is_bounded() {
-        let mut lines = EventLines::default();
-        assert_eq!(lines.feed(b"data: "), Ok(vec![]));
-        assert_eq!(lines.feed(&vec![b'x'; MAX_LINE - 6]), Ok(vec![]));
-        assert_eq!(lines.feed(b"x"), Err(LineTooLong));
+        for start in [&b"data: "[..], b"{\"a\": "] {
+            let mut lines = EventLines::default();
+            assert_eq!(lines.feed(Bytes::from_static(start)), Ok(vec![]));
+            assert_eq!(lines.feed(Bytes::from(vec![b'x'; MAX_LINE - start.len()])), Ok(vec![]));
+            assert_eq!(lines.feed(Bytes::from_static(b"x")), Err(LineTooLong));
+        }
     }
 
     #[test]

@@ -145,7 +145,7 @@ impl ResponseReader {
             // Only token counts can follow the finish reason, and some servers leave the connection open instead.
             let wait = if answer.is_finished() { self.tail } else { self.idle };
             let more = match tokio::time::timeout(wait, self.pieces.next()).await {
-                Ok(Some(Ok(piece))) => self.take_bytes(&mut answer, &piece),
+                Ok(Some(Ok(piece))) => self.take_bytes(&mut answer, piece),
                 Ok(Some(Err(error))) if !answer.is_finished() => Err(answer.target().transport_error(&error)),
                 Err(_) if !answer.is_finished() => Err(answer.target().idle_error(wait)),
                 Ok(None) | Ok(Some(Err(_))) | Err(_) => self.last_line(&mut answer).map(|()| false),
@@ -159,7 +159,7 @@ impl ResponseReader {
     }
 
     /// Takes bytes. Returns false after the end of the response.
-    fn take_bytes(&mut self, answer: &mut CompatResponse, piece: &[u8]) -> Result<bool, ModelError> {
+    fn take_bytes(&mut self, answer: &mut CompatResponse, piece: Bytes) -> Result<bool, ModelError> {
         self.bytes = self.bytes.saturating_add(piece.len());
         if self.bytes > MAX_ANSWER {
             return Err(answer.target().broken_error(&format!("a response of more than {MAX_ANSWER} bytes")));

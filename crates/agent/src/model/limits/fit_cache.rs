@@ -1,32 +1,29 @@
 //! A cache of fitted tools. The same tools are sent with every request, and fitting one walks its whole schema.
 
-use std::{
-    collections::HashMap,
-    fmt,
-    sync::{Arc, Weak},
-};
+use std::sync::{Arc, Weak};
 
-use parking_lot::Mutex;
+use toolyard_core::bounded_cache::BoundedCache;
 
 use super::{FitResult, VendorFamily, fit_tool};
 use crate::model::ToolSpec;
 
-/// Tools in the cache. When it is full, tools that are no longer offered are removed, or all.
+/// Most tools in the cache.
 const MAX_CACHED: usize = 4_096;
 
 /// Fitted tools. Each is fitted once per family, as long as its definition is the same object in memory.
-#[derive(Default)]
-pub struct FitCache(Mutex<HashMap<(VendorFamily, usize), CachedFit>>);
+#[derive(Debug)]
+pub struct FitCache(BoundedCache<(VendorFamily, usize), CachedFit>);
 
+#[derive(Clone)]
 struct CachedFit {
     /// Prevents the address from being reused for another tool, without keeping the tool alive.
-    tool: Weak<ToolSpec>,
+    _tool: Weak<ToolSpec>,
     fit: Arc<FitResult>,
 }
 
-impl fmt::Debug for FitCache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("FitCache")
+impl Default for FitCache {
+    fn default() -> Self {
+        Self(BoundedCache::new(MAX_CACHED))
     }
 }
 
@@ -43,20 +40,8 @@ impl FitCache {
         make: impl FnOnce() -> FitResult,
     ) -> Arc<FitResult> {
         let key = (family, Arc::as_ptr(tool).addr());
-        if let Some(cached) = self.0.lock().get(&key) {
-            return cached.fit.clone();
-        }
-        // Not under the lock: a large schema must not block others.
-        let fit = Arc::new(make());
-        let mut all = self.0.lock();
-        if all.len() >= MAX_CACHED {
-            all.retain(|_, cached| cached.tool.strong_count() > 0);
-            if all.len() >= MAX_CACHED {
-                all.clear();
-            }
-        }
-        all.insert(key, CachedFit { tool: Arc::downgrade(tool), fit: fit.clone() });
-        fit
+        let fit = || CachedFit { _tool: Arc::downgrade(tool), fit: Arc::new(make()) };
+        self.0.get_or_insert_with(key, fit).fit
     }
 }
 
@@ -92,10 +77,6 @@ mod tests {
             assert_eq!(*got, fit_tool(family, tool));
             self.made.get()
         }
-
-        fn cached(&self) -> usize {
-            self.fits.0.lock().len()
-        }
     }
 
     #[test]
@@ -117,18 +98,12 @@ mod tests {
     }
 
     #[test]
-    fn dropped_tools_are_evicted_and_their_addresses_are_not_reused() {
+    fn addresses_of_dropped_tools_are_not_reused() {
         let counted = Counted::new();
-        let stays = tool(0);
-        counted.of(VendorFamily::OpenAi, &stays);
         // Each is dropped before the next one is made, so their addresses could be the same.
-        for number in 1..MAX_CACHED {
-            assert_eq!(counted.of(VendorFamily::OpenAi, &tool(number)), number + 1);
+        for number in 1..100 {
+            assert_eq!(counted.of(VendorFamily::OpenAi, &tool(number)), number);
         }
-        assert_eq!(counted.cached(), MAX_CACHED);
-        let made = counted.of(VendorFamily::OpenAi, &tool(0));
-        assert_eq!((made, counted.cached()), (MAX_CACHED + 1, 2));
-        assert_eq!(counted.of(VendorFamily::OpenAi, &stays), made, "it is still offered");
     }
 
     #[test]
@@ -138,6 +113,8 @@ mod tests {
         for tool in &all {
             counted.of(VendorFamily::OpenAi, tool);
         }
-        assert_eq!(counted.cached(), 1);
+        let made = counted.made.get();
+        assert_eq!(counted.of(VendorFamily::OpenAi, &all[MAX_CACHED]), made);
+        assert_eq!(counted.of(VendorFamily::OpenAi, &all[0]), made + 1, "the oldest was evicted");
     }
 }

@@ -26,7 +26,7 @@ async fn calls_are_run_and_their_results_sent_to_the_model() {
     assert_eq!(read(&world), [("a".to_owned(), "good of a".to_owned(), false)]);
     assert_eq!((ended.messages.len(), ended.steps, ended.usage.input), (3, 2, 20));
     let names: Vec<_> = world.asked()[0].tools.iter().map(|tool| tool.name.clone()).collect();
-    assert_eq!(names.len(), 7);
+    assert_eq!(names.len(), 8);
 }
 
 #[tokio::test]
@@ -43,6 +43,28 @@ async fn several_calls_run_in_parallel_with_their_progress() {
     let mut heard = read(&world);
     heard.sort();
     assert_eq!(heard.iter().map(|(_, _, error)| *error).collect::<Vec<_>>(), [false, false, true]);
+}
+
+#[tokio::test]
+async fn the_model_reads_results_in_the_order_of_its_calls() {
+    let bad = BadCall {
+        id: "b".to_owned(),
+        name: Some("good".to_owned()),
+        text: "{".to_owned(),
+        problem: "it was cut".to_owned(),
+    };
+    let [a, c, d] =
+        [("a", "slow"), ("c", "nothing"), ("d", "good")].map(|(id, name)| call(id, name, json!({})));
+    let world = TurnWorld::new(vec![
+        vec![a, ModelEvent::BadCall(bad), c, d, end(ModelStopReason::Calls)],
+        says("done"),
+    ]);
+    let (ended, events) = world.run().await;
+    assert_eq!(ends(&events), ["c: TOOL_NOT_FOUND", "d: good of d", "a: slowly"], "as they ended");
+    let order: Vec<_> = read(&world).into_iter().map(|(id, ..)| id).collect();
+    assert_eq!(order, ["a", "b", "c", "d"]);
+    let ModelMessage::Assistant(said) = &ended.messages[0] else { panic!("{:?}", ended.messages) };
+    assert_eq!(said.calls.iter().map(|call| call.id.as_str()).collect::<Vec<_>>(), ["a", "b", "c", "d"]);
 }
 
 #[tokio::test]
@@ -197,4 +219,28 @@ async fn a_client_is_sent_only_calls_that_it_can_run() {
     let (_, events) = cut.run().await;
     assert!(!events.iter().any(|event| matches!(event, TurnEvent::Called { .. })), "{events:?}");
     assert_eq!(ends(&events), ["a: DENIED"], "what began has its end");
+}
+
+#[tokio::test]
+async fn a_call_that_needs_approval_ends_the_turn_after_the_other_calls() {
+    let mut world = TurnWorld::new(vec![calls(&[("a", "asks"), ("b", "slow")])]);
+    world.pauses_for_approval = true;
+    let (ended, events) = world.run().await;
+    assert!(matches!(ended.finish, TurnEndReason::AwaitingApproval));
+    assert_eq!(ends(&events), ["b: slowly"]);
+    let waits = events.iter().filter_map(|event| match event {
+        TurnEvent::AwaitsApproval { id, approval } => Some((id.as_str(), approval.tool.to_string())),
+        _ => None,
+    });
+    assert_eq!(waits.collect::<Vec<_>>(), [("a", "com.ex:asks".to_owned())]);
+    assert_eq!(world.asked().len(), 1, "the model is asked again when the user has answered");
+}
+
+#[tokio::test]
+async fn a_client_that_cannot_ask_lets_the_model_name_the_page_for_the_answer() {
+    let world = TurnWorld::new(vec![calls(&[("a", "asks")]), says("Please open the page.")]);
+    let (ended, events) = world.run().await;
+    assert!(matches!(ended.finish, TurnEndReason::Stop));
+    assert_eq!(ends(&events), ["a: DENIED"]);
+    assert!(read(&world)[0].1.contains("https://yard.example/approvals/1"), "{:?}", read(&world));
 }

@@ -1,18 +1,18 @@
 //! A cache of verdicts, so that a call or a page of the catalogue does not check signatures again. A verdict is valid
 //! for exactly one text, as long as the lists do not change and none of their dates passes.
 
-use std::{collections::HashMap, ops::Range, sync::Arc};
+use std::{ops::Range, sync::Arc};
 
 use jiff::Timestamp;
-use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
+use toolyard_core::bounded_cache::BoundedCache;
 use toolyard_protocol::plugin::ContentHash;
 use toolyard_trust::JudgedManifest;
 
-/// Most texts in one half.
-const MAX_TEXTS: usize = 1_024;
-/// Total size of the texts in one half, in bytes. In parsed form they take a few times as much.
-const MAX_BYTES: usize = 4 * 1024 * 1024;
+/// Most texts.
+const MAX_TEXTS: usize = 4_096;
+/// Total size of the texts, in bytes. In parsed form they take a few times as much.
+const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// The key of a verdict: the digest of the text itself, not a hash that the manifest claims.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -34,31 +34,15 @@ struct CachedVerdict {
     steady: Range<Timestamp>,
 }
 
-/// Two halves: when the young half is full it replaces the old one, and entries that are used again move to the young
-/// half. So unused entries are dropped without tracking their use.
-#[derive(Default)]
-struct VerdictHalves {
-    young: HashMap<VerdictKey, Arc<CachedVerdict>>,
-    bytes: usize,
-    old: HashMap<VerdictKey, Arc<CachedVerdict>>,
-}
+/// The cached verdicts.
+pub(super) struct VerdictCache(BoundedCache<VerdictKey, Arc<CachedVerdict>>);
 
-impl VerdictHalves {
-    fn insert(&mut self, key: VerdictKey, cached: Arc<CachedVerdict>) {
-        let bytes = cached.judged.manifest.raw().len();
-        if self.young.len() >= MAX_TEXTS || self.bytes + bytes > MAX_BYTES {
-            self.old = std::mem::take(&mut self.young);
-            self.bytes = 0;
-        }
-        if self.young.insert(key, cached).is_none() {
-            self.bytes += bytes;
-        }
+impl Default for VerdictCache {
+    fn default() -> Self {
+        let size = |cached: &Arc<CachedVerdict>| cached.judged.manifest.raw().len();
+        Self(BoundedCache::with_bytes(MAX_TEXTS, MAX_BYTES, size))
     }
 }
-
-/// The cached verdicts.
-#[derive(Default)]
-pub(super) struct VerdictCache(Mutex<VerdictHalves>);
 
 impl VerdictCache {
     /// The cached verdict, if it is still valid.
@@ -68,15 +52,7 @@ impl VerdictCache {
         generation: u64,
         now: Timestamp,
     ) -> Option<Arc<JudgedManifest>> {
-        let mut halves = self.0.lock();
-        let cached = match halves.young.get(key) {
-            Some(cached) => cached.clone(),
-            None => {
-                let cached = halves.old.remove(key)?;
-                halves.insert(key.clone(), cached.clone());
-                cached
-            }
-        };
+        let cached = self.0.get(key)?;
         let stands = cached.generation == generation && cached.steady.contains(&now);
         stands.then(|| cached.judged.clone())
     }
@@ -89,7 +65,7 @@ impl VerdictCache {
         steady: Range<Timestamp>,
     ) {
         let cached = Arc::new(CachedVerdict { judged: judged.clone(), generation, steady });
-        self.0.lock().insert(key, cached);
+        self.0.insert(key, cached);
     }
 }
 
@@ -122,11 +98,6 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn counts(verdicts: &VerdictCache) -> (usize, usize) {
-        let halves = verdicts.0.lock();
-        (halves.young.len(), halves.old.len())
-    }
-
     #[test]
     fn a_verdict_is_valid_for_its_key_lists_and_time() {
         let (verdicts, (key, first)) = (VerdictCache::default(), judged(0));
@@ -149,11 +120,9 @@ mod tests {
         let always = at(0)..at(9);
         let (wanted, judged) = judged(1);
         verdicts.insert(wanted.clone(), &judged, 0, always.clone());
-        for number in 0..2 * MAX_TEXTS + 5 {
+        for number in 0..MAX_TEXTS + 5 {
             verdicts.insert(VerdictKey::new(&number.to_string(), None), &judged, 0, always.clone());
             assert!(verdicts.get(&wanted, 0, at(1)).is_some(), "{number}");
-            let (young, old) = counts(&verdicts);
-            assert!(young <= MAX_TEXTS && old <= MAX_TEXTS);
         }
         assert!(verdicts.get(&VerdictKey::new("0", None), 0, at(1)).is_none(), "nobody asked for it");
     }
@@ -161,12 +130,14 @@ mod tests {
     #[test]
     fn the_cache_is_bounded_by_bytes() {
         let verdicts = VerdictCache::default();
-        let long = MAX_BYTES / 5;
-        for number in 0..20 {
-            let (key, one) = judged(long + number);
-            verdicts.insert(key, &one, 0, at(0)..at(9));
-            let (young, old) = counts(&verdicts);
-            assert!(young <= 5 && old <= 5, "{young} {old}");
-        }
+        let keys: Vec<_> = (0..20)
+            .map(|number| {
+                let (key, one) = judged(MAX_BYTES / 10 + number);
+                verdicts.insert(key.clone(), &one, 0, at(0)..at(9));
+                key
+            })
+            .collect();
+        let kept: Vec<_> = keys.iter().map(|key| verdicts.get(key, 0, at(1)).is_some()).collect();
+        assert_eq!(kept, [[false; 11].as_slice(), &[true; 9]].concat());
     }
 }

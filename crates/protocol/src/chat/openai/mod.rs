@@ -149,9 +149,9 @@ impl CompletionUsage {
 }
 
 /// Why a response ended, in OpenAI's terms.
-pub const fn openai_finish_reason(reason: FinishReason) -> &'static str {
+pub const fn openai_finish_reason(reason: &FinishReason) -> &'static str {
     match reason {
-        FinishReason::Stop | FinishReason::Error | FinishReason::Other => "stop",
+        FinishReason::Stop | FinishReason::Error | FinishReason::Other | FinishReason::Unknown(_) => "stop",
         FinishReason::Length => "length",
         FinishReason::ContentFilter => "content_filter",
         FinishReason::ToolCalls => "tool_calls",

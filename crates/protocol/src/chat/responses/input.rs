@@ -82,7 +82,7 @@ fn parse_function_call(fields: &Map<String, Value>, path: &str) -> Result<ChatCa
     let (id, name) = (required_str(fields, "call_id", path)?, required_str(fields, "name", path)?);
     let arguments = fields.get("arguments").and_then(Value::as_str).unwrap_or_default();
     let input = serde_json::from_str(arguments).unwrap_or_else(|_| Value::Object(Map::new()));
-    Ok(ChatCall { id: id.to_owned(), name: name.to_owned(), input, state: CallState::Open })
+    Ok(ChatCall { id: id.to_owned(), name: name.to_owned(), input, state: CallState::Open, approval: None })
 }
 
 /// A result is a string, or parts of which models read the text.

@@ -14,8 +14,8 @@ const SOME_ROWS: usize = 32;
 
 const COLUMNS: &str =
     "INSERT INTO calls (id, user, tool, package, source, door, caller, error, replayed, started_at,
-    duration_us, steps, bytes_in, bytes_out, trace, error_message) VALUES ";
-const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    duration_us, steps, bytes_in, bytes_out, trace, error_message, approval, waiting) VALUES ";
+const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 pub(super) async fn insert_records(
     tx: &mut SqliteConnection,

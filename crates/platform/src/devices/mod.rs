@@ -1,0 +1,5 @@
+//! Devices of users.
+
+mod connect;
+
+pub use self::connect::connect;

@@ -1,0 +1,48 @@
+//! How long a credential is valid.
+
+use jiff::Timestamp;
+use toolyard_protocol::TokenId;
+
+use crate::{Actor, Credential, tokens::TokenSigner};
+
+/// How long a credential is valid. Tickets, streams and sockets check it after the request that opened them.
+#[derive(Debug, Clone, Default)]
+pub struct CredentialLease {
+    /// When the token expires, in seconds since 1970.
+    until: Option<i64>,
+    /// The id of the token.
+    token: Option<TokenId>,
+}
+
+impl CredentialLease {
+    /// Whether the credential has expired or was revoked.
+    pub fn is_expired(&self, tokens: &TokenSigner, now: Timestamp) -> bool {
+        let is_revoked = self.token.as_ref().is_some_and(|id| tokens.is_revoked(id));
+        is_revoked || self.until.is_some_and(|until| until <= now.as_second())
+    }
+
+    /// The id of the token, if the credential is a listed token.
+    pub fn token_id(&self) -> Option<&TokenId> {
+        self.token.as_ref()
+    }
+}
+
+impl From<&Actor> for CredentialLease {
+    /// An app's key does not expire.
+    fn from(who: &Actor) -> Self {
+        match who {
+            Actor::Person { credential, .. } => credential.into(),
+            Actor::App(_) => Self::default(),
+        }
+    }
+}
+
+impl From<&Credential> for CredentialLease {
+    fn from(credential: &Credential) -> Self {
+        match credential {
+            Credential::DevHeader | Credential::Embedded => Self::default(),
+            Credential::Token { expires_at, id } => Self { until: Some(*expires_at), token: id.clone() },
+            Credential::IdentityProvider { expires_at } => Self { until: Some(*expires_at), token: None },
+        }
+    }
+}

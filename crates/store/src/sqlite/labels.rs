@@ -1,0 +1,69 @@
+//! What conversations have read.
+
+use async_trait::async_trait;
+use toolyard_core::ports::{LabelStore, StoreError, StoredLabels};
+use toolyard_protocol::UserId;
+
+use super::{
+    SqliteStore,
+    rows::{from_json, to_json, to_timestamp},
+    store_error,
+};
+
+#[async_trait]
+impl LabelStore for SqliteStore {
+    async fn conversation_labels(
+        &self,
+        user: &UserId,
+        conversation: &str,
+    ) -> Result<Option<StoredLabels>, StoreError> {
+        let sql =
+            "SELECT private, untrusted, until FROM conversation_labels WHERE user = ? AND conversation = ?";
+        let query = sqlx::query_as::<_, (String, String, i64)>(sql).bind(user.as_str()).bind(conversation);
+        let Some((private, untrusted, until)) =
+            query.fetch_optional(&self.read).await.map_err(store_error)?
+        else {
+            return Ok(None);
+        };
+        Ok(Some(StoredLabels {
+            private: from_json("private", &private)?,
+            untrusted: from_json("untrusted", &untrusted)?,
+            until: to_timestamp(until),
+        }))
+    }
+
+    async fn set_conversation_labels(
+        &self,
+        user: &UserId,
+        conversation: &str,
+        labels: &StoredLabels,
+        max: u32,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.begin_write().await?;
+        let query = sqlx::query(
+            "INSERT INTO conversation_labels (user, conversation, private, untrusted, until) VALUES (?, ?, ?, ?, ?)
+             ON CONFLICT (user, conversation) DO UPDATE SET private = excluded.private, untrusted = excluded.untrusted,
+             until = excluded.until",
+        );
+        let query = query
+            .bind(user.as_str())
+            .bind(conversation)
+            .bind(to_json("private", &labels.private)?)
+            .bind(to_json("untrusted", &labels.untrusted)?)
+            .bind(labels.until.as_millisecond());
+        query.execute(&mut *tx).await.map_err(store_error)?;
+        let query = sqlx::query(
+            "DELETE FROM conversation_labels WHERE user = ?1 AND conversation IN
+             (SELECT conversation FROM conversation_labels WHERE user = ?1
+              ORDER BY conversation = ?3 DESC, until DESC LIMIT -1 OFFSET ?2)",
+        );
+        query
+            .bind(user.as_str())
+            .bind(max)
+            .bind(conversation)
+            .execute(&mut *tx)
+            .await
+            .map_err(store_error)?;
+        tx.commit().await.map_err(store_error)
+    }
+}
