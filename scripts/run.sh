@@ -156,6 +156,8 @@ else
   echo "Continuing without a model: tools can be called, but chat does not work."
 fi
 
+# The assistant asks the user in person, so it may answer approvals.
+export TOOLYARD_APPROVALS__APPS="[\"$assistant_package\"]"
 "$bin/toolyard" serve --listen $address --data data >data/server.log 2>&1 &
 children+=($!)
 wait_for "The server" data/server.log curl -fsS "$url/readyz"

@@ -16,9 +16,8 @@ fi
 scripts/demo-model.sh fetch
 
 # Always select the same packages: any other selection rebuilds llama.cpp.
-local=(--locked -p toolyard-agent -p toolyard-cli --features toolyard-agent/local,toolyard-cli/local)
+local=(--locked -p toolyard-agent -p toolyard-cli -p toolyard-evals --features toolyard-agent/local,toolyard-cli/local,toolyard-evals/local)
 cargo clippy "${local[@]}" --all-targets -- -D warnings
 cargo test "${local[@]}" --test local
 cargo test "${local[@]}" --test cli local_model
-cargo test "${local[@]}" --test local evaluation -- --ignored --nocapture
-cargo test "${local[@]}" --test llama evaluation -- --ignored --nocapture
+cargo test "${local[@]}" --test demo_model -- --ignored --nocapture

@@ -85,6 +85,9 @@ pub struct AnswerSettings {
     pub acknowledge_ms: u64,
     /// Timeout for the user's approval, in seconds.
     pub approval_s: u64,
+    /// A press of the button confirms a call of high risk only this long after the question: an earlier one was meant for
+    /// something else.
+    pub press_after_ms: u64,
     /// Timeout of a tool call, in seconds.
     pub call_s: u64,
     /// Timeout of an answer, in seconds.
@@ -107,6 +110,7 @@ impl Default for AnswerSettings {
             // People notice a delay after about 300 ms, and the message takes some time to reach the glasses.
             acknowledge_ms: 250,
             approval_s: 15,
+            press_after_ms: 500,
             call_s: 60,
             time_s: 90,
             steps: 8,

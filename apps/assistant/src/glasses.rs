@@ -34,6 +34,8 @@ pub struct GlassesProfile {
     pub has_display: bool,
     /// Whether they have a speaker.
     pub has_speaker: bool,
+    /// Whether they have a button.
+    pub has_button: bool,
     /// The size of the display in text.
     pub screen: ScreenSize,
     /// All hardware parts, as text for the model.
@@ -48,6 +50,7 @@ impl GlassesProfile {
                 model: None,
                 has_display: true,
                 has_speaker: false,
+                has_button: false,
                 screen: ScreenSize::from_capabilities(None),
                 parts: Vec::new(),
             };
@@ -65,6 +68,7 @@ impl GlassesProfile {
             model: Some(known.model_name.clone()).filter(|name| !name.is_empty()),
             has_display: known.has_display,
             has_speaker: known.has_speaker,
+            has_button: known.has_button,
             screen: ScreenSize::from_capabilities(Some(known)),
             parts: parts.iter().filter(|(has, _)| *has).map(|(_, part)| *part).collect(),
         }

@@ -54,15 +54,18 @@ pub enum LocalizedMessage<'a> {
     Asking(&'a str),
     /// The assistant waits for a question.
     Listening,
-    /// The approval question for a tool call.
-    MayI {
-        /// The tool's title.
-        tool: &'a str,
-        /// The app's name.
-        app: &'a str,
-        /// The arguments, for people.
-        with: &'a str,
-    },
+    /// The approval question for a tool call, answered by voice.
+    MayI(AskedCall<'a>),
+    /// The approval question for a tool call of high risk: yes is a press of the button.
+    MayIByButton(AskedCall<'a>),
+    /// The approval question, again, because the answer was unclear.
+    NotUnderstood(&'a str),
+    /// The approval question of high risk, again, because speech is not enough.
+    SpeechNotEnough(&'a str),
+    /// There was no clear answer to the approval question; it stays open elsewhere.
+    AnswerLater(AskedCall<'a>),
+    /// The approval question cannot be answered with these glasses.
+    AnswerElsewhere(AskedCall<'a>),
     /// The conversation was deleted.
     Forgotten,
     /// Suggested follow-ups.
@@ -99,6 +102,17 @@ pub enum LocalizedMessage<'a> {
     Done,
 }
 
+/// A tool call that needs the user's approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AskedCall<'a> {
+    /// The tool's title.
+    pub tool: &'a str,
+    /// The app's name.
+    pub app: &'a str,
+    /// The arguments, for people.
+    pub with: &'a str,
+}
+
 /// One sentence in each language.
 type TranslationRow = [&'static str; 4];
 
@@ -115,6 +129,36 @@ const MAY_I: TranslationRow = [
     "{app}: {tool}{with}? Sag ja oder nein.",
     "{app} : {tool}{with} ? Dis oui ou non.",
     "{app}: ¿{tool}{with}? Di sí o no.",
+];
+const MAY_I_BY_BUTTON: TranslationRow = [
+    "{app}: {tool}{with}? Press the button to allow it, or say no.",
+    "{app}: {tool}{with}? Drück die Taste, um es zu erlauben, oder sag nein.",
+    "{app} : {tool}{with} ? Appuie sur le bouton pour l'autoriser, ou dis non.",
+    "{app}: ¿{tool}{with}? Pulsa el botón para permitirlo, o di no.",
+];
+const NOT_UNDERSTOOD: TranslationRow = [
+    "I did not understand. {}",
+    "Das habe ich nicht verstanden. {}",
+    "Je n'ai pas compris. {}",
+    "No te he entendido. {}",
+];
+const SPEECH_NOT_ENOUGH: TranslationRow = [
+    "A spoken yes is not enough here. {}",
+    "Ein gesprochenes Ja genügt hier nicht. {}",
+    "Un oui de vive voix ne suffit pas ici. {}",
+    "Un sí hablado no basta aquí. {}",
+];
+const ANSWER_LATER: TranslationRow = [
+    "{app}: {tool} has not run. You can still answer under Approvals in the console, on your phone or computer.",
+    "{app}: {tool} wurde nicht ausgeführt. Du kannst noch in der Konsole unter „Approvals“ antworten, am Handy oder Computer.",
+    "{app} : {tool} n'a pas été exécuté. Tu peux encore répondre dans la console sous « Approvals », sur ton téléphone ou ton ordinateur.",
+    "{app}: {tool} no se ha ejecutado. Aún puedes responder en la consola, en «Approvals», con tu teléfono u ordenador.",
+];
+const ANSWER_ELSEWHERE: TranslationRow = [
+    "{app}: {tool}{with}? A spoken yes is not enough here. Answer under Approvals in the console, on your phone or computer.",
+    "{app}: {tool}{with}? Ein gesprochenes Ja genügt hier nicht. Antworte in der Konsole unter „Approvals“, am Handy oder Computer.",
+    "{app} : {tool}{with} ? Un oui de vive voix ne suffit pas ici. Réponds dans la console sous « Approvals », sur ton téléphone ou ton ordinateur.",
+    "{app}: ¿{tool}{with}? Un sí hablado no basta aquí. Responde en la consola, en «Approvals», con tu teléfono u ordenador.",
 ];
 const FORGOTTEN: TranslationRow = [
     "I have forgotten our conversation.",
@@ -220,9 +264,12 @@ impl LocalizedMessage<'_> {
             Self::OneMoment => ONE_MOMENT[column].to_owned(),
             Self::Asking(app) => one(&ASKING, app),
             Self::Listening => LISTENING[column].to_owned(),
-            Self::MayI { tool, app, with } => {
-                fill_placeholders(&MAY_I, column, &[("{app}", app), ("{tool}", tool), ("{with}", with)])
-            }
+            Self::MayI(call) => call.fill(&MAY_I, column),
+            Self::MayIByButton(call) => call.fill(&MAY_I_BY_BUTTON, column),
+            Self::NotUnderstood(question) => one(&NOT_UNDERSTOOD, question),
+            Self::SpeechNotEnough(question) => one(&SPEECH_NOT_ENOUGH, question),
+            Self::AnswerLater(call) => call.fill(&ANSWER_LATER, column),
+            Self::AnswerElsewhere(call) => call.fill(&ANSWER_ELSEWHERE, column),
             Self::Forgotten => FORGOTTEN[column].to_owned(),
             Self::YouCanSay(what) => one(&YOU_CAN_SAY, what),
             Self::AppDown(app) => one(&APP_DOWN, app),
@@ -242,6 +289,13 @@ impl LocalizedMessage<'_> {
             Self::NoTools => NO_TOOLS[column].to_owned(),
             Self::Done => DONE[column].to_owned(),
         }
+    }
+}
+
+impl AskedCall<'_> {
+    fn fill(&self, row: &TranslationRow, column: usize) -> String {
+        let places = [("{app}", self.app), ("{tool}", self.tool), ("{with}", self.with)];
+        fill_placeholders(row, column, &places)
     }
 }
 
@@ -319,7 +373,7 @@ mod tests {
 
     #[test]
     fn placeholders_in_values_are_not_filled() {
-        let asked = LocalizedMessage::MayI { tool: "{with}", app: "{tool}", with: " (all)" };
+        let asked = LocalizedMessage::MayI(AskedCall { tool: "{with}", app: "{tool}", with: " (all)" });
         assert_eq!(asked.to_text(SpokenLanguage::English), "{tool}: {with} (all)? Say yes or no.");
         assert_eq!(
             LocalizedMessage::Asking("Todo").to_text(SpokenLanguage::German),
@@ -329,11 +383,17 @@ mod tests {
 
     #[test]
     fn no_sentence_has_an_unfilled_placeholder() {
+        let asked = AskedCall { tool: "T", app: "A", with: "" };
         let all = [
             LocalizedMessage::OneMoment,
             LocalizedMessage::Asking("A"),
             LocalizedMessage::Listening,
-            LocalizedMessage::MayI { tool: "T", app: "A", with: "" },
+            LocalizedMessage::MayI(asked),
+            LocalizedMessage::MayIByButton(asked),
+            LocalizedMessage::NotUnderstood("Q"),
+            LocalizedMessage::SpeechNotEnough("Q"),
+            LocalizedMessage::AnswerLater(asked),
+            LocalizedMessage::AnswerElsewhere(asked),
             LocalizedMessage::Forgotten,
             LocalizedMessage::YouCanSay("x"),
             LocalizedMessage::AppDown("A"),

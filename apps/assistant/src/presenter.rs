@@ -245,7 +245,7 @@ impl AnswerPresenter {
                     }
                 }
             }
-            CallEnd::Failed(error) => {
+            CallEnd::Failed(error) | CallEnd::Denied(error) => {
                 progress.quiet.push(false);
                 progress.failed = Some(if is_app_down(error.code) {
                     LocalizedMessage::AppDown(&app).to_text(self.language)

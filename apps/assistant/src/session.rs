@@ -10,10 +10,11 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use toolyard_app_sdk::{
     ButtonPress, PressType, Session, SessionConnection, SessionError, Transcription, UserSettings,
 };
+use toolyard_spoken_answer::{AnswerLanguage, SpokenAnswer, interpret};
 
 use crate::{
     AssistantState,
-    approval::ApprovalPrompt,
+    approval::{ApprovalPrompt, HeardReply},
     choices::UserChoices,
     glasses::Glasses,
     listener::{
@@ -130,18 +131,9 @@ impl AssistantSession {
     async fn handle_transcription(&mut self, speech: &Transcription) {
         let language = speech.detected_language.as_ref().or(speech.transcribe_language.as_ref());
         self.heard_in = language.cloned();
-        if self.approvals.is_waiting() {
-            let text = self.shared.wake.text_after(&speech.text).unwrap_or(&speech.text);
-            match phrase_meaning(text, true).filter(|_| speech.is_final) {
-                Some(PhraseMeaning::Yes) if self.listener.is_same_speaker(speech.speaker_id.as_deref()) => {
-                    return self.approvals.answer(true);
-                }
-                // A bystander can refuse, but not approve.
-                Some(PhraseMeaning::Yes) => return,
-                Some(_) => return self.approvals.answer(false),
-                // Another question needs the wake word, as always during an answer.
-                None => {}
-            }
+        // Words that may still change are no answer.
+        if speech.is_final && self.approvals.is_waiting() && self.take_spoken_answer(speech) {
+            return;
         }
         let piece = SpeechPiece {
             text: &speech.text,
@@ -153,8 +145,31 @@ impl AssistantSession {
         self.handle_decision(decision).await;
     }
 
+    /// Takes speech as the answer to the open approval question. Returns false if it is another question.
+    fn take_spoken_answer(&mut self, speech: &Transcription) -> bool {
+        let after_wake = self.shared.wake.text_after(&speech.text);
+        let text = after_wake.unwrap_or(&speech.text);
+        let answer = match interpret(text, self.spoken_language()) {
+            SpokenAnswer::Unclear if phrase_meaning(text) == Some(PhraseMeaning::Cancel) => SpokenAnswer::No,
+            // Another question needs the wake word, as always during an answer.
+            SpokenAnswer::Unclear if after_wake.is_some() => return false,
+            answer => answer,
+        };
+        let is_asker = self.listener.is_same_speaker(speech.speaker_id.as_deref());
+        self.approvals.hear(&HeardReply { text, answer, is_asker }, Instant::now());
+        self.listener.drop_question(speech.utterance_id.as_deref());
+        true
+    }
+
+    /// The language of the last speech: as the recognizer says, else as the user chose. `None` if neither is known, or if there
+    /// is no vocabulary for it; then a yes of any language counts.
+    fn spoken_language(&self) -> Option<AnswerLanguage> {
+        let tag = self.heard_in.as_deref().or(self.choices.language.as_deref())?;
+        AnswerLanguage::from_tag(tag)
+    }
+
     async fn handle_press(&mut self, press: &ButtonPress) {
-        if press.press_type == PressType::Short {
+        if press.press_type == PressType::Short && !self.approvals.press(Instant::now()) {
             let decision = self.listener.on_press(Instant::now());
             self.handle_decision(decision).await;
         }

@@ -17,8 +17,9 @@ use toolyard_agent::{
     turn::{Turn, budget::TurnLimits},
 };
 use toolyard_app_sdk::UserId;
-use toolyard_core::{CallReply, ports::NoticeSink};
+use toolyard_core::{CallReply, ToolError, ports::NoticeSink};
 use toolyard_protocol::{
+    ErrorCode,
     raw::to_raw,
     result::{McpResult, ToolResult},
 };
@@ -104,6 +105,7 @@ impl UserTurn {
             speak: self.choices.speak,
             approvals: self.approvals.clone(),
             approval_wait: Duration::from_secs(answering.approval_s),
+            press_after: Duration::from_millis(answering.press_after_ms),
             call_wait: Duration::from_secs(answering.call_s),
             notes: notes.clone(),
             listing: Mutex::new(None),
@@ -142,7 +144,7 @@ impl UserTurn {
 
     /// Answers a question and stores the exchange.
     async fn answer_question(&self, question: TurnQuestion, ending: oneshot::Receiver<AnswerEnding>) {
-        if phrase_meaning(&question.text, false) == Some(PhraseMeaning::Forget) {
+        if phrase_meaning(&question.text) == Some(PhraseMeaning::Forget) {
             return self.forget_conversation(&question).await;
         }
         let tools = match self.shared.platform.list_tools(&self.user, &question.tag).await {
@@ -228,7 +230,8 @@ impl UserTurn {
             ..TurnLimits::default()
         };
         let TurnQuestion { tools, events, cancel, .. } = question;
-        let turn = Turn { model, tools, limits, always: Vec::new(), cancel, events };
+        let turn =
+            Turn { model, tools, limits, always: Vec::new(), pauses_for_approval: false, cancel, events };
         let ended = turn.run(request).await;
         if let TurnEndReason::Failed(error) = &ended.finish {
             tracing::warn!(user = %self.user, cause = error.cause, error = %error.text, "turn failed");
@@ -265,6 +268,9 @@ impl UserTurn {
             // REST calls never wait for input.
             Ok(CallReply::AwaitingInput(_)) => {
                 CallEnd::Done(Arc::new(ToolResult::from_mcp(McpResult::empty())))
+            }
+            Ok(CallReply::AwaitingApproval(awaited)) => {
+                CallEnd::Failed(Arc::new(ToolError::new(ErrorCode::Denied, awaited.to_model_text())))
             }
             Err(error) => CallEnd::Failed(Arc::new(error)),
         };

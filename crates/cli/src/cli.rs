@@ -11,8 +11,9 @@ use toolyard_protocol::{UserId, secret::SecretText};
 use crate::{
     client::ApiClient,
     commands::{
-        apps, calls, chat, completions, doctor, eval, glasses, import, keys, man, mcp, migrate, models,
-        plugin, schema, serve, token, tools, upstreams,
+        approvals, apps, calls, chat, completions, definitions, doctor, eval, glasses, keys,
+        legacy::{import::AppImportArgs, migrate::MigrateArgs},
+        man, mcp, models, plugin, schema, serve, token, tools, upstreams,
     },
     error::CliError,
     output::CliOutput,
@@ -27,6 +28,7 @@ Examples:
   toolyard tools ls --user ada@example.com
   toolyard tools call com.example.todo:add_todo todo_item=milk --user ada@example.com
   toolyard calls --follow                               print calls as they finish
+  toolyard approvals watch --user ada@example.com       answer the questions of calls that need your approval
   toolyard chat --user ada@example.com                  chat with a model that can call these tools
   toolyard chat --local --files ~/notes                 the same, without a server
   toolyard upstreams add files --for-all -- npx -y @modelcontextprotocol/server-filesystem /srv/files
@@ -34,7 +36,8 @@ Examples:
   toolyard plugin new hello                             create a plugin: tools in JavaScript
   toolyard mcp --user ada@example.com                   serve all tools to an MCP client over stdio
 
-With --json, every command except `mcp` writes JSON to stdout. Exit codes: 0 success, 1 failure, 2 usage error.";
+With --json, every command except `mcp` writes JSON to stdout. Exit codes: 0 success, 1 failure, 2 usage error,
+3 the call waits for an approval.";
 
 /// A tool platform for AI assistants: apps bring tools, and any assistant can call them for a user, on any device
 #[derive(Debug, Parser)]
@@ -123,6 +126,10 @@ pub(crate) enum CliCommand {
     /// List and call tools, and switch them on or off
     #[command(subcommand)]
     Tools(tools::ToolsCommand),
+    /// List and answer approvals of calls, and choose what runs without one
+    Approvals(approvals::ApprovalsArgs),
+    /// List, accept and reject changed definitions of tools
+    Definitions(definitions::DefinitionsArgs),
     /// List calls, show one call, or follow calls as they finish
     Calls(Box<calls::CallsArgs>),
     /// Add, list and check MCP servers as sources of tools
@@ -141,9 +148,9 @@ pub(crate) enum CliCommand {
     /// Serve the user's tools to an MCP client on this machine, over stdin and stdout
     Mcp(Box<mcp::McpArgs>),
     /// Convert tools in an older format to MCP definitions
-    Migrate(migrate::MigrateArgs),
+    Migrate(MigrateArgs),
     /// Register apps from a database export of the older platform
-    Import(import::AppImportArgs),
+    Import(AppImportArgs),
     /// Simulate glasses in the terminal: see what apps show, and type what you would say
     Glasses(glasses::GlassesArgs),
     /// Create tokens (works without a running server), list and revoke them

@@ -26,21 +26,46 @@ pub(crate) fn ask_confirmation(question: &str) -> Result<(), CliError> {
         let message = format!("confirmation required, and stdin is not a terminal: {question}");
         return Err(CliError::usage(message, "add --yes to confirm"));
     }
-    let mut stderr = io::stderr().lock();
-    // Names in the question may come from a server or a file.
-    write!(stderr, "{} [y/N] ", text::sanitize_block(question))?;
-    stderr.flush()?;
-    // Unlocked before the wait, so that a signal handler can still print to stderr.
-    drop(stderr);
+    print_prompt(&format!("{question} [y/N] "))?;
     let mut answer = String::new();
     io::stdin().lock().take(MAX_ANSWER_BYTES).read_line(&mut answer)?;
-    let sure = matches!(answer.trim().to_lowercase().as_str(), "y" | "yes");
-    if sure { Ok(()) } else { Err(CliError::NotConfirmed) }
+    if parse_yes_or_no(&answer) == Some(true) { Ok(()) } else { Err(CliError::NotConfirmed) }
+}
+
+/// Prints a prompt to stderr. Names in it may come from a server or a file. Stderr is unlocked again, so that a signal
+/// handler can print while the program waits for the answer.
+pub(crate) fn print_prompt(prompt: &str) -> Result<(), CliError> {
+    let mut stderr = io::stderr().lock();
+    write!(stderr, "{}", text::sanitize_block(prompt))?;
+    Ok(stderr.flush()?)
+}
+
+/// Yes, no, or neither.
+pub(crate) fn parse_yes_or_no(line: &str) -> Option<bool> {
+    match line.trim().to_lowercase().as_str() {
+        "y" | "yes" => Some(true),
+        "n" | "no" => Some(false),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_yes_is_yes() {
+        for (line, expected) in [
+            ("y\n", Some(true)),
+            (" YES ", Some(true)),
+            ("n", Some(false)),
+            ("No", Some(false)),
+            ("", None),
+            ("yy", None),
+        ] {
+            assert_eq!(parse_yes_or_no(line), expected, "{line:?}");
+        }
+    }
 
     #[test]
     fn a_file_over_the_limit_is_refused() {

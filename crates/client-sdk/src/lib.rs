@@ -47,7 +47,9 @@ pub mod stream;
 pub mod tool;
 pub mod wire;
 
-pub use chat::{CallResult, ChatAnswer, ChatError, ChatEvent, ChatFinish, ChatStream};
+pub use chat::{
+    ApprovalDecision, ApprovalRequest, CallResult, ChatAnswer, ChatError, ChatEvent, ChatFinish, ChatStream,
+};
 pub use client::{ChatQuestion, Client, ClientBuildError, ClientBuilder};
 pub use message::{Message, MessagePart, MessageRole};
 pub use plugin::{HookError, Hooks, Plugin, PluginError, PluginManager, PluginTools, RequestDraft};
@@ -56,7 +58,7 @@ pub use tool::{
 };
 pub use toolyard_protocol::chat::{
     ClientTool, ClientToolLimits,
-    ui::{NoticeData, ToolData},
+    ui::{ApprovalData, NoticeData, ToolData},
 };
 
 /// The guide, included so that its examples are compiled.

@@ -73,6 +73,58 @@ pub enum CallPartState {
     Done(Value),
     /// It failed. The model reads the failure of a client tool as `{"error": …}`.
     Failed(String),
+    /// It waits for the user's approval.
+    ApprovalRequested(CallApproval),
+    /// The user has answered; the server runs it, or not, with the next request.
+    ApprovalAnswered {
+        /// The approval.
+        approval: CallApproval,
+        /// Whether the call may run.
+        approved: bool,
+        /// What the user said with it.
+        reason: Option<String>,
+    },
+}
+
+/// The approval of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallApproval {
+    /// Its id.
+    pub id: String,
+    /// The server's signature, which the answer repeats.
+    pub signature: Option<String>,
+}
+
+impl CallApproval {
+    fn from_fields(fields: &Map<String, Value>) -> Option<Self> {
+        let text = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
+        Some(Self { id: text("id")?, signature: text("signature") })
+    }
+
+    fn to_value(&self) -> Value {
+        let mut value = json!({ "id": self.id });
+        if let Some(signature) = &self.signature {
+            value["signature"] = signature.as_str().into();
+        }
+        value
+    }
+}
+
+impl CallPartState {
+    /// Reads the state of a call that has an approval and no result. `None` if it would lose fields.
+    fn from_approval(state: &str, fields: &Map<String, Value>) -> Option<Self> {
+        let approval = CallApproval::from_fields(fields)?;
+        let only = |names: &[&str]| fields.keys().all(|key| names.contains(&key.as_str()));
+        match state {
+            "approval-requested" if only(&["id", "signature"]) => Some(Self::ApprovalRequested(approval)),
+            "approval-responded" if only(&["id", "signature", "approved", "reason"]) => {
+                let approved = fields.get("approved")?.as_bool()?;
+                let reason = fields.get("reason").and_then(Value::as_str).map(str::to_owned);
+                Some(Self::ApprovalAnswered { approval, approved, reason })
+            }
+            _ => None,
+        }
+    }
 }
 
 impl Message {
@@ -195,25 +247,33 @@ impl MessagePart {
 }
 
 impl CallPart {
-    const MEMBERS: [&str; 7] =
-        ["type", "toolCallId", "state", "input", "output", "errorText", "providerExecuted"];
+    const MEMBERS: [&str; 8] =
+        ["type", "toolCallId", "state", "input", "output", "errorText", "providerExecuted", "approval"];
 
     fn from_fields(tool: &str, fields: &Map<String, Value>) -> Option<Self> {
         let text = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
         if !fields.keys().all(|key| Self::MEMBERS.contains(&key.as_str())) {
             return None;
         }
-        let end = match text("state")?.as_str() {
-            "input-available" => CallPartState::Open,
-            "output-available" => CallPartState::Done(fields.get("output")?.clone()),
-            "output-error" => CallPartState::Failed(text("errorText")?),
-            _ => return None,
+        let end = match (text("state")?.as_str(), fields.get("approval")) {
+            (state, Some(approval)) => CallPartState::from_approval(state, approval.as_object()?)?,
+            (state, None) => Self::plain_state(state, fields)?,
         };
         let of_server = fields.get("providerExecuted") == Some(&Value::Bool(true));
         let input = fields.get("input").cloned().unwrap_or(Value::Null);
         Some(Self {
             call: ToolCall { id: text("toolCallId")?, tool: tool.to_owned(), input, of_server },
             end,
+        })
+    }
+
+    /// The state of a call without an approval.
+    fn plain_state(state: &str, fields: &Map<String, Value>) -> Option<CallPartState> {
+        Some(match state {
+            "input-available" => CallPartState::Open,
+            "output-available" => CallPartState::Done(fields.get("output")?.clone()),
+            "output-error" => CallPartState::Failed(fields.get("errorText")?.as_str()?.to_owned()),
+            _ => return None,
         })
     }
 
@@ -234,6 +294,17 @@ impl CallPart {
             CallPartState::Done(output) => ("output-available", "output", output.clone()),
             CallPartState::Failed(why) if *of_server => ("output-error", "errorText", why.as_str().into()),
             CallPartState::Failed(why) => ("output-available", "output", json!({ "error": why })),
+            CallPartState::ApprovalRequested(approval) => {
+                ("approval-requested", "approval", approval.to_value())
+            }
+            CallPartState::ApprovalAnswered { approval, approved, reason } => {
+                let mut value = approval.to_value();
+                value["approved"] = (*approved).into();
+                if let Some(reason) = reason {
+                    value["reason"] = reason.as_str().into();
+                }
+                ("approval-responded", "approval", value)
+            }
         };
         part["state"] = state.into();
         if self.end != CallPartState::Open {
@@ -286,12 +357,21 @@ mod tests {
             { "type": "tool-add", "toolCallId": "c2", "input": {}, "providerExecuted": true, "state": "output-error", "errorText": "no" },
             { "type": "tool-ask", "toolCallId": "c3", "input": {}, "state": "input-available" },
             { "type": "tool-ask", "toolCallId": "c4", "input": {}, "state": "approval-requested", "approval": { "id": "a" } },
+            { "type": "tool-ask", "toolCallId": "c4a", "input": {}, "state": "approval-responded",
+                "approval": { "id": "a", "signature": "s", "approved": false, "reason": "no" } },
+            { "type": "tool-ask", "toolCallId": "c4b", "input": {}, "state": "approval-requested",
+                "approval": { "id": "a", "descriptor": 1 } },
+            { "type": "tool-ask", "toolCallId": "c4c", "input": {}, "state": "output-available", "output": 1,
+                "approval": { "id": "a", "approved": true } },
             { "type": "dynamic-tool", "toolName": "x", "toolCallId": "c5", "input": {}, "state": "output-available", "output": null },
         ] });
         let message = read(stored.clone());
         assert_eq!(serde_json::to_value(&message).unwrap(), stored);
         assert_eq!(message.text(), "Hi\ncited");
-        assert_eq!(message.call_ids().collect::<Vec<_>>(), ["c1", "c2", "c3", "c4", "c5"]);
+        assert_eq!(
+            message.call_ids().collect::<Vec<_>>(),
+            ["c1", "c2", "c3", "c4", "c4a", "c4b", "c4c", "c5"]
+        );
         assert!(
             matches!(&message.parts[7], MessagePart::Call(part) if part.call.tool == "add" && part.call.of_server)
         );

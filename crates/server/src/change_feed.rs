@@ -35,6 +35,11 @@ impl ChangeFeed {
         }
     }
 
+    /// Follows all changes, for a part of this server.
+    pub(crate) fn follow(&self) -> broadcast::Receiver<Change> {
+        self.sender.subscribe()
+    }
+
     /// Subscribes a person. None if they have too many streams.
     pub(crate) fn subscribe(&self, person: &str) -> Option<ChangeSubscription> {
         let mut count = self.streams.entry(person.to_owned()).or_default();

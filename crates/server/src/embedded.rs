@@ -7,17 +7,14 @@ use axum::{Router, body::Body};
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream::BoxStream};
 use http::{HeaderValue, Request, Response, header};
-use tokio::io::{
-    AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _,
-    BufReader,
-};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio_util::sync::CancellationToken;
-use toolyard_core::{Caller, catalog::ViewScope};
+use toolyard_net::{LineReadError, LineReader};
 use toolyard_protocol::{JsonLine, UserId};
 
 use crate::{
     assembly::{assemble, drain},
-    auth::{CallerContext, CredentialLease, USER_HEADER},
+    auth::{self, Actor, Credential, Role, USER_HEADER},
     config::Config,
     doors::mcp::peer::McpPeer,
     routes,
@@ -98,19 +95,21 @@ impl EmbeddedServer {
         stop: CancellationToken,
     ) {
         let state = self.state;
-        state.sessions.keep_alive(&user);
-        let who = CallerContext {
-            user,
-            caller: Caller::User,
-            scope: ViewScope::Everything,
-            lease: CredentialLease::default(),
+        let (name, credential) = (user.as_str().to_owned(), Credential::Embedded);
+        let actor = Actor::Person { name, role: Role::User, credential };
+        let who = match auth::caller_context(&state, actor, None).await {
+            Ok(who) => who,
+            Err(error) => {
+                tracing::error!(?error, %user, "session not opened");
+                return drain(&state).await;
+            }
         };
         let (peer, messages) = McpPeer::new(state.clone(), who);
         let limit = state.config.server.body_bytes;
         let writing = write_messages(messages, output);
         tokio::pin!(writing);
         let ended = tokio::select! {
-            () = read_messages(peer, BufReader::new(input), limit, &state) => true,
+            () = read_messages(peer, input, limit, &state) => true,
             () = &mut writing => false,
             () = stop.cancelled() => true,
         };
@@ -123,48 +122,19 @@ impl EmbeddedServer {
 }
 
 /// Reads messages until the input ends. A line that is too long is refused and skipped.
-async fn read_messages(
-    mut peer: McpPeer,
-    mut input: impl AsyncBufRead + Unpin,
-    limit: usize,
-    state: &ServerState,
-) {
-    let mut line = Vec::new();
+async fn read_messages(mut peer: McpPeer, input: impl AsyncRead + Unpin, limit: usize, state: &ServerState) {
+    let mut lines = LineReader::new(input, limit);
     loop {
-        line.clear();
-        let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
-        match (&mut input).take(most).read_until(b'\n', &mut line).await {
-            Ok(0) | Err(_) => break,
-            Ok(_) if line.len() > limit && !line.ends_with(b"\n") => {
-                peer.refuse_long(limit);
-                if !skip_line(&mut input).await {
-                    break;
-                }
-            }
-            Ok(_) if line.trim_ascii().is_empty() => {}
-            Ok(_) => peer.receive_message(line.trim_ascii()).await,
+        match lines.next().await {
+            Ok(Some(line)) if line.trim_ascii().is_empty() => {}
+            Ok(Some(line)) => peer.receive_message(line.trim_ascii()).await,
+            Err(LineReadError::TooLong(_)) => peer.refuse_long(limit),
+            Ok(None) | Err(LineReadError::Io(_)) => break,
         }
     }
     // Requests that came before the end of the input still get their responses.
     let patience = Duration::from_millis(state.config.server.drain_ms);
     let _ = tokio::time::timeout(patience, peer.wait_until_idle()).await;
-}
-
-/// Skips the rest of a line. Returns false at the end of the input.
-async fn skip_line(input: &mut (impl AsyncBufRead + Unpin)) -> bool {
-    loop {
-        let (used, found) = match input.fill_buf().await {
-            Ok([]) | Err(_) => return false,
-            Ok(chunk) => match chunk.iter().position(|byte| *byte == b'\n') {
-                Some(end) => (end + 1, true),
-                None => (chunk.len(), false),
-            },
-        };
-        input.consume(used);
-        if found {
-            return true;
-        }
-    }
 }
 
 async fn write_messages(

@@ -39,6 +39,14 @@ impl RequestError {
         Self::new(ApiErrorCode::Unavailable, message)
     }
 
+    /// The text for the caller.
+    pub(crate) fn message(self) -> String {
+        match self {
+            Self::Api(error) => error.message,
+            Self::Refused(refusal) => refusal.to_string(),
+        }
+    }
+
     /// An invalid document, with all of its problems.
     pub(crate) fn with_problems(message: impl Into<String>, problems: Vec<Problem>) -> Self {
         Self::Api(ApiError { code: ApiErrorCode::InvalidRequest, message: message.into(), problems })
@@ -57,6 +65,7 @@ impl From<PlatformError> for RequestError {
         let code = match error {
             PlatformError::Invalid { message, problems } => return Self::with_problems(message, problems),
             PlatformError::BadCredential(why) => return AuthRefusal::BadCredential(why).into(),
+            PlatformError::NoSession => return AuthRefusal::NoSession.into(),
             PlatformError::RateLimited(wait) => return AuthRefusal::RateLimited(wait).into(),
             PlatformError::Store(error) => return error.into(),
             PlatformError::NotFound(_) => ApiErrorCode::NotFound,

@@ -1,18 +1,17 @@
 //! Icons of apps on other hosts. The server fetches them through the guard, so that a developer's host does not learn who looks
 //! at an app, and the console sends requests only to its own server.
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, header};
 use http_body_util::Full;
-use jiff::Timestamp;
-use parking_lot::Mutex;
+use jiff::{SignedDuration, Timestamp};
 use tokio::{
     sync::{OnceCell, Semaphore},
     time::timeout,
 };
-use toolyard_core::ports::Clock;
+use toolyard_core::{bounded_cache::BoundedCache, ports::Clock};
 use toolyard_net::{HttpResponse, OutsideUrl};
 
 use crate::parts::WebAccess;
@@ -42,45 +41,36 @@ pub(crate) struct IconCache {
     web: WebAccess,
     clock: Arc<dyn Clock>,
     room: Semaphore,
-    /// Oldest first.
-    entries: Mutex<VecDeque<CachedIcon>>,
+    /// By URL.
+    entries: BoundedCache<String, Arc<CachedIcon>>,
 }
 
 struct CachedIcon {
-    url: String,
     until: Timestamp,
-    found: Arc<IconCell>,
+    /// Concurrent requests wait for one fetch. None if it failed.
+    found: OnceCell<Option<AppIcon>>,
 }
-
-/// Concurrent requests wait for one fetch. None if it failed.
-type IconCell = OnceCell<Option<AppIcon>>;
 
 impl IconCache {
     pub(crate) fn new(web: WebAccess, clock: Arc<dyn Clock>) -> Self {
-        Self { web, clock, room: Semaphore::new(AT_ONCE), entries: Mutex::default() }
+        Self { web, clock, room: Semaphore::new(AT_ONCE), entries: BoundedCache::new(MAX_KEPT) }
     }
 
     /// The icon at a URL. None if it cannot be fetched in time or is not a supported image.
     pub(crate) async fn get(&self, url: &str) -> Option<AppIcon> {
-        let found = self.cache_entry(url);
+        let entry = self.cache_entry(url);
         // After a timeout the cell is still empty, so the next request tries again.
-        timeout(WAIT, found.get_or_init(|| self.load_icon(url))).await.ok()?.clone()
+        timeout(WAIT, entry.found.get_or_init(|| self.load_icon(url))).await.ok()?.clone()
     }
 
-    fn cache_entry(&self, url: &str) -> Arc<IconCell> {
+    fn cache_entry(&self, url: &str) -> Arc<CachedIcon> {
         let now = self.clock.now();
-        let mut kept = self.entries.lock();
-        kept.retain(|one| one.until > now);
-        if let Some(known) = kept.iter().find(|one| one.url == url) {
-            return known.found.clone();
-        }
-        if kept.len() == MAX_KEPT {
-            kept.pop_front();
-        }
-        let until = now.saturating_add(jiff::SignedDuration::from_secs(GOOD_S)).unwrap_or(Timestamp::MAX);
-        let found = Arc::<IconCell>::default();
-        kept.push_back(CachedIcon { url: url.to_owned(), until, found: found.clone() });
-        found
+        let until = now.checked_add(SignedDuration::from_secs(GOOD_S)).unwrap_or(Timestamp::MAX);
+        self.entries.get_current_or_insert_with(
+            url.to_owned(),
+            |icon| icon.until > now,
+            || Arc::new(CachedIcon { until, found: OnceCell::new() }),
+        )
     }
 
     async fn load_icon(&self, url: &str) -> Option<AppIcon> {

@@ -13,6 +13,8 @@
 //! | the web console's files | `console` |
 //! | every setting | [`config`] |
 
+mod approval_webhook;
+mod approvals;
 mod assembly;
 pub mod auth;
 mod body;
@@ -39,6 +41,7 @@ mod parts;
 mod plugins;
 pub mod process;
 mod proxy_headers;
+mod reseal;
 mod root_key;
 pub mod routes;
 pub mod secrets;
@@ -46,7 +49,6 @@ pub mod serve;
 mod speech;
 mod state;
 pub mod telemetry;
-mod tickets;
 
 pub use console::{ConsoleFile, ConsoleFiles};
 pub use lifecycle::Lifecycle;
@@ -54,8 +56,6 @@ pub use plugins::PluginRuntime;
 pub use serve::{Server, ServerDependencies};
 pub use speech::SpeechEngine;
 pub use state::{ServerState, SharedState};
-/// How tools are chosen for a model. Exported for programs that measure how well it works.
-pub use toolyard_agent::shortlist;
 /// The entry point of worker processes, for `toolyard` itself and for programs that embed the server.
 pub use toolyard_sources::worker::{WORKER_ARGUMENT, WorkerCommand, serve_worker};
 /// For programs that look at the files of a server, such as `toolyard doctor`.

@@ -21,14 +21,14 @@ pub(crate) async fn select_model(
             if !can_select(state, name).await {
                 return Err(not_selectable_error(name));
             }
-            state.models.get(Some(name), tasks).await
+            state.chat.models.get(Some(name), tasks).await
         }
         None if state.config.chat.model.is_some() || state.config.chat.models.is_empty() => {
-            state.models.get(None, tasks).await
+            state.chat.models.get(None, tasks).await
         }
         // The first model that was discovered need not be on the list.
         None => match list_selectable_models(state).await.default {
-            Some(name) => state.models.get(Some(&name.to_string()), tasks).await,
+            Some(name) => state.chat.models.get(Some(&name.to_string()), tasks).await,
             None => Err(no_listed_model_error()),
         },
     }
@@ -36,7 +36,7 @@ pub(crate) async fn select_model(
 
 /// The models that callers may select.
 pub(crate) async fn list_selectable_models(state: &ServerState) -> ModelListing {
-    let mut listing = state.models.list_models().await;
+    let mut listing = state.chat.models.list_models().await;
     let config = &state.config.chat;
     if !config.callers_choose_model {
         let default = listing.default.clone();
@@ -70,8 +70,8 @@ async fn can_select(state: &ServerState, name: &str) -> bool {
     }
     // A malformed name is refused where names are parsed, with a better error.
     let Ok(parsed) = name.parse::<ModelName>() else { return true };
-    !state.models.needs_key(&parsed)
-        || state.models.list_models().await.models.iter().any(|model| model.name == parsed)
+    !state.chat.models.needs_key(&parsed)
+        || state.chat.models.list_models().await.models.iter().any(|model| model.name == parsed)
 }
 
 /// Whether the operator's list allows a model. The default model is always allowed.

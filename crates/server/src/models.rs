@@ -1,6 +1,6 @@
 //! The models of this server: found by name, or the default.
 
-use std::{collections::HashMap, io::BufRead, path::Path, sync::Arc, time::Duration};
+use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -11,11 +11,7 @@ use toolyard_agent::{
         ModelSettings, ServerKind, discovery::ModelListing, limits::VendorFamily,
     },
     prompted::PromptedModel,
-    small::{
-        SmallModel,
-        eval::{self, CallingEvalError, CallingReport, PromptSuite},
-        llama_server::LlamaServer,
-    },
+    small::{SmallModel, llama_server::LlamaServer},
 };
 use toolyard_core::ports::IdGenerator;
 use toolyard_protocol::secret::SecretText;
@@ -151,32 +147,6 @@ impl ModelRegistry {
                 Arc::new(PromptedModel::new(model, self.ids.clone()))
             }
         })
-    }
-}
-
-/// Why a model cannot be measured.
-#[derive(Debug, thiserror::Error)]
-pub enum MeasureError {
-    /// The test files are invalid.
-    #[error(transparent)]
-    Set(#[from] CallingEvalError),
-    /// The model failed.
-    #[error(transparent)]
-    Model(#[from] ModelError),
-}
-
-impl ModelRegistry {
-    /// Measures how well a model calls tools. Tools and prompts are JSON Lines.
-    pub async fn measure_tools(
-        self: &Arc<Self>,
-        name: Option<&str>,
-        tools: impl BufRead + Send,
-        prompts: impl BufRead + Send,
-    ) -> Result<CallingReport, MeasureError> {
-        let suite = PromptSuite::read(tools, prompts)?;
-        let model = self.get(name, &TaskTracker::new()).await?;
-        let start = Instant::now();
-        Ok(eval::measure_calling(&*model, &suite, || start.elapsed()).await?)
     }
 }
 

@@ -65,7 +65,11 @@ fn operation_object(route: &Route, schemas: &mut SchemaGenerator, error: &Value)
     let security = match route.access {
         RouteAccess::Public | RouteAccess::Socket => json!([]),
         RouteAccess::App => json!([{ "appKey": [] }]),
-        RouteAccess::Authenticated | RouteAccess::Caller | RouteAccess::Owner | RouteAccess::Mcp => {
+        RouteAccess::Authenticated
+        | RouteAccess::Approver
+        | RouteAccess::Caller
+        | RouteAccess::Owner
+        | RouteAccess::Mcp => {
             json!([{ "token": [] }, { "appKey": [] }])
         }
         RouteAccess::Person
@@ -103,7 +107,11 @@ fn operation_parameters(route: &Route) -> impl Iterator<Item = Value> {
     let in_header = route.headers.iter().map(|(name, text)| {
         json!({ "name": name, "in": "header", "description": text, "schema": { "type": "string" } })
     });
-    let user = matches!(route.access, RouteAccess::User | RouteAccess::Caller | RouteAccess::Mcp).then(|| {
+    let user = matches!(
+        route.access,
+        RouteAccess::User | RouteAccess::Approver | RouteAccess::Caller | RouteAccess::Mcp
+    )
+    .then(|| {
         let text = "The user, if the credential is an app's key or an operator's token, or in dev mode.";
         json!({ "name": "X-User-Id", "in": "header", "description": text, "schema": { "type": "string" } })
     });

@@ -5,6 +5,7 @@ use std::{num::NonZeroU32, sync::Arc, time::Duration};
 use toolyard_agent::shortlist::vectors::WordVectors;
 use toolyard_core::{
     limits::{CallLimits, MAX_ERROR_MESSAGE_BYTES},
+    pinning::PinMode,
     policy::{RateLimit, RateLimits},
 };
 use toolyard_net::{ClientSettings, Guard, GuardPolicy, HttpClient, IpRange, ReferralClients};
@@ -14,7 +15,7 @@ use toolyard_sources::upstream::{OAuthSetup, UpstreamSettings};
 use toolyard_store::StoreSettings;
 
 use crate::{
-    config::{AuthMode, CallsConfig, Config, LedgerConfig, RateConfig, UpstreamConfig},
+    config::{AuthMode, CallsConfig, Config, DefinitionsConfig, LedgerConfig, RateConfig, UpstreamConfig},
     secrets::{self, RootKeyError, RootKeys},
     serve::{ServerDependencies, ServerStartError},
 };
@@ -186,6 +187,7 @@ pub(crate) fn platform_config(config: &Config, mode: AuthMode) -> PlatformConfig
         max_wake_timeout_ms: config.calls.max_wake_timeout_ms,
         token_quota: config.quotas.token_quota(),
         allow_commands: config.upstream_settings.allow_commands.unwrap_or(mode == AuthMode::Dev),
+        approval_apps: config.approvals.apps.clone(),
     }
 }
 
@@ -197,7 +199,11 @@ pub(crate) fn call_rates(config: &RateConfig) -> Result<RateLimits, ServerStartE
     })
 }
 
-pub(crate) fn upstream_settings(config: &UpstreamConfig, calls: &CallsConfig) -> UpstreamSettings {
+pub(crate) fn upstream_settings(
+    config: &UpstreamConfig,
+    calls: &CallsConfig,
+    definitions: &DefinitionsConfig,
+) -> UpstreamSettings {
     UpstreamSettings {
         connect: Duration::from_millis(config.connect_timeout_ms),
         list: Duration::from_millis(config.list_timeout_ms),
@@ -207,6 +213,7 @@ pub(crate) fn upstream_settings(config: &UpstreamConfig, calls: &CallsConfig) ->
         max_held: config.max_held,
         max_connections: config.max_connections,
         result_bytes: calls.result_bytes,
+        read_contents: definitions.upstreams != PinMode::Off,
     }
 }
 

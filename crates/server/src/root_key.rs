@@ -6,7 +6,8 @@ use toolyard_core::ports::{KnownKey, SecretSealer as _, StoreError, Stores};
 use crate::{
     config::Config,
     parts,
-    secrets::{self, RootKeyError, RootKeys},
+    reseal::reseal_all,
+    secrets::{RootKeyError, RootKeys},
     serve::{ServerDependencies, ServerStartError},
 };
 
@@ -14,7 +15,7 @@ fn to_start_error(error: StoreError) -> ServerStartError {
     ServerStartError::Config(error.to_string())
 }
 
-/// The root keys of this store. The first start creates one. During a rotation all secrets are resealed with the current key.
+/// The root keys of this store. The first start creates one. During a rotation, secrets of the old key are resealed with the current one.
 pub(crate) async fn load_root_keys(
     config: &Config,
     deps: &ServerDependencies,
@@ -23,7 +24,8 @@ pub(crate) async fn load_root_keys(
     let known = stores.maintenance.known_key().await.map_err(to_start_error)?;
     let keys = check_root_keys(config, deps, &known)?;
     if config.auth.old_root_key.is_some() {
-        secrets::reseal_all(stores, &keys).await.map_err(to_start_error)?;
+        let resealed = reseal_all(stores, &keys).await;
+        resealed.map_err(|error| ServerStartError::Config(error.to_string()))?;
     }
     if let Some(current) = keys.key_checks().first()
         && known != KnownKey::Check(current.to_vec())

@@ -26,6 +26,8 @@ pub enum RouteAccess {
     Person,
     /// A user, or an operator on behalf of a user.
     User,
+    /// A user, or an app that the operator trusts to ask the user.
+    Approver,
     /// A user with a session, or an app or operator on behalf of one.
     Caller,
     /// A developer, curator or operator, or an app with its key.
@@ -160,6 +162,9 @@ pub fn route_table() -> Vec<Route> {
     let mut routes = Vec::new();
     routes.extend(rest::tools::routes());
     routes.extend(rest::calls::routes());
+    routes.extend(rest::approvals::routes());
+    routes.extend(rest::approval_rules::routes());
+    routes.extend(rest::definitions::routes());
     routes.extend(rest::changes::routes());
     routes.extend(rest::usage::routes());
     routes.extend(rest::apps::routes());

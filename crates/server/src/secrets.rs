@@ -5,10 +5,7 @@ use std::{io::Write as _, path::Path};
 use aws_lc_rs::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
-use toolyard_core::ports::{
-    AppChange, IdGenerator, NewUpstreamRecord, SecretSealer, StoreError, Stores, UnsealError, UpstreamRecord,
-    UpstreamWrite,
-};
+use toolyard_core::ports::{IdGenerator, SealError, SecretSealer, UnsealError};
 
 /// The root key is missing, unreadable or malformed.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +46,17 @@ pub enum RootKeyError {
     },
 }
 
+/// A stored secret during a rotation.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Resealed {
+    /// It is sealed with the current key already.
+    Current,
+    /// It was sealed with an older key; this is how to store it now.
+    Changed(Vec<u8>),
+    /// No key opens it.
+    Unreadable,
+}
+
 /// One root key, or two during a rotation.
 pub struct RootKeys {
     keys: Vec<[u8; 32]>,
@@ -59,9 +67,18 @@ pub struct RootKeys {
 impl RootKeys {
     /// Keys, the current one first.
     pub fn new(keys: Vec<[u8; 32]>, ids: std::sync::Arc<dyn IdGenerator>) -> Self {
-        let seal = |root: &[u8; 32]| UnboundKey::new(&CHACHA20_POLY1305, &derive_subkey(root, "seal")).ok();
-        let seals = keys.iter().filter_map(seal).map(LessSafeKey::new).collect();
+        let seals = keys.iter().map(sealing_key).collect();
         Self { keys, seals, ids }
+    }
+
+    /// Seals a text with the current key, if it is sealed with an older one.
+    pub(crate) fn reseal(&self, sealed: &[u8]) -> Result<Resealed, SealError> {
+        let open = |key: &LessSafeKey| open_sealed(key, sealed).ok();
+        match self.seals.iter().enumerate().find_map(|(at, key)| Some((at, open(key)?))) {
+            Some((0, _)) => Ok(Resealed::Current),
+            Some((_, plain)) => Ok(Resealed::Changed(self.seal(&plain)?)),
+            None => Ok(Resealed::Unreadable),
+        }
     }
 
     /// Check values by which a store recognizes a root key, the current one first. They reveal nothing about the key.
@@ -109,80 +126,38 @@ fn derive_subkey(root: &[u8; 32], purpose: &str) -> [u8; 32] {
     mac.finalize().into_bytes().into()
 }
 
+fn sealing_key(root: &[u8; 32]) -> LessSafeKey {
+    #[expect(clippy::expect_used, reason = "a subkey has the length that the cipher needs")]
+    let key = UnboundKey::new(&CHACHA20_POLY1305, &derive_subkey(root, "seal")).expect("a key of 32 bytes");
+    LessSafeKey::new(key)
+}
+
+fn open_sealed(key: &LessSafeKey, sealed: &[u8]) -> Result<String, UnsealError> {
+    let (nonce, sealed) = sealed.split_first_chunk::<NONCE_LEN>().ok_or(UnsealError)?;
+    let mut text = sealed.to_vec();
+    let nonce = Nonce::assume_unique_for_key(*nonce);
+    let plain = key.open_in_place(nonce, Aad::empty(), &mut text).map_err(|_| UnsealError)?;
+    String::from_utf8(plain.to_vec()).map_err(|_| UnsealError)
+}
+
 impl SecretSealer for RootKeys {
-    fn seal(&self, plain: &str) -> Vec<u8> {
+    fn seal(&self, plain: &str) -> Result<Vec<u8>, SealError> {
+        let key = self.seals.first().ok_or(SealError)?;
         let mut nonce = [0; NONCE_LEN];
         self.ids.fill_random(&mut nonce);
         let mut sealed = plain.as_bytes().to_vec();
-        let first = self.seals.first();
-        let done = first.map(|key| {
-            key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::empty(), &mut sealed)
-        });
-        // Without a key the result is empty, which no key opens.
-        if !matches!(done, Some(Ok(()))) {
-            return Vec::new();
-        }
-        [nonce.as_slice(), &sealed].concat()
+        key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::empty(), &mut sealed)
+            .map_err(|_| SealError)?;
+        Ok([nonce.as_slice(), &sealed].concat())
     }
 
     fn unseal(&self, sealed: &[u8]) -> Result<String, UnsealError> {
-        let (nonce, sealed) = sealed.split_first_chunk::<NONCE_LEN>().ok_or(UnsealError)?;
-        for key in &self.seals {
-            let mut text = sealed.to_vec();
-            if let Ok(plain) =
-                key.open_in_place(Nonce::assume_unique_for_key(*nonce), Aad::empty(), &mut text)
-            {
-                return String::from_utf8(plain.to_vec()).map_err(|_| UnsealError);
-            }
-        }
-        Err(UnsealError)
+        self.seals.iter().find_map(|key| open_sealed(key, sealed).ok()).ok_or(UnsealError)
     }
 
     fn derive_keys(&self, purpose: &str) -> Vec<[u8; 32]> {
         self.keys.iter().map(|root| derive_subkey(root, purpose)).collect()
     }
-}
-
-/// Reseals all stored secrets with the current root key, so that the old one can be removed: signing secrets of apps, secrets
-/// of upstreams, and upstream tokens of users. A secret that neither key opens is left as it is.
-pub(crate) async fn reseal_all(stores: &Stores, secrets: &dyn SecretSealer) -> Result<(), StoreError> {
-    let reseal = |sealed: &Vec<u8>| secrets.unseal(sealed).map(|plain| secrets.seal(&plain));
-    for app in stores.apps.list_apps(None).await? {
-        let signing = app.keys().map(|keys| keys.signing.as_slice()).unwrap_or_default();
-        match signing.iter().map(reseal).collect::<Result<Vec<_>, _>>() {
-            Ok(signing) => {
-                stores.apps.change_app(&app.package, AppChange::Signing(signing), app.updated_at).await?;
-            }
-            Err(UnsealError) => {
-                tracing::warn!(package = %app.package, "no root key opens the app's signing secret; create a new one");
-            }
-        }
-    }
-    for (package, owner, upstream) in stores.upstreams.list_upstreams().await? {
-        let Some(app) = stores.apps.find_app(&package).await? else { continue };
-        match reseal(&upstream.sealed) {
-            Ok(sealed) => {
-                let upstream = UpstreamRecord { sealed, ..upstream };
-                let (at, write) = (app.updated_at, UpstreamWrite::Change);
-                stores
-                    .upstreams
-                    .put_upstream(NewUpstreamRecord { package, owner, upstream, at, write, moved: false })
-                    .await?;
-            }
-            Err(UnsealError) => {
-                tracing::warn!(%package, "no root key opens the upstream's secrets; set them again");
-            }
-        }
-    }
-    for (package, user, token) in stores.upstream_tokens.all_tokens().await? {
-        match reseal(&token) {
-            Ok(sealed) => drop(stores.upstream_tokens.set_token(&package, &user, Some(sealed)).await?),
-            Err(UnsealError) => {
-                tracing::warn!(%package, "no root key opens a user's upstream token; the user must authorize again");
-            }
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -198,13 +173,30 @@ mod tests {
         let old = RootKeys::new(vec![[1; 32]], Arc::new(SystemIds));
         let both = RootKeys::new(vec![[2; 32], [1; 32]], Arc::new(SystemIds));
         let new = RootKeys::new(vec![[2; 32]], Arc::new(SystemIds));
-        let sealed = old.seal("secret");
-        assert_ne!(sealed, old.seal("secret"));
+        let sealed = old.seal("secret").unwrap();
+        assert_ne!(sealed, old.seal("secret").unwrap());
         assert_eq!(both.unseal(&sealed).unwrap(), "secret");
         assert_eq!(new.unseal(&sealed), Err(UnsealError));
-        assert_eq!(new.unseal(&both.seal("x")).unwrap(), "x");
+        assert_eq!(new.unseal(&both.seal("x").unwrap()).unwrap(), "x");
         assert_eq!(old.unseal(b"short"), Err(UnsealError));
         assert_ne!(old.derive_keys("a"), old.derive_keys("b"));
+    }
+
+    #[test]
+    fn without_a_root_key_nothing_is_sealed() {
+        assert_eq!(RootKeys::new(Vec::new(), Arc::new(SystemIds)).seal("secret"), Err(SealError));
+    }
+
+    #[test]
+    fn only_what_an_older_key_sealed_is_sealed_again() {
+        let old = RootKeys::new(vec![[1; 32]], Arc::new(SystemIds));
+        let both = RootKeys::new(vec![[2; 32], [1; 32]], Arc::new(SystemIds));
+        let Ok(Resealed::Changed(resealed)) = both.reseal(&old.seal("secret").unwrap()) else {
+            panic!("the old key sealed it")
+        };
+        assert_eq!(both.reseal(&resealed), Ok(Resealed::Current));
+        assert_eq!(old.reseal(&resealed), Ok(Resealed::Unreadable));
+        assert_eq!(RootKeys::new(vec![[2; 32]], Arc::new(SystemIds)).unseal(&resealed).unwrap(), "secret");
     }
 
     #[test]

@@ -4,10 +4,9 @@ use std::{ops::Deref, sync::Arc};
 
 use axum::extract::FromRef;
 use metrics_exporter_prometheus::PrometheusHandle;
-use toolyard_agent::shortlist::vectors::WordVectors;
 use toolyard_core::{
     Catalog, Executor,
-    long_results::LongResults,
+    approvals::ApprovalGate,
     policy::LocalLimiter,
     ports::{Clock, IdGenerator, SecretSealer, Stores},
 };
@@ -22,7 +21,7 @@ use crate::{
     config::{AuthMode, Config},
     connections::ProcessState,
     console::ConsoleFiles,
-    doors::chat::{ResumableStreams, TurnGate},
+    doors::chat::ChatState,
     doors::mcp::McpDoor,
     icons::IconCache,
     lifecycle::Lifecycle,
@@ -30,7 +29,6 @@ use crate::{
     plugins::PluginRuntime,
     speech::SpeechEngine,
     telemetry::CallMetrics,
-    tickets::SocketTickets,
 };
 
 /// The state that all handlers share. Cheap to clone.
@@ -68,6 +66,8 @@ pub struct SharedState {
     pub catalog: Arc<Catalog>,
     /// The one way to run a tool.
     pub executor: Arc<Executor>,
+    /// Decides which calls are asked about first.
+    pub approvals: Arc<ApprovalGate>,
     /// Connected upstreams.
     pub upstreams: Arc<UpstreamSource>,
     /// Plugin trust, and the source that runs plugins.
@@ -96,22 +96,12 @@ pub struct SharedState {
     pub(crate) mcp: McpDoor,
     /// Notifies web pages about changed lists.
     pub(crate) change_feed: ChangeFeed,
-    /// One-time tickets with which browsers open sockets.
-    pub(crate) tickets: SocketTickets,
     /// The web console.
     pub console: ConsoleFiles,
     /// Icons of apps.
     pub(crate) icons: IconCache,
-    /// The models for chats.
-    pub models: Arc<ModelRegistry>,
-    /// Results that are too long for a model, kept so that it can read on.
-    pub long_results: Arc<LongResults>,
-    /// Word vectors for choosing tools by meaning.
-    pub vectors: Option<Arc<WordVectors>>,
-    /// Resumable chat streams.
-    pub(crate) replays: ResumableStreams,
-    /// Limits each user's turns, concurrent and per minute.
-    pub(crate) turns: TurnGate,
+    /// What only chats need: models, long results, turns, resumable streams.
+    pub(crate) chat: Arc<ChatState>,
     /// Limits and health of the process.
     pub(crate) process: ProcessState,
     /// Tasks and signals for a graceful stop.
@@ -141,10 +131,17 @@ parts! {
     sessions: Sessions,
     catalog: Arc<Catalog>,
     executor: Arc<Executor>,
+    approvals: Arc<ApprovalGate>,
     upstreams: Arc<UpstreamSource>,
-    models: Arc<ModelRegistry>,
+    chat: Arc<ChatState>,
     clock: Arc<dyn Clock>,
     lifecycle: Lifecycle,
+}
+
+impl FromRef<ServerState> for Arc<ModelRegistry> {
+    fn from_ref(state: &ServerState) -> Self {
+        state.chat.models.clone()
+    }
 }
 
 impl SharedState {

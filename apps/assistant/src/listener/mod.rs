@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | the rules, one after the other | [`QuestionListener`] |
 //! | wake words | [`wake`] |
-//! | stop, yes, no, forget, thank you | [`phrases`] |
+//! | stop, forget, thank you | [`phrases`] |
 //! | normalized text for comparison | [`normalized`] |
 
 pub mod normalized;
@@ -189,6 +189,12 @@ impl QuestionListener {
         decision
     }
 
+    /// Drops the question that is being asked: the speech was for something else.
+    pub fn drop_question(&mut self, utterance: Option<&str>) {
+        self.question = None;
+        self.spent = utterance.map(str::to_owned);
+    }
+
     /// Handles the passing of time.
     pub fn tick(&mut self, now: Instant) -> ListenerDecision {
         if self.next_tick().is_none_or(|due| now < due) {
@@ -218,7 +224,7 @@ impl QuestionListener {
         if self.is_busy {
             let stops = heard.is_final
                 && self.is_same_speaker(heard.speaker)
-                && phrase_meaning(heard.text, false) == Some(PhraseMeaning::Cancel);
+                && phrase_meaning(heard.text) == Some(PhraseMeaning::Cancel);
             return if stops { self.cancel() } else { ListenerDecision::Nothing };
         }
         let is_open = match self.window {
@@ -232,7 +238,7 @@ impl QuestionListener {
         {
             return ListenerDecision::Nothing;
         }
-        if heard.is_final && phrase_meaning(heard.text, false) == Some(PhraseMeaning::Thanks) {
+        if heard.is_final && phrase_meaning(heard.text) == Some(PhraseMeaning::Thanks) {
             self.window = FollowUpWindow::Closed;
             return ListenerDecision::Nothing;
         }
@@ -327,7 +333,7 @@ impl QuestionListener {
         if letters.is_empty() {
             return ListenerDecision::GaveUp;
         }
-        match phrase_meaning(&text, false) {
+        match phrase_meaning(&text) {
             Some(PhraseMeaning::Cancel) => return self.cancel(),
             Some(PhraseMeaning::Thanks) => {
                 self.window = FollowUpWindow::Closed;

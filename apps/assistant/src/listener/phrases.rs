@@ -1,5 +1,5 @@
-//! Phrases that need no model: stop, yes, no, forget, thank you. An utterance must be exactly such a phrase; a sentence that
-//! only contains one is a question.
+//! Phrases that need no model: stop, forget, thank you. An utterance must be exactly such a phrase; a sentence that only
+//! contains one is a question. What a yes or no is, `toolyard_spoken_answer` decides.
 
 use super::normalized;
 
@@ -8,10 +8,6 @@ use super::normalized;
 pub enum PhraseMeaning {
     /// Never mind; stop.
     Cancel,
-    /// Yes.
-    Yes,
-    /// No.
-    No,
     /// Forget what we talked about.
     Forget,
     /// Thank you; no further question.
@@ -69,89 +65,6 @@ const CANCEL: &[&str] = &[
     "キャンセル",
     "取消",
     "停",
-];
-const YES: &[&str] = &[
-    "yes",
-    "yeah",
-    "yep",
-    "yup",
-    "yes please",
-    "sure",
-    "ok",
-    "okay",
-    "do it",
-    "go ahead",
-    "please do",
-    "confirm",
-    "of course",
-    "ja",
-    "ja bitte",
-    "jawohl",
-    "klar",
-    "mach das",
-    "mach es",
-    "tu es",
-    "sicher",
-    "in ordnung",
-    "einverstanden",
-    "oui",
-    "oui s'il te plaît",
-    "oui s'il vous plaît",
-    "ouais",
-    "d'accord",
-    "vas-y",
-    "bien sûr",
-    "sí",
-    "si",
-    "sí por favor",
-    "claro",
-    "vale",
-    "hazlo",
-    "adelante",
-    "de acuerdo",
-    "sì",
-    "certo",
-    "va bene",
-    "fallo",
-    "sim",
-    "pode",
-    "はい",
-    "是",
-    "好",
-    "好的",
-];
-const NO: &[&str] = &[
-    "no",
-    "nope",
-    "nah",
-    "no thanks",
-    "no thank you",
-    "don't",
-    "do not",
-    "don't do it",
-    "don't do that",
-    "nein",
-    "nein danke",
-    "nö",
-    "nee",
-    "lieber nicht",
-    "nicht",
-    "mach das nicht",
-    "bloß nicht",
-    "non",
-    "non merci",
-    "surtout pas",
-    "pas du tout",
-    "no gracias",
-    "no lo hagas",
-    "mejor no",
-    "non farlo",
-    "no grazie",
-    "não",
-    "nao",
-    "いいえ",
-    "不",
-    "不要",
 ];
 const FORGET: &[&str] = &[
     "forget",
@@ -233,18 +146,16 @@ const THANKS: &[&str] = &[
     "谢谢",
 ];
 
-/// The meaning of an utterance. `yes` and `no` are recognized only if a question was asked (`asked`).
-pub fn phrase_meaning(text: &str, asked: bool) -> Option<PhraseMeaning> {
+/// The meaning of an utterance, if it is one of these phrases.
+pub fn phrase_meaning(text: &str) -> Option<PhraseMeaning> {
     let said = normalized::comparison_key(text);
     if said.is_empty() {
         return None;
     }
     let among = |list: &[&str]| list.iter().any(|phrase| normalized::comparison_key(phrase) == said);
-    let answers = [(YES, PhraseMeaning::Yes), (NO, PhraseMeaning::No), (CANCEL, PhraseMeaning::No)];
-    let others =
+    let lists =
         [(CANCEL, PhraseMeaning::Cancel), (FORGET, PhraseMeaning::Forget), (THANKS, PhraseMeaning::Thanks)];
-    let lists: &[(&[&str], PhraseMeaning)] = if asked { &answers } else { &others };
-    lists.iter().find(|(list, _)| among(list)).map(|(_, meaning)| *meaning)
+    lists.into_iter().find(|(list, _)| among(list)).map(|(_, meaning)| meaning)
 }
 
 #[cfg(test)]
@@ -253,26 +164,20 @@ mod tests {
 
     #[test]
     fn whole_utterances_in_several_languages() {
-        for (text, asked, means) in [
-            ("Never mind.", false, Some(PhraseMeaning::Cancel)),
-            ("Vergiss es!", false, Some(PhraseMeaning::Cancel)),
-            ("Hör auf", false, Some(PhraseMeaning::Cancel)),
-            ("Arrête", false, Some(PhraseMeaning::Cancel)),
-            ("Oublie tout", false, Some(PhraseMeaning::Forget)),
-            ("Forget our conversation.", false, Some(PhraseMeaning::Forget)),
-            ("Merci beaucoup", false, Some(PhraseMeaning::Thanks)),
-            ("Sí, por favor", true, Some(PhraseMeaning::Yes)),
-            ("Ja, bitte.", true, Some(PhraseMeaning::Yes)),
-            ("D'accord", true, Some(PhraseMeaning::Yes)),
-            ("Nein danke", true, Some(PhraseMeaning::No)),
-            ("stop", true, Some(PhraseMeaning::No)),
-            ("yes", false, None),
-            ("stop the timer", false, None),
-            ("yes but only the first one", true, None),
-            ("forget the milk", false, None),
-            ("", true, None),
+        for (text, means) in [
+            ("Never mind.", Some(PhraseMeaning::Cancel)),
+            ("Vergiss es!", Some(PhraseMeaning::Cancel)),
+            ("Hör auf", Some(PhraseMeaning::Cancel)),
+            ("Arrête", Some(PhraseMeaning::Cancel)),
+            ("Oublie tout", Some(PhraseMeaning::Forget)),
+            ("Forget our conversation.", Some(PhraseMeaning::Forget)),
+            ("Merci beaucoup", Some(PhraseMeaning::Thanks)),
+            ("yes", None),
+            ("stop the timer", None),
+            ("", None),
+            ("forget the milk", None),
         ] {
-            assert_eq!(phrase_meaning(text, asked), means, "{text}");
+            assert_eq!(phrase_meaning(text), means, "{text}");
         }
     }
 }

@@ -17,6 +17,7 @@ use toolyard_protocol::{
 };
 
 use super::*;
+use crate::approval::{ApprovalQuestion, YesMethod};
 
 const AFTER: Duration = Duration::from_millis(250);
 
@@ -251,7 +252,9 @@ async fn text_before_a_call_is_a_separate_sentence() {
 #[tokio::test(start_paused = true)]
 async fn nothing_is_spoken_during_an_approval_question() {
     let stage = Stage::new("Even Realities G1", false);
-    let asking = stage.approvals.ask_user(async {}, Duration::from_secs(15));
+    let question =
+        ApprovalQuestion { text: "May I?".to_owned(), yes_by: YesMethod::Speech, is_spoken: false };
+    let asking = stage.approvals.ask_user(question, async {}, Duration::from_secs(15));
     let telling = stage.tell(|events| async move {
         send(events.clone(), [TurnEvent::StepBegins, called("1")]).await;
         pass(20_000).await;

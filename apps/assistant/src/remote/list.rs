@@ -45,21 +45,17 @@ struct ToolListEntry {
     mentra_extensions: Option<ToolExtensions>,
 }
 
-/// Only explicit hints count: a tool without them runs without approval.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct AnnotationHints {
-    destructive_hint: Option<bool>,
     title: Option<String>,
 }
 
 /// What to do before a tool runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolRunPolicy {
-    /// Nothing.
+    /// Nothing; the platform decides whether the user has to approve the call.
     Run,
-    /// Ask the user.
-    Ask,
     /// Do not run it, and explain why.
     Refuse(String),
 }
@@ -85,9 +81,8 @@ impl UserTools {
         let mut care = HashMap::new();
         let mut offered = Vec::with_capacity(body.tools.len());
         for tool in body.tools {
-            let asks = tool.annotations.destructive_hint == Some(true);
             let alias = tool.name.alias().as_str().to_owned();
-            care.insert(alias.clone(), if asks { ToolRunPolicy::Ask } else { ToolRunPolicy::Run });
+            care.insert(alias.clone(), ToolRunPolicy::Run);
             offered.push(Arc::new(tool.into_offered(alias, language)));
         }
         let by_hardware = |hidden: &&HiddenTool| hidden.kind == HiddenKind::Hardware;
@@ -234,11 +229,9 @@ mod tests {
     }
 
     #[test]
-    fn only_destructive_tools_need_approval() {
+    fn tools_that_the_device_cannot_run_are_refused_with_the_reason() {
         let tools = read("en");
-        assert_eq!(tools.run_policy("com_example_todo__wipe"), ToolRunPolicy::Ask);
-        assert_eq!(tools.run_policy("com_example_todo__add"), ToolRunPolicy::Run);
-        assert_eq!(tools.run_policy("com_example_todo__show"), ToolRunPolicy::Run);
+        assert_eq!(tools.run_policy("com_example_todo__wipe"), ToolRunPolicy::Run);
         let reason = "needs a camera; Even Realities G1 has none".to_owned();
         assert_eq!(tools.run_policy("com_example_camera__take_photo"), ToolRunPolicy::Refuse(reason));
         assert!(tools.view.find("com_example_todo__off").is_none(), "what the user hides is not mentioned");
@@ -264,6 +257,14 @@ mod tests {
         assert!(tools.find_by_phrase("show my list", "de").is_none(), "another language");
         assert!(tools.find_by_phrase("add something", "de").is_none(), "it needs an item");
         assert!(tools.find_by_phrase("", "de").is_none());
+    }
+
+    #[test]
+    fn a_listing_of_an_older_server_has_no_kinds_of_reasons() {
+        let body = json!({ "tools": [], "hidden": [{ "name": "com.ex:a", "reason": "needs a camera" }] });
+        let tools =
+            UserTools::parse_listing(body.to_string().as_bytes(), "en", &"com.own".parse().unwrap()).unwrap();
+        assert!(tools.hidden.is_empty(), "the reason may be the user's choice, so it is not mentioned");
     }
 
     #[test]

@@ -5,7 +5,9 @@
 //! | requests and responses | [`platform`] |
 //! | a listing, prepared for a model | [`list`] |
 //! | from a model's call to the request | [`RemoteTools`] |
+//! | calls that the user has to approve | `approval` |
 
+mod approval;
 pub mod list;
 pub mod platform;
 
@@ -31,14 +33,11 @@ use self::{
     platform::{ListingError, PlatformClient},
 };
 use crate::{
-    approval::{ApprovalAnswer, ApprovalPrompt},
+    approval::ApprovalPrompt,
     choices::SpeechMode,
     glasses::Glasses,
     localization::{LocalizedMessage, SpokenLanguage},
 };
-
-/// Longest arguments in an approval question, in letters.
-const MAX_SHOWN: usize = 80;
 
 /// Notes of the tools for the presenter, beside the events of the turn.
 #[derive(Debug, Default)]
@@ -88,6 +87,8 @@ pub struct RemoteTools {
     pub approvals: Arc<ApprovalPrompt>,
     /// Timeout of an approval.
     pub approval_wait: Duration,
+    /// From when a press of the button confirms a call of high risk.
+    pub press_after: Duration,
     /// Timeout of a call.
     pub call_wait: Duration,
     /// Notes for the presenter.
@@ -102,39 +103,16 @@ impl RemoteTools {
         *self.listing.lock() = Some(tools);
     }
 
-    /// Asks the user for approval.
-    async fn ask_permission(&self, tool: &TurnTool, call: &ModelToolCall) -> Result<(), ToolError> {
-        let about = &tool.about;
-        let (title, app) =
-            (about.title.as_deref().unwrap_or(&about.name), about.app.as_deref().unwrap_or_default());
-        let with = format_arguments(call);
-        let question = LocalizedMessage::MayI { tool: title, app, with: &with }.to_text(self.language);
-        let device = self.glasses.device();
-        let put = async {
-            if device.has_display {
-                self.glasses.show_text(&question, self.approval_wait).await;
-            }
-            if device.should_speak(self.speak) || !device.has_display {
-                self.glasses.speak_text(&question).await;
-            }
-        };
-        let text = match self.approvals.ask_user(put, self.approval_wait).await {
-            ApprovalAnswer::Yes => return Ok(()),
-            ApprovalAnswer::No => {
-                "The user said no, so it was not run. Do not try again; say that nothing was changed."
-            }
-            ApprovalAnswer::Silence => {
-                "The user did not answer, so it was not run. Do not try again; say that nothing was changed."
-            }
-        };
-        Err(ToolError::new(ErrorCode::Denied, text))
-    }
-
     fn refuse_call(&self, tool: &TurnTool, reason: &str) -> CallOutcome {
         let title = tool.about.title.as_deref().unwrap_or(&tool.about.name);
-        let words = LocalizedMessage::Needs { tool: title, parts: reason }.to_text(self.language);
-        self.notes.set_last_words(words.clone());
-        Ok(CallReply::Done(ToolResult::from_mcp(McpResult::from_error_text(&words))))
+        self.end_with(LocalizedMessage::Needs { tool: title, parts: reason }.to_text(self.language))
+    }
+
+    /// A call that did not run; these words are the whole answer if there is nothing else to do.
+    fn end_with(&self, words: String) -> CallOutcome {
+        let result = McpResult::from_error_text(&words);
+        self.notes.set_last_words(words);
+        Ok(CallReply::Done(ToolResult::from_mcp(result)))
     }
 }
 
@@ -175,11 +153,6 @@ impl FrozenTools for ListedTools<'_> {
         let remote = self.remote;
         match self.tools.run_policy(&tool.spec.name) {
             ToolRunPolicy::Run => {}
-            ToolRunPolicy::Ask => tokio::select! {
-                biased;
-                () = cancel.cancelled() => return Err(cancelled_error()),
-                allowed = remote.ask_permission(tool, call) => allowed?,
-            },
             ToolRunPolicy::Refuse(reason) => return remote.refuse_call(tool, &reason),
         }
         let running = remote.platform.execute_tool(&remote.user, &tool.about.name, &call.arguments, &news);
@@ -188,6 +161,14 @@ impl FrozenTools for ListedTools<'_> {
             biased;
             () = cancel.cancelled() => Err(cancelled_error()),
             outcome = timeout(remote.call_wait, running) => outcome.unwrap_or_else(|_| Err(timeout_error())),
+        };
+        let outcome = match outcome {
+            Ok(CallReply::AwaitingApproval(awaited)) => tokio::select! {
+                biased;
+                () = cancel.cancelled() => Err(cancelled_error()),
+                outcome = remote.settle_approval(tool, &awaited) => outcome,
+            },
+            outcome => outcome,
         };
         outcome.map_err(|error| explain_error(error, tool.about.app.as_deref().unwrap_or("The app")))
     }
@@ -228,46 +209,9 @@ fn explain_error(mut error: ToolError, app: &str) -> ToolError {
     error
 }
 
-/// The values of the arguments for people, such as ` (milk, 2)`. Long ones are truncated.
-fn format_arguments(call: &ModelToolCall) -> String {
-    let values: Vec<String> = match serde_json::from_str(call.arguments.get()) {
-        Ok(serde_json::Value::Object(fields)) => fields
-            .values()
-            .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-            .collect(),
-        _ => Vec::new(),
-    };
-    let text = values.join(", ").replace('\n', " ");
-    if text.is_empty() {
-        return text;
-    }
-    let short: String = text.chars().take(MAX_SHOWN).collect();
-    let dots = if short.len() < text.len() { " ..." } else { "" };
-    format!(" ({short}{dots})")
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-    use toolyard_protocol::raw::to_raw;
-
     use super::*;
-
-    fn with(arguments: serde_json::Value) -> String {
-        format_arguments(&ModelToolCall {
-            id: "c".to_owned(),
-            name: "n".to_owned(),
-            arguments: to_raw(&arguments),
-        })
-    }
-
-    #[test]
-    fn approval_questions_show_the_arguments() {
-        assert_eq!(with(json!({ "todo_id": "7", "all": true })), " (7, true)");
-        assert_eq!(with(json!({})), "");
-        assert_eq!(with(json!("odd")), "");
-        assert!(with(json!({ "text": "x".repeat(500) })).len() < 100);
-    }
 
     #[test]
     fn an_app_that_is_down_is_reported_without_technical_terms() {

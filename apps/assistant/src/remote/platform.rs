@@ -1,19 +1,24 @@
 //! A client of the platform's public REST API, as any app uses it: with its own key, for one user at a time.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, StatusCode, header, request::Builder};
 use http_body_util::Full;
-use parking_lot::{Mutex, MutexGuard};
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 use tokio::time::timeout;
 use toolyard_app_sdk::{PackageName, UserId};
-use toolyard_core::{CallReply, ToolError, executor::CallOutcome, ports::NoticeSink};
+use toolyard_core::{
+    CallReply, ToolError,
+    bounded_cache::BoundedCache,
+    executor::{AwaitedApproval, CallOutcome},
+    ports::NoticeSink,
+};
 use toolyard_net::{ClientSettings, Guard, HttpClient, HttpResponse, NetError, OutsideUrl, UrlRefused};
 use toolyard_protocol::{
-    ErrorCode,
+    ApprovalId, ErrorCode,
+    approval::{AnswerRequest, ApprovalAnswer, ApprovalSurface, PendingCall},
     raw::to_raw,
     result::{McpResult, ResultExtensions, ToolResult},
     secret::SecretText,
@@ -27,7 +32,7 @@ const MAX_LISTING: usize = 16 * 1024 * 1024;
 const MAX_RESULT: usize = 2 * 1024 * 1024;
 /// Timeout of a listing.
 const LIST_WAIT: Duration = Duration::from_secs(10);
-/// Most cached listings, of all users and languages; beyond it the cache is cleared.
+/// Most cached listings, of all users and languages.
 const MAX_KEPT: usize = 1_000;
 
 /// Why a listing failed.
@@ -53,7 +58,7 @@ pub enum PlatformSetupError {
 }
 
 /// Cached listings with their ETag, by user and language.
-type ToolListings = HashMap<(UserId, String), (HeaderValue, Arc<UserTools>)>;
+type ToolListings = BoundedCache<(UserId, String), (HeaderValue, Arc<UserTools>)>;
 
 /// A client of the platform.
 #[derive(Debug)]
@@ -62,7 +67,7 @@ pub struct PlatformClient {
     server: OutsideUrl,
     package: PackageName,
     credential: HeaderValue,
-    listings: Mutex<ToolListings>,
+    listings: ToolListings,
 }
 
 #[derive(Deserialize)]
@@ -75,6 +80,8 @@ struct ExecuteResponse<'a> {
     error: Option<ExecuteFailure>,
     #[serde(default)]
     mentra_extensions: ResultExtensions,
+    #[serde(default)]
+    pending: Option<PendingCall>,
 }
 
 #[derive(Deserialize)]
@@ -96,14 +103,14 @@ impl PlatformClient {
             server: OutsideUrl::parse(server, &Guard::unrestricted())?,
             package,
             credential,
-            listings: Mutex::default(),
+            listings: BoundedCache::new(MAX_KEPT),
         })
     }
 
     /// Lists the user's tools, with phrases in a language. Requested each time; an unchanged listing is not sent again.
     pub async fn list_tools(&self, user: &UserId, language: &str) -> Result<Arc<UserTools>, ListingError> {
         let key = (user.clone(), language.to_owned());
-        let known = self.lock_listings().get(&key).cloned();
+        let known = self.listings.get(&key);
         let mut request = self.build_request("GET", "api/tools", "?hidden=true", user);
         if let Some((etag, _)) = &known {
             request = request.header(header::IF_NONE_MATCH, etag.clone());
@@ -124,25 +131,13 @@ impl PlatformClient {
                     UserTools::parse_listing(&body, language, &self.package).map_err(|error| down(&error))?,
                 );
                 if let Some(etag) = etag {
-                    self.cache_listing(key, etag, tools.clone());
+                    self.listings.insert(key, (etag, tools.clone()));
                 }
                 Ok(tools)
             }
             (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) => Err(ListingError::NotAllowed(status)),
             (status, _) => Err(down(&format!("status {status}"))),
         }
-    }
-
-    fn cache_listing(&self, key: (UserId, String), etag: HeaderValue, tools: Arc<UserTools>) {
-        let mut listings = self.lock_listings();
-        if listings.len() >= MAX_KEPT && !listings.contains_key(&key) {
-            listings.clear();
-        }
-        listings.insert(key, (etag, tools));
-    }
-
-    fn lock_listings(&self) -> MutexGuard<'_, ToolListings> {
-        self.listings.lock()
     }
 
     /// Calls a tool by its canonical name and reports its progress. Dropping the future cancels the call.
@@ -163,11 +158,55 @@ impl PlatformClient {
         let response = self.client.send(request).await.map_err(|error| unreachable_error(&error))?;
         let kind = response.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         if kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
-            return follow_events(response, news).await;
+            return follow_events(response, news, tool).await;
         }
-        let status = response.status;
-        let body = response.bytes(MAX_RESULT).await.map_err(|error| broken_connection(&error))?;
-        parse_outcome(&body).unwrap_or_else(|| Err(invalid_response_error(&format!("status {status}"))))
+        read_outcome(response, tool).await?
+    }
+
+    /// Answers an approval in the user's name. The operator decides whether this app may.
+    pub async fn answer_approval(
+        &self,
+        user: &UserId,
+        id: &ApprovalId,
+        answer: ApprovalAnswer,
+        surface: ApprovalSurface,
+    ) -> Result<(), ToolError> {
+        let request = AnswerRequest {
+            answer,
+            remember: None,
+            surface: Some(surface),
+            note: None,
+            arguments_digest: None,
+        };
+        let request = self
+            .build_request("POST", &format!("api/approvals/{id}"), "", user)
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(Full::new(Bytes::from(to_raw(&request).get().to_owned())));
+        let request = request.map_err(|error| unreachable_error(&error))?;
+        let response = self.client.send(request).await.map_err(|error| unreachable_error(&error))?;
+        match response.status {
+            status if status.is_success() => Ok(()),
+            // Answered elsewhere meanwhile: the outcome tells how.
+            StatusCode::CONFLICT => Ok(()),
+            status => {
+                let text = "The platform did not accept the answer, so it was not run.";
+                Err(ToolError::new(ErrorCode::Denied, text).with_cause(status))
+            }
+        }
+    }
+
+    /// Waits for the outcome of a call that needs approval. The call may still wait for its answer after that. The error is of
+    /// the platform, not of the call.
+    pub async fn approved_outcome(
+        &self,
+        user: &UserId,
+        awaited: &AwaitedApproval,
+    ) -> Result<CallOutcome, ToolError> {
+        let path = format!("api/approvals/{}/outcome", awaited.id);
+        let request = self.build_request("GET", &path, "?wait=60", user).body(Full::default());
+        let request = request.map_err(|error| unreachable_error(&error))?;
+        let response = self.client.send(request).await.map_err(|error| unreachable_error(&error))?;
+        read_outcome(response, awaited.tool.as_str()).await
     }
 
     fn build_request(&self, method: &str, path: &str, query: &str, user: &UserId) -> Builder {
@@ -180,8 +219,15 @@ impl PlatformClient {
     }
 }
 
+/// Reads a result that is not a stream.
+async fn read_outcome(response: HttpResponse, tool: &str) -> Result<CallOutcome, ToolError> {
+    let status = response.status;
+    let body = response.bytes(MAX_RESULT).await.map_err(|error| broken_connection(&error))?;
+    parse_outcome(&body, tool).ok_or_else(|| invalid_response_error(&format!("status {status}")))
+}
+
 /// Reads progress events until the result.
-async fn follow_events(response: HttpResponse, news: &NoticeSink) -> CallOutcome {
+async fn follow_events(response: HttpResponse, news: &NoticeSink, tool: &str) -> CallOutcome {
     let mut events = response.into_events(MAX_RESULT);
     while let Some(event) = events.next().await.map_err(|error| broken_connection(&error))? {
         match event.name.as_str() {
@@ -191,7 +237,8 @@ async fn follow_events(response: HttpResponse, news: &NoticeSink) -> CallOutcome
                 }
             }
             "result" => {
-                return parse_outcome(&event.data).unwrap_or_else(|| Err(invalid_response_error("a result")));
+                return parse_outcome(&event.data, tool)
+                    .unwrap_or_else(|| Err(invalid_response_error("a result")));
             }
             _ => {}
         }
@@ -199,8 +246,23 @@ async fn follow_events(response: HttpResponse, news: &NoticeSink) -> CallOutcome
     Err(broken_connection(&"there was no result"))
 }
 
-fn parse_outcome(body: &[u8]) -> Option<CallOutcome> {
+/// The approval that a call waits for.
+fn awaited_approval(pending: PendingCall, tool: &str) -> Option<AwaitedApproval> {
+    Some(AwaitedApproval {
+        id: pending.id,
+        tool: tool.parse().ok()?,
+        summary: Arc::new(pending.summary?),
+        risk: pending.risk?,
+        expires_at: pending.expires_at.parse().ok()?,
+        url: pending.url,
+    })
+}
+
+fn parse_outcome(body: &[u8], tool: &str) -> Option<CallOutcome> {
     let answer: ExecuteResponse<'_> = serde_json::from_slice(body).ok()?;
+    if let Some(pending) = answer.pending {
+        return Some(Ok(CallReply::AwaitingApproval(awaited_approval(pending, tool)?)));
+    }
     if !answer.success {
         let failed = answer.error?;
         // An unknown code counts as a failure of the tool.
@@ -238,7 +300,7 @@ mod tests {
     use super::*;
 
     fn done(body: &str) -> ToolResult {
-        match parse_outcome(body.as_bytes()).unwrap().unwrap() {
+        match parse_outcome(body.as_bytes(), "com.a:b").unwrap().unwrap() {
             CallReply::Done(result) => result,
             other => panic!("{other:?}"),
         }
@@ -261,15 +323,15 @@ mod tests {
 
     #[test]
     fn failures_keep_their_code() {
-        let failed = |body: &str| parse_outcome(body.as_bytes()).unwrap().unwrap_err();
+        let failed = |body: &str| parse_outcome(body.as_bytes(), "com.a:b").unwrap().unwrap_err();
         let down = failed(
             r#"{"success":false,"error":{"code":"APP_NOT_AVAILABLE","message":"no","retryable":true}}"#,
         );
         assert_eq!((down.code, down.retryable), (ErrorCode::AppNotAvailable, true));
         let new = failed(r#"{"success":false,"error":{"code":"OF_TOMORROW","message":"no"}}"#);
         assert_eq!(new.code, ErrorCode::ExecutionError);
-        assert!(parse_outcome(b"<html>").is_none());
-        assert!(parse_outcome(br#"{"success":false}"#).is_none());
+        assert!(parse_outcome(b"<html>", "com.a:b").is_none());
+        assert!(parse_outcome(br#"{"success":false}"#, "com.a:b").is_none());
     }
 
     #[test]

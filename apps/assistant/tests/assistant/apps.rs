@@ -1,13 +1,12 @@
-//! What apps can request of the assistant: no voice response, approval, hardware; and what users allow it.
+//! What apps can request of the assistant: no voice response, no question, hardware; and what users allow it.
 
 use http::Method;
 use serde_json::json;
 use toolyard_testkit::{AppBehavior, model::ScriptedReply};
 
-use crate::stage::{ASSISTANT, ECHO_ALIAS, Stage, TODO, echo_tool};
+use crate::stage::{ASSISTANT, ECHO_ALIAS, Stage, echo_tool};
 
 const ADD: &str = "com_example_todo__add_todo";
-const DELETE: &str = "com_example_todo__delete_todo";
 
 #[tokio::test]
 async fn an_app_that_shows_its_answer_is_not_talked_over() {
@@ -38,89 +37,6 @@ async fn an_app_that_shows_its_answer_is_not_talked_over() {
         conversation.last().unwrap().starts_with("user: and number"),
         "the model was not asked for words about the first"
     );
-}
-
-/// Ada has a todo, and wants it deleted.
-async fn wants_it_deleted(stage: &Stage) -> crate::stage::Glasses {
-    wants_it_deleted_by(stage, None).await
-}
-
-async fn wants_it_deleted_by(stage: &Stage, speaker: Option<&str>) -> crate::stage::Glasses {
-    stage.todo("ada").await;
-    let mut ada = stage.user("ada", "Even Realities G1").await;
-    let call = json!({ "name": format!("{TODO}:add_todo"), "arguments": { "todo_item": "buy milk" } });
-    stage.ask(Some("ada"), Method::POST, "/api/tools/execute", call).await;
-    ada.sees("1. buy milk").await;
-    stage.model.queue_replies([
-        ScriptedReply::call(DELETE, json!({ "todo_id": "1" })),
-        ScriptedReply::text("That was it."),
-    ]);
-    ada.say_as(speaker, "hey toolyard delete the first todo").await;
-    ada
-}
-
-async fn todos(stage: &Stage) -> String {
-    let call = json!({ "name": format!("{TODO}:get_todos"), "arguments": {} });
-    stage.ask(Some("ada"), Method::POST, "/api/tools/execute", call).await["content"]
-        .as_str()
-        .unwrap()
-        .to_owned()
-}
-
-#[tokio::test]
-async fn a_destructive_tool_needs_approval_and_runs_after_a_yes() {
-    let stage = Stage::start().await;
-    let mut ada = wants_it_deleted(&stage).await;
-    assert_eq!(ada.sees("Delete").await, "Todo: Delete a todo (1)? Say yes or no.");
-    assert!(todos(&stage).await.contains("buy milk"), "nothing happens before the answer");
-    ada.say("what was that").await;
-    ada.say("yes please").await;
-    ada.sees("Nothing to do").await;
-    assert!(todos(&stage).await.contains("no todos"));
-}
-
-#[tokio::test]
-async fn only_the_asking_speaker_can_approve_but_anyone_can_refuse() {
-    let stage = Stage::start().await;
-    let mut ada = wants_it_deleted_by(&stage, Some("1")).await;
-    ada.sees("Say yes or no.").await;
-    ada.say_as(Some("2"), "yes").await;
-    ada.say_as(Some("2"), "no").await;
-    ada.sees("That was it.").await;
-    assert!(stage.conversation().last().unwrap().contains("The user said no"));
-    assert!(todos(&stage).await.contains("buy milk"));
-}
-
-#[tokio::test]
-async fn a_cancelled_approval_cannot_be_given() {
-    let stage = Stage::start().await;
-    let mut ada = wants_it_deleted(&stage).await;
-    ada.sees("Say yes or no.").await;
-    ada.press().await;
-    ada.say("yes").await;
-    ada.say("hey toolyard what now").await;
-    ada.sees("That was it.").await;
-    assert!(todos(&stage).await.contains("buy milk"));
-}
-
-#[tokio::test]
-async fn a_refusal_changes_nothing() {
-    let stage = Stage::start().await;
-    let mut ada = wants_it_deleted(&stage).await;
-    ada.sees("Say yes or no.").await;
-    ada.say("no thanks").await;
-    ada.sees("That was it.").await;
-    assert!(stage.conversation().last().unwrap().contains("The user said no"));
-    assert!(todos(&stage).await.contains("buy milk"));
-}
-
-#[tokio::test]
-async fn silence_is_a_no() {
-    let stage = Stage::with(|config| config.answer.approval_s = 0).await;
-    let mut ada = wants_it_deleted(&stage).await;
-    ada.sees("That was it.").await;
-    assert!(stage.conversation().last().unwrap().contains("The user did not answer"));
-    assert!(todos(&stage).await.contains("buy milk"));
 }
 
 #[tokio::test]

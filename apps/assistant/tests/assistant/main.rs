@@ -3,6 +3,7 @@
 
 mod addressed;
 mod answers;
+mod approvals;
 mod apps;
 mod guide;
 mod memory;

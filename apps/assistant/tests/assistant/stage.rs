@@ -70,6 +70,7 @@ pub(crate) async fn bare_server() -> (String, DropGuard, tempfile::TempDir) {
     config.store.path = folder.path().join("toolyard.db");
     config.builtin.enabled = false;
     config.model_search.local_servers = false;
+    config.approvals.apps = vec!["com.toolyard.assistant".parse().unwrap()];
     let server = Server::start(config, toolyard_server::ServerDependencies::default()).await.unwrap();
     let (url, stop) = (format!("http://{}", server.address), CancellationToken::new());
     TaskTracker::new().spawn(server.run(stop.clone()));

@@ -44,10 +44,16 @@ impl ApiClient {
     }
 
     /// Whether the server is on this machine.
-    pub(crate) fn is_on_loopback(&self) -> bool {
+    fn is_on_loopback(&self) -> bool {
         let host = self.server.uri().host().unwrap_or_default();
         let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
         host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+    }
+
+    /// Which URLs of apps may be requested from here: public ones, and those on this machine if the server runs here too.
+    /// The URL may come from a third party, and this machine may be in a network that they cannot reach.
+    pub(crate) fn guard_for_apps(&self) -> Guard {
+        if self.is_on_loopback() { Guard::dev() } else { Guard::strict() }
     }
 
     /// Sends a GET request. The path may have a query.
@@ -81,6 +87,15 @@ impl ApiClient {
         body: &B,
     ) -> Result<T, CliError> {
         self.send_json(Method::PATCH, path, body).await
+    }
+
+    /// Sends a PUT request and returns the stored document.
+    pub(crate) async fn put<B: Serialize + ?Sized, T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &B,
+    ) -> Result<T, CliError> {
+        self.send_json(Method::PUT, path, body).await
     }
 
     async fn send_json<B: Serialize + ?Sized, T: DeserializeOwned>(

@@ -1,17 +1,18 @@
 //! The commands, one file each.
 
+pub(crate) mod approvals;
 pub(crate) mod apps;
 pub(crate) mod calls;
 pub(crate) mod chat;
 pub(crate) mod completions;
+pub(crate) mod definitions;
 pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod glasses;
-pub(crate) mod import;
 pub(crate) mod keys;
+pub(crate) mod legacy;
 pub(crate) mod man;
 pub(crate) mod mcp;
-pub(crate) mod migrate;
 pub(crate) mod models;
 pub(crate) mod plugin;
 pub(crate) mod schema;
@@ -32,6 +33,8 @@ pub(crate) enum CommandOutcome {
     Success,
     /// The command ran, but a check or an action in it failed: exit code 1.
     Failure,
+    /// A call waits for the user's approval: exit code 3.
+    AwaitingApproval,
 }
 
 /// Runs a command.
@@ -41,6 +44,8 @@ pub(crate) async fn run_command(cli: Cli) -> Result<CommandOutcome, CliError> {
         CliCommand::Serve(args) => serve::run_server(&cx, args).await,
         CliCommand::Apps(command) => apps::run_apps_command(&cx, command).await,
         CliCommand::Tools(command) => tools::run_tools_command(&cx, command).await,
+        CliCommand::Approvals(args) => approvals::run_approvals_command(&cx, args).await,
+        CliCommand::Definitions(args) => definitions::run_definitions_command(&cx, args).await,
         CliCommand::Calls(args) => calls::show_calls(&cx, *args).await,
         CliCommand::Upstreams(command) => upstreams::run_upstreams_command(&cx, command).await,
         CliCommand::Chat(args) => chat::run_chat(&cx, *args).await,
@@ -48,8 +53,8 @@ pub(crate) async fn run_command(cli: Cli) -> Result<CommandOutcome, CliError> {
         CliCommand::Plugin(command) => plugin::run_plugin_command(&cx, command).await,
         CliCommand::Keys(command) => keys::run_keys_command(&cx, command),
         CliCommand::Mcp(args) => mcp::run_mcp(&cx, *args).await,
-        CliCommand::Migrate(args) => migrate::migrate_tools(&cx, args).await,
-        CliCommand::Import(args) => import::import_apps(&cx, args).await,
+        CliCommand::Migrate(args) => legacy::migrate::migrate_tools(&cx, args).await,
+        CliCommand::Import(args) => legacy::import::import_apps(&cx, args).await,
         CliCommand::Glasses(args) => glasses::run_glasses(&cx, args).await,
         CliCommand::Token(command) => token::run_token_command(&cx, command).await,
         CliCommand::Doctor(args) => doctor::run_doctor(&cx, &args).await,

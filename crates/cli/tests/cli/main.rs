@@ -2,11 +2,14 @@
 #![cfg(test)]
 
 mod app;
+mod approvals;
 mod apps;
 mod calls;
 mod chat;
+mod chat_approvals;
 mod chat_plugins;
 mod chat_stream;
+mod definitions;
 mod doctor;
 mod eval;
 mod fixture;

@@ -14,10 +14,10 @@ use crate::{
     fixture::{ADA, Yard, soon},
 };
 
-const CTRL_C: &str = "\u{3}";
+pub(crate) const CTRL_C: &str = "\u{3}";
 const CTRL_D: &str = "\u{4}";
 
-/// A terminal with a chat of Ada's, created by `script` of util-linux: its input is typed, its output is what is shown.
+/// A terminal with a command, created by `script` of util-linux: its input is typed, its output is what is shown.
 pub(crate) struct Terminal {
     child: Child,
     keys: ChildStdin,
@@ -33,9 +33,14 @@ impl Terminal {
 
     /// A chat with these flags.
     pub(crate) fn with(yard: &Yard, flags: &str) -> Self {
-        let chat = format!("exec {} chat {flags}", env!("CARGO_BIN_EXE_toolyard"));
+        Self::run(yard, &format!("chat {flags}"))
+    }
+
+    /// Any command.
+    pub(crate) fn run(yard: &Yard, args: &str) -> Self {
+        let line = format!("exec {} {args}", env!("CARGO_BIN_EXE_toolyard"));
         let mut command = Command::new("script");
-        command.args(["--quiet", "--flush", "--return", "--command", &chat, "/dev/null"]);
+        command.args(["--quiet", "--flush", "--return", "--command", &line, "/dev/null"]);
         command.env_clear().env("PATH", "/usr/bin:/bin").env("NO_COLOR", "1").env("TOOLYARD_URL", &yard.url);
         command.current_dir(yard.folder.path()).kill_on_drop(true);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{
     message::Message,
-    stream::{StreamFinish, TokenUsage},
+    stream::{FinishReason, TokenUsage},
     tool::ToolCall,
 };
 
@@ -30,15 +30,16 @@ pub enum ChatFinish {
     Unfinished,
 }
 
-impl From<Option<StreamFinish>> for ChatFinish {
-    fn from(word: Option<StreamFinish>) -> Self {
-        match word {
-            Some(StreamFinish::Stop) => Self::Stop,
-            Some(StreamFinish::Length) => Self::Length,
-            Some(StreamFinish::ContentFilter) => Self::ContentFilter,
-            Some(StreamFinish::ToolCalls) => Self::ToolCalls,
-            Some(StreamFinish::Error) => Self::Error,
-            Some(StreamFinish::Other(word)) => Self::Other(word),
+impl From<Option<FinishReason>> for ChatFinish {
+    fn from(reason: Option<FinishReason>) -> Self {
+        match reason {
+            Some(FinishReason::Stop) => Self::Stop,
+            Some(FinishReason::Length) => Self::Length,
+            Some(FinishReason::ContentFilter) => Self::ContentFilter,
+            Some(FinishReason::ToolCalls) => Self::ToolCalls,
+            Some(FinishReason::Error) => Self::Error,
+            Some(FinishReason::Other) => Self::Other("other".to_owned()),
+            Some(FinishReason::Unknown(word)) => Self::Other(word),
             None => Self::Other(String::new()),
         }
     }

@@ -30,6 +30,18 @@ struct ChatPostBody<'a> {
     max_steps: Option<u32>,
     #[serde(skip_serializing_if = "is_false")]
     resumable: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    approvals: bool,
+}
+
+/// What a request says about the chat, besides its draft.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ChatOptions<'a> {
+    pub(super) chat_id: Option<&'a str>,
+    pub(super) resumable: bool,
+    pub(super) max_steps: Option<u32>,
+    /// Whether the user can be asked about server tools.
+    pub(super) approvals: bool,
 }
 
 fn is_false(value: &bool) -> bool {
@@ -37,12 +49,8 @@ fn is_false(value: &bool) -> bool {
 }
 
 /// Encodes a chat request, unless it is too large for any server.
-pub(super) fn encode_request(
-    draft: &RequestDraft,
-    chat_id: Option<&str>,
-    resumable: bool,
-    max_steps: Option<u32>,
-) -> Result<Bytes, ChatError> {
+pub(super) fn encode_request(draft: &RequestDraft, options: ChatOptions<'_>) -> Result<Bytes, ChatError> {
+    let ChatOptions { chat_id, resumable, max_steps, approvals } = options;
     let body = ChatPostBody {
         id: chat_id,
         trigger: "submit-message",
@@ -53,6 +61,7 @@ pub(super) fn encode_request(
         system: draft.system.as_deref(),
         max_steps,
         resumable,
+        approvals,
     };
     let json = to_raw(&body);
     match json.get().len() {
@@ -71,7 +80,7 @@ mod tests {
     fn a_request_omits_what_is_not_set() {
         let draft = RequestDraft::new(vec![Message::user("hi")]);
         let bare: Value =
-            serde_json::from_slice(&encode_request(&draft, None, false, None).unwrap()).unwrap();
+            serde_json::from_slice(&encode_request(&draft, ChatOptions::default()).unwrap()).unwrap();
         let message = json!({ "role": "user", "parts": [{ "type": "text", "text": "hi", "state": "done" }] });
         assert_eq!(bare, json!({ "trigger": "submit-message", "messages": [message] }));
         let tool = ClientTool {
@@ -82,12 +91,13 @@ mod tests {
         let mut draft = draft.with_round(1, vec![tool]);
         (draft.model, draft.system, draft.categories) =
             (Some("m".to_owned()), Some("s".to_owned()), vec!["c".to_owned()]);
-        let full: Value =
-            serde_json::from_slice(&encode_request(&draft, Some("c1"), true, Some(3)).unwrap()).unwrap();
+        let options =
+            ChatOptions { chat_id: Some("c1"), resumable: true, max_steps: Some(3), approvals: true };
+        let full: Value = serde_json::from_slice(&encode_request(&draft, options).unwrap()).unwrap();
         assert_eq!(
             full,
             json!({ "id": "c1", "trigger": "submit-message", "messages": [message], "model": "m", "system": "s", "maxSteps": 3,
-                "resumable": true, "selectedToolCategories": ["c"],
+                "resumable": true, "approvals": true, "selectedToolCategories": ["c"],
                 "clientTools": [{ "name": "t", "description": "d", "parameters": { "type": "object" } }] })
         );
     }
@@ -95,7 +105,7 @@ mod tests {
     #[test]
     fn a_request_too_large_for_any_server_is_not_sent() {
         let draft = RequestDraft::new(vec![Message::user("x".repeat(MAX_REQUEST_BYTES))]);
-        let error = encode_request(&draft, None, false, None).unwrap_err();
+        let error = encode_request(&draft, ChatOptions::default()).unwrap_err();
         assert!(matches!(error, ChatError::TooLarge { limit: MAX_REQUEST_BYTES, .. }), "{error}");
     }
 }

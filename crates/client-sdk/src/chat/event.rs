@@ -41,6 +41,13 @@ pub enum ChatEvent {
     ToolCall(ToolCall),
     /// The app that a server-side call belongs to.
     ToolAbout(ToolData),
+    /// A call that the server runs waits for the user's approval. `on_approval` answers it, if it is set.
+    ApprovalRequested {
+        /// The request.
+        approval_id: String,
+        /// The call.
+        tool_call_id: String,
+    },
     /// Progress of a call.
     Progress {
         /// The call.

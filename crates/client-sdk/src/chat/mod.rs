@@ -4,11 +4,13 @@
 //! | --- | --- |
 //! | events and results | [`ChatEvent`], [`ChatAnswer`], [`ChatError`] |
 //! | the rounds of a chat: request, stream, run tools, repeat | `work`, `response` |
+//! | asking the user about server tools | `approval` |
 //! | running tools concurrently | `run`, `progress` |
 //! | assembling the answer | `transcript` |
 //! | the body of a request | `body` |
 
 mod answer;
+mod approval;
 mod body;
 mod error;
 mod event;
@@ -30,6 +32,7 @@ use futures_util::{Stream, StreamExt as _, future::BoxFuture};
 use parking_lot::Mutex;
 
 pub use answer::{CallResult, ChatAnswer, ChatFinish};
+pub use approval::{ApprovalDecision, ApprovalRequest, OnApproval};
 pub use body::MAX_REQUEST_BYTES;
 pub use error::{ChatError, ChatRefusal};
 pub use event::{ChatEvent, NOTICE_ABORT, NOTICE_HOOK, NOTICE_TOOL_ROUNDS};
@@ -37,6 +40,7 @@ pub use progress::{MAX_PROGRESS_CHARS, PROGRESS_QUEUE};
 pub use response::{HEAD_TIMEOUT, IDLE_TIMEOUT, LINGER};
 pub use run::{MAX_AT_ONCE, MAX_RESULT_BYTES};
 
+pub(crate) use approval::boxed_approver;
 pub(crate) use work::{ChatRun, ChatStart};
 
 use crate::message::Message;

@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout};
 
 use super::{ChatError, ChatEvent, ChatRefusal, EventSender};
 use crate::{
-    stream::{StreamChunk, StreamReader},
+    stream::{StreamReader, UiChunk},
     wire::{ChatWire, EVENT_STREAM, WireBody, WireError, WireRequest, WireResponse},
 };
 
@@ -105,11 +105,12 @@ async fn send_chunk_events(
     while let Some(received) = reader.next_chunk() {
         let received = received?;
         let failed = match &received.chunk {
-            StreamChunk::Error { text } => Some(ChatError::Failed(text.clone())),
+            UiChunk::Error { error_text } => Some(ChatError::Failed(error_text.clone())),
             _ => None,
         };
-        let events =
-            sender.transcript.with_lock(|transcript| transcript.apply_chunk(received.chunk, Instant::now()));
+        let events = sender
+            .transcript
+            .with_lock(|transcript| transcript.apply_chunk(received.chunk, Instant::now()))?;
         if raw == RawChunks::Emit {
             sender
                 .send(ChatEvent::Chunk { json: String::from_utf8_lossy(&received.json).into_owned() })

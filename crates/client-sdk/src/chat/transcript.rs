@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
-use toolyard_protocol::chat::ui::NoticeData;
+use toolyard_protocol::chat::ui::{ApprovalData, NoticeData};
 
-use super::{CallResult, ChatAnswer, ChatEvent, ChatFinish, NOTICE_ABORT};
+use super::{ApprovalDecision, ApprovalRequest, CallResult, ChatAnswer, ChatEvent, ChatFinish, NOTICE_ABORT};
 use crate::{
-    message::{CallPart, CallPartState, Message, MessagePart, MessageRole, join_texts},
-    stream::{StreamChunk, TokenUsage},
+    message::{CallApproval, CallPart, CallPartState, Message, MessagePart, MessageRole, join_texts},
+    stream::{StreamError, TokenUsage, UiChunk},
     tool::{ToolCall, ToolError, ToolProgress},
 };
 
@@ -42,6 +42,8 @@ pub(super) struct ChatTranscript {
     started_calls: HashMap<String, ToolCall>,
     /// When the calls of this round were received.
     called_at: HashMap<String, Instant>,
+    /// What the server says about approvals of this round, by id.
+    approval_details: HashMap<String, ApprovalData>,
 }
 
 impl ChatTranscript {
@@ -63,6 +65,7 @@ impl ChatTranscript {
             open: HashMap::new(),
             started_calls: HashMap::new(),
             called_at: HashMap::new(),
+            approval_details: HashMap::new(),
         }
     }
 
@@ -75,6 +78,7 @@ impl ChatTranscript {
         self.open.clear();
         self.started_calls.clear();
         self.called_at.clear();
+        self.approval_details.clear();
     }
 
     pub(super) fn set_model(&mut self, model: Option<String>) {
@@ -118,6 +122,32 @@ impl ChatTranscript {
         calls.collect()
     }
 
+    /// The calls of this round that wait for the user.
+    pub(super) fn pending_approvals(&self) -> Vec<ApprovalRequest> {
+        let requests = self.current.parts[self.parts_before_round..].iter().filter_map(|part| match part {
+            MessagePart::Call(CallPart { call, end: CallPartState::ApprovalRequested(approval) }) => {
+                let details = self.approval_details.get(&approval.id).cloned();
+                Some(ApprovalRequest { id: approval.id.clone(), call: call.clone(), details })
+            }
+            _ => None,
+        });
+        requests.collect()
+    }
+
+    /// Records the user's answer. The next request sends it.
+    pub(super) fn record_decision(&mut self, id: &str, decision: &ApprovalDecision) {
+        for part in &mut self.current.parts {
+            let MessagePart::Call(CallPart { end, .. }) = part else { continue };
+            if let CallPartState::ApprovalRequested(approval) = end
+                && approval.id == id
+            {
+                let approval = approval.clone();
+                let (approved, reason) = (decision.approved, decision.note.clone());
+                *end = CallPartState::ApprovalAnswered { approval, approved, reason };
+            }
+        }
+    }
+
     pub(super) fn to_answer(&self) -> ChatAnswer {
         let parts = &self.current.parts[self.parts_before_chat..];
         let calls = || {
@@ -139,80 +169,101 @@ impl ChatTranscript {
     }
 
     /// Applies a chunk and returns its events.
-    pub(super) fn apply_chunk(&mut self, chunk: StreamChunk, now: Instant) -> ChunkEvents {
-        let one = |event: ChatEvent| [Some(event), None, None];
+    pub(super) fn apply_chunk(&mut self, chunk: UiChunk, now: Instant) -> Result<ChunkEvents, StreamError> {
+        let one = |event: ChatEvent| Ok([Some(event), None, None]);
         match chunk {
-            StreamChunk::Start { message_id } => {
+            UiChunk::Start { message_id, .. } => {
                 // A continued message keeps its id, even if the server sends another one.
                 if self.current.id.is_none() {
                     self.current.id = message_id;
                 }
             }
-            StreamChunk::StartStep => {
+            UiChunk::StartStep => {
                 self.current.parts.push(MessagePart::Step);
                 return one(ChatEvent::Step);
             }
-            StreamChunk::TextDelta { id, delta } => {
+            UiChunk::TextDelta { id, delta } => {
                 self.append_delta(format!("text {id}"), &delta, MessagePart::Text);
                 return one(ChatEvent::Text { delta });
             }
-            StreamChunk::TextEnd { id } => {
+            UiChunk::TextEnd { id } => {
                 self.open.remove(&format!("text {id}"));
                 return one(ChatEvent::TextEnd);
             }
-            StreamChunk::ReasoningDelta { id, delta } => {
+            UiChunk::ReasoningDelta { id, delta } => {
                 self.append_delta(format!("reasoning {id}"), &delta, MessagePart::Reasoning);
                 return one(ChatEvent::Reasoning { delta });
             }
-            StreamChunk::ReasoningEnd { id } => {
+            UiChunk::ReasoningEnd { id } => {
                 self.open.remove(&format!("reasoning {id}"));
             }
-            StreamChunk::FinishStep => self.open.clear(),
-            StreamChunk::CallStart { id, tool, of_server } => {
+            UiChunk::FinishStep => self.open.clear(),
+            UiChunk::ToolInputStart { tool_call_id: id, tool_name: tool, provider_executed } => {
                 let input = Value::Object(Map::new());
+                let of_server = provider_executed == Some(true);
                 self.started_calls.insert(id.clone(), ToolCall { id, tool, input, of_server });
             }
-            StreamChunk::Call(call) => {
-                return [self.add_call(call, now).map(ChatEvent::ToolCall), None, None];
+            UiChunk::ToolInputAvailable { tool_call_id, tool_name, input, provider_executed } => {
+                let call = ToolCall::from_chunk(tool_call_id, tool_name, &input, provider_executed)
+                    .map_err(|error| unreadable("tool-input-available", "input", &error))?;
+                return Ok([self.add_call(call, now).map(ChatEvent::ToolCall), None, None]);
             }
-            StreamChunk::CallError { call, error } => {
+            UiChunk::ToolInputError { tool_call_id, tool_name, input, error_text, .. } => {
                 // It cannot run, so it is not a call for this client.
-                let call = ToolCall { of_server: true, ..call };
+                let call = ToolCall::from_chunk(tool_call_id, tool_name, &input, Some(true))
+                    .map_err(|error| unreadable("tool-input-error", "input", &error))?;
                 self.started_calls.insert(call.id.clone(), call.clone());
-                return self.settle_call(&call.id, CallPartState::Failed(error), now);
+                return Ok(self.settle_call(&call.id, CallPartState::Failed(error_text), now));
             }
-            StreamChunk::Output { preliminary: true, .. } => {}
-            StreamChunk::Output { id, output, .. } => {
-                return self.settle_call(&id, CallPartState::Done(output), now);
+            UiChunk::DataApproval { id, data } => {
+                self.approval_details.insert(id, data);
             }
-            StreamChunk::OutputError { id, error } => {
-                return self.settle_call(&id, CallPartState::Failed(error), now);
+            UiChunk::ToolApprovalRequest { approval_id, tool_call_id, signature, .. } => {
+                let approval = CallApproval { id: approval_id.clone(), signature };
+                self.set_end(&tool_call_id, CallPartState::ApprovalRequested(approval));
+                return one(ChatEvent::ApprovalRequested { approval_id, tool_call_id });
             }
-            StreamChunk::OutputDenied { id } => {
-                return self.settle_call(&id, CallPartState::Failed(DENIED_MESSAGE.to_owned()), now);
+            UiChunk::ToolOutputAvailable { preliminary: Some(true), .. } => {}
+            UiChunk::ToolOutputAvailable { tool_call_id, output, .. } => {
+                let output = serde_json::from_str(output.get())
+                    .map_err(|error| unreadable("tool-output-available", "output", &error))?;
+                return Ok(self.settle_call(&tool_call_id, CallPartState::Done(output), now));
             }
-            StreamChunk::Tool(data) => return one(ChatEvent::ToolAbout(data)),
-            StreamChunk::Progress(data) => {
+            UiChunk::ToolOutputError { tool_call_id, error_text, .. } => {
+                return Ok(self.settle_call(&tool_call_id, CallPartState::Failed(error_text), now));
+            }
+            UiChunk::ToolOutputDenied { tool_call_id } => {
+                let denied = CallPartState::Failed(DENIED_MESSAGE.to_owned());
+                return Ok(self.settle_call(&tool_call_id, denied, now));
+            }
+            UiChunk::DataTool { data, .. } => return one(ChatEvent::ToolAbout(data)),
+            UiChunk::DataProgress { data, .. } => {
                 let progress = ToolProgress { done: data.progress, total: data.total, message: data.message };
                 return one(ChatEvent::Progress { call_id: data.tool_call_id, progress });
             }
-            StreamChunk::Notice(data) => return one(ChatEvent::Notice(data)),
-            StreamChunk::Abort => {
+            UiChunk::DataNotice { data } => return one(ChatEvent::Notice(data)),
+            UiChunk::Abort { .. } => {
                 self.finish = ChatFinish::Other("abort".to_owned());
                 let message = "The server aborted the answer.".to_owned();
                 return one(ChatEvent::Notice(NoticeData { code: NOTICE_ABORT.to_owned(), message }));
             }
-            StreamChunk::Finish { reason, usage } => {
-                self.finish = reason.into();
-                self.add_usage(usage);
+            UiChunk::Finish { finish_reason, message_metadata } => {
+                self.finish = finish_reason.into();
+                self.add_usage(message_metadata.as_deref().and_then(TokenUsage::from_metadata));
             }
-            StreamChunk::Error { .. } => self.finish = ChatFinish::Error,
-            StreamChunk::TextStart { .. }
-            | StreamChunk::ReasoningStart { .. }
-            | StreamChunk::CallDelta { .. }
-            | StreamChunk::Other { .. } => {}
+            UiChunk::Error { .. } => self.finish = ChatFinish::Error,
+            UiChunk::TextStart { .. }
+            | UiChunk::ReasoningStart { .. }
+            | UiChunk::ToolInputDelta { .. }
+            | UiChunk::ToolApprovalResponse { .. }
+            | UiChunk::SourceUrl { .. }
+            | UiChunk::SourceDocument { .. }
+            | UiChunk::File { .. }
+            | UiChunk::MessageMetadata { .. }
+            | UiChunk::Data(_)
+            | UiChunk::Other(_) => {}
         }
-        [None, None, None]
+        Ok([None, None, None])
     }
 
     /// Records the outcome of a tool of this client.
@@ -287,9 +338,16 @@ fn append_answer(before: &[Message], answer: &Message) -> Vec<Message> {
     before.iter().chain(says.then_some(answer)).cloned().collect()
 }
 
+/// JSON that is nested too deeply, or that has a number out of range.
+fn unreadable(kind: &str, field: &str, error: &serde_json::Error) -> StreamError {
+    StreamError::BadChunk { kind: kind.to_owned(), why: format!("`{field}` cannot be read: {error}") }
+}
+
 fn call_result(call: &ToolCall, end: &CallPartState) -> Option<CallResult> {
     let (output, is_error) = match end {
-        CallPartState::Open => return None,
+        CallPartState::Open
+        | CallPartState::ApprovalRequested(_)
+        | CallPartState::ApprovalAnswered { .. } => return None,
         CallPartState::Done(output) => (output.clone(), false),
         CallPartState::Failed(why) => (json!({ "error": why }), true),
     };

@@ -6,8 +6,9 @@ use tokio_util::task::TaskTracker;
 use toolyard_protocol::chat::ui::NoticeData;
 
 use super::{
-    ChatError, ChatEvent, ChatFinish, EventSender, NOTICE_HOOK, NOTICE_TOOL_ROUNDS,
-    body::encode_request,
+    ApprovalRequest, ChatError, ChatEvent, ChatFinish, EventSender, NOTICE_HOOK, NOTICE_TOOL_ROUNDS,
+    OnApproval,
+    body::{ChatOptions, encode_request},
     response::{RawChunks, stream_response},
     run::CallRunner,
 };
@@ -34,6 +35,7 @@ pub(crate) struct ChatRun {
     /// The question, merged with the client's defaults.
     pub(crate) question: ChatQuestion,
     pub(crate) on_tool_call: Option<OnToolCall>,
+    pub(crate) on_approval: Option<OnApproval>,
     pub(crate) max_tool_rounds: u32,
     pub(crate) tool_timeout: Duration,
     pub(crate) tasks: TaskTracker,
@@ -67,11 +69,12 @@ impl ChatRun {
             };
             let raw = if self.question.chunks { RawChunks::Emit } else { RawChunks::Skip };
             stream_response(&*self.wire, request, raw, sender).await?;
-            let (finish, pending) = sender
-                .transcript
-                .with_lock(|transcript| (transcript.finish().clone(), transcript.pending_calls()));
+            let (finish, pending, approvals) = sender.transcript.with_lock(|transcript| {
+                let approvals = self.approver().map(|_| transcript.pending_approvals()).unwrap_or_default();
+                (transcript.finish().clone(), transcript.pending_calls(), approvals)
+            });
             sender.send(ChatEvent::RoundFinish { round, finish }).await;
-            if pending.is_empty() {
+            if pending.is_empty() && approvals.is_empty() {
                 return Ok(());
             }
             // Checked before they run: a result that is not sent back should not exist.
@@ -81,6 +84,21 @@ impl ChatRun {
                 return Ok(());
             }
             self.call_runner(tools).run_all(pending, sender).await;
+            self.ask_user(approvals, sender).await;
+        }
+    }
+
+    fn approver(&self) -> Option<&OnApproval> {
+        self.question.on_approval.as_ref().or(self.on_approval.as_ref())
+    }
+
+    /// Asks the user about one call after the other.
+    async fn ask_user(&self, requests: Vec<ApprovalRequest>, sender: &EventSender) {
+        let Some(approver) = self.approver() else { return };
+        for request in requests {
+            let id = request.id.clone();
+            let decision = approver(request).await;
+            sender.transcript.with_lock(|transcript| transcript.record_decision(&id, &decision));
         }
     }
 
@@ -103,7 +121,13 @@ impl ChatRun {
         draft.categories.clone_from(categories);
         let drafted = self.plugins.before_request(draft).await;
         let draft = drafted.map_err(|(plugin, error)| ChatError::Hook { plugin, why: error.0 })?;
-        Ok(WireRequest::Chat(encode_request(&draft, chat_id.as_deref(), *resumable, *max_steps)?))
+        let options = ChatOptions {
+            chat_id: chat_id.as_deref(),
+            resumable: *resumable,
+            max_steps: *max_steps,
+            approvals: self.approver().is_some(),
+        };
+        Ok(WireRequest::Chat(encode_request(&draft, options)?))
     }
 
     fn call_runner(&self, tools: ToolSnapshot) -> CallRunner {

@@ -8,6 +8,7 @@ use toolyard_protocol::{chat::ClientToolLimits, secret::SecretText};
 
 use super::{ChatQuestion, Client, ClientBuildError, ClientState, question::boxed_handler};
 use crate::{
+    chat::{ApprovalDecision, ApprovalRequest, OnApproval, boxed_approver},
     plugin::{ManagerSettings, PluginManager},
     tool::{CallRun, OnToolCall, ToolError},
     wire::{ChatWire, HttpWire},
@@ -30,6 +31,7 @@ pub struct ClientBuilder {
     wire: WireChoice,
     defaults: ChatQuestion,
     on_tool_call: Option<OnToolCall>,
+    on_approval: Option<OnApproval>,
     max_tool_rounds: u32,
     tool_timeout: Duration,
     settings: ManagerSettings,
@@ -49,6 +51,7 @@ impl ClientBuilder {
             wire: way,
             defaults: ChatQuestion::default(),
             on_tool_call: None,
+            on_approval: None,
             max_tool_rounds: MAX_TOOL_ROUNDS,
             tool_timeout: TOOL_TIMEOUT,
             settings: ManagerSettings::default(),
@@ -147,6 +150,17 @@ impl ClientBuilder {
         self
     }
 
+    /// Asks the user about calls of server tools that need an approval. After the answer the chat continues: the server runs the
+    /// call, or tells the model that the user declined it. Without a handler, the model tells the user where to answer.
+    pub fn on_approval<F, Fut>(mut self, function: F) -> Self
+    where
+        F: Fn(ApprovalRequest) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ApprovalDecision> + Send + 'static,
+    {
+        self.on_approval = Some(boxed_approver(function));
+        self
+    }
+
     /// Builds the client.
     pub fn build(self) -> Result<Client, ClientBuildError> {
         let wire: Arc<dyn ChatWire> = match self.wire {
@@ -160,6 +174,7 @@ impl ClientBuilder {
             plugins: Arc::new(PluginManager::new(self.settings)),
             defaults: self.defaults,
             on_tool_call: self.on_tool_call,
+            on_approval: self.on_approval,
             max_tool_rounds: self.max_tool_rounds,
             tool_timeout: self.tool_timeout,
             tasks: TaskTracker::new(),

@@ -15,7 +15,7 @@ pub use error::ClientBuildError;
 pub use question::ChatQuestion;
 
 use crate::{
-    chat::{ChatAnswer, ChatError, ChatRun, ChatStart, ChatStream},
+    chat::{ChatAnswer, ChatError, ChatRun, ChatStart, ChatStream, OnApproval},
     plugin::{Plugin, PluginError, PluginManager},
     tool::{OnToolCall, Tool},
     wire::ChatWire,
@@ -30,6 +30,7 @@ struct ClientState {
     plugins: Arc<PluginManager>,
     defaults: ChatQuestion,
     on_tool_call: Option<OnToolCall>,
+    on_approval: Option<OnApproval>,
     max_tool_rounds: u32,
     tool_timeout: Duration,
     tasks: TaskTracker,
@@ -131,6 +132,7 @@ impl Client {
             plugins: inner.plugins.clone(),
             question: question.with_defaults(&inner.defaults),
             on_tool_call: inner.on_tool_call.clone(),
+            on_approval: inner.on_approval.clone(),
             max_tool_rounds: inner.max_tool_rounds,
             tool_timeout: inner.tool_timeout,
             tasks: inner.tasks.clone(),

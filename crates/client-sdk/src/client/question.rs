@@ -5,6 +5,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::{
+    chat::{ApprovalDecision, ApprovalRequest, OnApproval, boxed_approver},
     message::Message,
     tool::{CallRun, OnToolCall, ToolError},
 };
@@ -20,6 +21,7 @@ pub struct ChatQuestion {
     pub(crate) resumable: bool,
     pub(crate) max_steps: Option<u32>,
     pub(crate) on_tool_call: Option<OnToolCall>,
+    pub(crate) on_approval: Option<OnApproval>,
     pub(crate) chunks: bool,
 }
 
@@ -73,6 +75,18 @@ impl ChatQuestion {
         Fut: Future<Output = Result<Value, ToolError>> + Send + 'static,
     {
         self.on_tool_call = Some(boxed_handler(function));
+        self
+    }
+
+    /// Asks the user about calls of server tools, in place of the client's own handler. See
+    /// [`ClientBuilder::on_approval`](crate::ClientBuilder::on_approval).
+    #[must_use]
+    pub fn on_approval<F, Fut>(mut self, function: F) -> Self
+    where
+        F: Fn(ApprovalRequest) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ApprovalDecision> + Send + 'static,
+    {
+        self.on_approval = Some(boxed_approver(function));
         self
     }
 

@@ -99,6 +99,7 @@ mod tests {
         "{\"type\":\"tool-input-delta\",\"toolCallId\":\"c\",\"inputTextDelta\":\"{\"}",
         "{\"type\":\"tool-input-available\",\"toolCallId\":\"c\",\"toolName\":\"t\",\"input\":{}}",
         "{\"type\":\"tool-call\",\"id\":\"c\",\"name\":\"t\",\"arguments\":\"{}\"}",
+        "{\"type\":\"tool-approval-request\",\"approvalId\":\"a\",\"toolCallId\":\"c\"}",
         "{\"type\":\"tool-output-available\",\"toolCallId\":\"c\",\"output\":1}",
         "{\"type\":\"data-progress\",\"data\":{\"toolCallId\":\"c\",\"progress\":0.5}}",
         "{\"type\":\"later\"}",

@@ -1,6 +1,7 @@
-//! Splits bytes into lines. Both limits apply at the same place, however the bytes arrive.
+//! The lines of a stream, and the JSON in a line. Both limits apply at the same place, however the bytes arrive.
 
-use bytes::{Buf as _, Bytes, BytesMut};
+use bytes::Bytes;
+use toolyard_net::{LineEnding, LineSplitter};
 
 use super::StreamError;
 
@@ -8,17 +9,23 @@ use super::StreamError;
 pub const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
 /// Largest response, in bytes.
 pub const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
+/// UTF-8 byte order mark.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The JSON of a line. `None` if the line is not data or not a chunk, such as `[DONE]`.
+pub(super) fn chunk_json(line: Bytes) -> Option<Bytes> {
+    let text = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line);
+    let data = text.strip_prefix(b"data:")?.trim_ascii();
+    data.starts_with(b"{").then(|| line.slice_ref(data))
+}
 
 #[derive(Debug)]
 pub(super) struct LineBuffer {
-    buffer: BytesMut,
-    /// How much of the buffer is known to contain no line end.
-    searched: usize,
+    lines: LineSplitter,
     received: usize,
     /// Whether more bytes arrived than the limit allows.
     over: bool,
     ended: bool,
-    most_line: usize,
     most: usize,
 }
 
@@ -30,43 +37,30 @@ impl Default for LineBuffer {
 
 impl LineBuffer {
     fn with_limits(most_line: usize, most: usize) -> Self {
-        let buffer = BytesMut::new();
-        Self { buffer, searched: 0, received: 0, over: false, ended: false, most_line, most }
+        let lines = LineSplitter::new(LineEnding::Any, most_line);
+        Self { lines, received: 0, over: false, ended: false, most }
     }
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let taken = &bytes[..bytes.len().min(self.most - self.received)];
         self.over |= taken.len() < bytes.len();
         self.received += taken.len();
-        self.buffer.extend_from_slice(taken);
+        self.lines.push(Bytes::copy_from_slice(taken));
     }
 
     pub(super) fn finish(&mut self) {
         self.ended = true;
     }
 
-    /// The next line without its line end. `None` until a line is complete.
+    /// The next line without its line ending. `None` until a line is complete.
     pub(super) fn next(&mut self) -> Option<Result<Bytes, StreamError>> {
-        let end = self.buffer[self.searched..].iter().position(|byte| *byte == b'\n');
-        let length = end.map_or(self.buffer.len(), |end| self.searched + end);
-        if length > self.most_line {
-            return Some(Err(StreamError::LongLine { limit: self.most_line }));
+        match self.lines.next_line() {
+            Ok(Some(line)) => Some(Ok(line)),
+            Err(long) => Some(Err(StreamError::LongLine { limit: long.limit })),
+            Ok(None) if self.over => Some(Err(StreamError::TooLarge { limit: self.most })),
+            Ok(None) if self.ended => self.lines.take_rest().map(Ok),
+            Ok(None) => None,
         }
-        self.searched = length;
-        if end.is_some() {
-            self.searched = 0;
-            let line = self.buffer.split_to(length).freeze();
-            self.buffer.advance(1);
-            return Some(Ok(line));
-        }
-        if self.over {
-            return Some(Err(StreamError::TooLarge { limit: self.most }));
-        }
-        if self.ended && !self.buffer.is_empty() {
-            self.searched = 0;
-            return Some(Ok(self.buffer.split().freeze()));
-        }
-        None
     }
 }
 
@@ -97,8 +91,12 @@ mod tests {
 
     #[test]
     fn lines_are_the_same_however_the_bytes_are_split() {
-        for pieces in [&["a\n\nbc\nd"][..], &["a", "\n\nb", "c\n", "", "d"], &["a\n", "\n", "b", "c", "\nd"]]
-        {
+        for pieces in [
+            &["a\n\nbc\nd"][..],
+            &["a", "\n\nb", "c\n", "", "d"],
+            &["a\n", "\n", "b", "c", "\nd"],
+            &["a\r", "\n\rbc\r", "d"],
+        ] {
             let (lines, error) = read(pieces, 10, 100);
             assert_eq!((lines.join("|"), error), ("a||bc|d".to_owned(), None), "{pieces:?}");
         }

@@ -6,25 +6,27 @@
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | bytes to lines | `lines` |
-//! | lines to chunks | `chunk` |
+//! | bytes to lines, lines to JSON | `lines` |
+//! | JSON to chunks | [`UiChunk::parse`] |
 //! | the order of chunks | `order` |
+//! | tokens used | `usage` |
 //! | checks for fuzzing | [`check`] |
 
 pub mod check;
-mod chunk;
 mod lines;
 mod order;
+mod usage;
 
 use bytes::Bytes;
 
-pub use chunk::{StreamChunk, StreamFinish, TokenUsage};
 pub use lines::{MAX_ANSWER_BYTES, MAX_LINE_BYTES};
 pub use order::{MAX_CALLS, MAX_PIECES};
+pub use toolyard_protocol::chat::{FinishReason, ui::UiChunk};
+pub use usage::TokenUsage;
 
-use lines::LineBuffer;
+use lines::{LineBuffer, chunk_json};
 use order::ChunkOrder;
-use toolyard_protocol::text::truncate_chars;
+use toolyard_protocol::{chat::ui::UiChunkError, text::truncate_chars};
 
 /// How much of an invalid chunk an error shows, in characters.
 const SHOWN_CHARS: usize = 100;
@@ -82,7 +84,7 @@ pub enum StreamError {
         /// Which text or call.
         id: String,
     },
-    /// A result without a call.
+    /// A result or an approval request without a call.
     #[error("`{kind}` comes for the call `{id}`, which was not made")]
     UnknownCall {
         /// The type of the chunk.
@@ -102,7 +104,7 @@ pub enum StreamError {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReceivedChunk {
     /// The parsed chunk.
-    pub chunk: StreamChunk,
+    pub chunk: UiChunk,
     /// Its JSON as received.
     pub json: Bytes,
 }
@@ -159,13 +161,22 @@ impl StreamReader {
                 Ok(line) => line,
                 Err(error) => return Some(Err(error)),
             };
-            let Some(json) = chunk::chunk_json(line) else { continue };
-            let chunk = match StreamChunk::parse(&json) {
+            let Some(json) = chunk_json(line) else { continue };
+            let chunk = match UiChunk::parse(&json) {
                 Ok(chunk) => chunk,
-                Err(error) => return Some(Err(error)),
+                Err(error) => return Some(Err(parse_error(error, &json))),
             };
             return Some(self.order.check_chunk(&chunk).map(|()| ReceivedChunk { chunk, json }));
         }
+    }
+}
+
+fn parse_error(error: UiChunkError, json: &[u8]) -> StreamError {
+    match error {
+        UiChunkError::NotAnObject => {
+            StreamError::InvalidJson { shown: shorten(&String::from_utf8_lossy(json)) }
+        }
+        UiChunkError::InvalidField { kind, why } => StreamError::BadChunk { kind, why },
     }
 }
 
@@ -177,7 +188,7 @@ fn shorten(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> (Vec<StreamChunk>, Option<StreamError>) {
+    fn read(text: &str) -> (Vec<UiChunk>, Option<StreamError>) {
         let mut reader = StreamReader::new();
         reader.push(text.as_bytes());
         reader.finish();
@@ -204,10 +215,10 @@ mod tests {
             "data: not a chunk\n\n",
             "data: {\"type\":\"finish\",\"finishReason\":\"interrupted\",\"new\":1}\n\ndata: [DONE]\n\n",
         ));
-        let kinds: Vec<&str> = chunks.iter().map(StreamChunk::kind).collect();
+        let kinds: Vec<&str> = chunks.iter().map(UiChunk::kind).collect();
         assert_eq!((kinds, error), (vec!["start", "steering-message", "data-tool", "finish"], None));
         assert!(
-            matches!(&chunks[3], StreamChunk::Finish { reason: Some(StreamFinish::Other(word)), .. } if word == "interrupted")
+            matches!(&chunks[3], UiChunk::Finish { finish_reason: Some(FinishReason::Unknown(word)), .. } if word == "interrupted")
         );
     }
 

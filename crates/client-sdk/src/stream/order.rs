@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use toolyard_protocol::chat::message::MAX_PARTS;
 
-use super::{StreamChunk, StreamError};
+use super::{StreamError, UiChunk};
 
 /// Most texts, reasoning parts, steps and calls of one answer. Servers accept no message with more parts.
 pub const MAX_PIECES: usize = MAX_PARTS;
@@ -36,44 +36,57 @@ impl ChunkOrder {
         self.over
     }
 
-    pub(super) fn check_chunk(&mut self, chunk: &StreamChunk) -> Result<(), StreamError> {
+    pub(super) fn check_chunk(&mut self, chunk: &UiChunk) -> Result<(), StreamError> {
         if self.over {
             return Err(StreamError::AfterEnd { kind: super::shorten(chunk.kind()) });
         }
         match chunk {
-            StreamChunk::StartStep => self.count_part(),
-            StreamChunk::TextStart { id } => self.begin_part(PartKind::Text, "text-start", id),
-            StreamChunk::TextDelta { id, .. } => self.check_open(PartKind::Text, "text-delta", id),
-            StreamChunk::TextEnd { id } => self.end_part(PartKind::Text, "text-end", id),
-            StreamChunk::ReasoningStart { id } => self.begin_part(PartKind::Reasoning, "reasoning-start", id),
-            StreamChunk::ReasoningDelta { id, .. } => {
-                self.check_open(PartKind::Reasoning, "reasoning-delta", id)
-            }
-            StreamChunk::ReasoningEnd { id } => self.end_part(PartKind::Reasoning, "reasoning-end", id),
+            UiChunk::StartStep => self.count_part(),
+            UiChunk::TextStart { id } => self.begin_part(PartKind::Text, "text-start", id),
+            UiChunk::TextDelta { id, .. } => self.check_open(PartKind::Text, "text-delta", id),
+            UiChunk::TextEnd { id } => self.end_part(PartKind::Text, "text-end", id),
+            UiChunk::ReasoningStart { id } => self.begin_part(PartKind::Reasoning, "reasoning-start", id),
+            UiChunk::ReasoningDelta { id, .. } => self.check_open(PartKind::Reasoning, "reasoning-delta", id),
+            UiChunk::ReasoningEnd { id } => self.end_part(PartKind::Reasoning, "reasoning-end", id),
             // A step ends the texts that it left open, as older clients do it.
-            StreamChunk::FinishStep => {
+            UiChunk::FinishStep => {
                 self.open.clear();
                 Ok(())
             }
-            StreamChunk::CallStart { id, .. } => self.add_call(id),
-            StreamChunk::Call(call) | StreamChunk::CallError { call, .. } => self.add_call(&call.id),
-            StreamChunk::CallDelta { id } if !self.calls.contains(id) => {
-                Err(StreamError::NotBegun { kind: "tool-input-delta", id: super::shorten(id) })
+            UiChunk::ToolInputStart { tool_call_id, .. }
+            | UiChunk::ToolInputAvailable { tool_call_id, .. }
+            | UiChunk::ToolInputError { tool_call_id, .. } => self.add_call(tool_call_id),
+            UiChunk::ToolInputDelta { tool_call_id, .. } if !self.calls.contains(tool_call_id) => {
+                Err(StreamError::NotBegun { kind: "tool-input-delta", id: super::shorten(tool_call_id) })
             }
-            StreamChunk::Output { id, .. } => self.check_result("tool-output-available", id),
-            StreamChunk::OutputError { id, .. } => self.check_result("tool-output-error", id),
-            StreamChunk::OutputDenied { id } => self.check_result("tool-output-denied", id),
-            StreamChunk::Error { .. } | StreamChunk::Abort | StreamChunk::Finish { .. } => {
+            UiChunk::ToolApprovalRequest { tool_call_id, .. } => {
+                self.check_call("tool-approval-request", tool_call_id)
+            }
+            UiChunk::ToolOutputAvailable { tool_call_id, .. } => {
+                self.check_call("tool-output-available", tool_call_id)
+            }
+            UiChunk::ToolOutputError { tool_call_id, .. } => {
+                self.check_call("tool-output-error", tool_call_id)
+            }
+            UiChunk::ToolOutputDenied { tool_call_id } => self.check_call("tool-output-denied", tool_call_id),
+            UiChunk::Error { .. } | UiChunk::Abort { .. } | UiChunk::Finish { .. } => {
                 self.over = true;
                 Ok(())
             }
             // Data about a call may come after its end, and about calls that are not sent to this client.
-            StreamChunk::CallDelta { .. }
-            | StreamChunk::Start { .. }
-            | StreamChunk::Tool(_)
-            | StreamChunk::Progress(_)
-            | StreamChunk::Notice(_)
-            | StreamChunk::Other { .. } => Ok(()),
+            UiChunk::ToolInputDelta { .. }
+            | UiChunk::ToolApprovalResponse { .. }
+            | UiChunk::Start { .. }
+            | UiChunk::SourceUrl { .. }
+            | UiChunk::SourceDocument { .. }
+            | UiChunk::File { .. }
+            | UiChunk::DataTool { .. }
+            | UiChunk::DataApproval { .. }
+            | UiChunk::DataProgress { .. }
+            | UiChunk::DataNotice { .. }
+            | UiChunk::MessageMetadata { .. }
+            | UiChunk::Data(_)
+            | UiChunk::Other(_) => Ok(()),
         }
     }
 
@@ -109,7 +122,7 @@ impl ChunkOrder {
         self.count_part()
     }
 
-    fn check_result(&self, kind: &'static str, id: &str) -> Result<(), StreamError> {
+    fn check_call(&self, kind: &'static str, id: &str) -> Result<(), StreamError> {
         match self.calls.contains(id) || self.known.contains(id) {
             true => Ok(()),
             false => Err(StreamError::UnknownCall { kind, id: super::shorten(id) }),
@@ -127,77 +140,80 @@ impl ChunkOrder {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
-    use crate::tool::ToolCall;
 
-    fn taken(chunks: &[StreamChunk]) -> Result<(), String> {
+    /// Reads the chunks and checks their order.
+    fn taken(chunks: &[Value]) -> Result<(), String> {
         let mut order = ChunkOrder::with_known_calls(["before"]);
-        chunks.iter().try_for_each(|chunk| order.check_chunk(chunk)).map_err(|error| error.to_string())
+        chunks
+            .iter()
+            .map(|chunk| UiChunk::parse(chunk.to_string().as_bytes()).unwrap())
+            .try_for_each(|chunk| order.check_chunk(&chunk))
+            .map_err(|error| error.to_string())
     }
 
-    fn id() -> String {
-        "x".to_owned()
+    fn chunk(kind: &str) -> Value {
+        json!({ "type": kind })
     }
 
-    fn call(id: &str) -> StreamChunk {
-        StreamChunk::Call(ToolCall::new(id, "t", json!({})))
+    /// A chunk of a text or reasoning `x`.
+    fn part(kind: &str) -> Value {
+        json!({ "type": kind, "id": "x", "delta": "x" })
     }
 
-    const FINISH: StreamChunk = StreamChunk::Finish { reason: None, usage: None };
+    /// A chunk about a call.
+    fn about(kind: &str, id: &str) -> Value {
+        json!({ "type": kind, "toolCallId": id, "toolName": "t", "input": {}, "inputTextDelta": "{", "output": 1,
+            "errorText": "x", "approvalId": "a" })
+    }
+
+    fn call(id: &str) -> Value {
+        about("tool-input-available", id)
+    }
 
     #[test]
     fn a_valid_order_is_accepted() {
-        let output =
-            |id: &str| StreamChunk::Output { id: id.to_owned(), output: json!(1), preliminary: false };
         let good = [
-            output("before"),
-            StreamChunk::StartStep,
-            StreamChunk::TextStart { id: id() },
-            StreamChunk::ReasoningStart { id: id() },
-            StreamChunk::TextDelta { id: id(), delta: id() },
-            StreamChunk::TextEnd { id: id() },
-            StreamChunk::TextStart { id: id() },
-            StreamChunk::CallStart { id: "c".to_owned(), tool: "t".to_owned(), of_server: false },
-            StreamChunk::CallDelta { id: "c".to_owned() },
+            about("tool-output-available", "before"),
+            chunk("start-step"),
+            part("text-start"),
+            part("reasoning-start"),
+            part("text-delta"),
+            part("text-end"),
+            part("text-start"),
+            about("tool-input-start", "c"),
+            about("tool-input-delta", "c"),
             call("c"),
-            output("c"),
-            StreamChunk::FinishStep,
-            StreamChunk::TextStart { id: id() },
-            FINISH,
+            about("tool-approval-request", "c"),
+            about("tool-output-available", "c"),
+            chunk("finish-step"),
+            part("text-start"),
+            chunk("finish"),
         ];
         assert_eq!(taken(&good), Ok(()));
     }
 
     #[test]
     fn each_violation_of_the_order_is_an_error() {
-        let delta = StreamChunk::TextDelta { id: id(), delta: id() };
-        let start = StreamChunk::TextStart { id: id() };
+        let (start, delta, end) = (part("text-start"), part("text-delta"), part("text-end"));
         for (chunks, why) in [
             (vec![delta.clone()], "`text-delta` comes for `x`, which has not begun"),
-            (vec![StreamChunk::ReasoningStart { id: id() }, delta.clone()], "`text-delta` comes for"),
-            (vec![StreamChunk::TextEnd { id: id() }], "`text-end` comes for `x`, which has not begun"),
-            (vec![StreamChunk::ReasoningDelta { id: id(), delta: id() }], "`reasoning-delta` comes for"),
-            (vec![start.clone(), StreamChunk::TextEnd { id: id() }, delta.clone()], "not begun"),
-            (vec![start.clone(), StreamChunk::FinishStep, delta], "not begun"),
+            (vec![part("reasoning-start"), delta.clone()], "`text-delta` comes for"),
+            (vec![end.clone()], "`text-end` comes for `x`, which has not begun"),
+            (vec![part("reasoning-delta")], "`reasoning-delta` comes for"),
+            (vec![start.clone(), end, delta.clone()], "not begun"),
+            (vec![start.clone(), chunk("finish-step"), delta], "not begun"),
             (vec![start.clone(), start], "`text-start` comes twice for `x`"),
-            (
-                vec![StreamChunk::CallDelta { id: id() }],
-                "`tool-input-delta` comes for `x`, which has not begun",
-            ),
-            (
-                vec![StreamChunk::Output { id: id(), output: json!(1), preliminary: false }],
-                "the call `x`, which was not made",
-            ),
-            (
-                vec![StreamChunk::OutputError { id: id(), error: id() }],
-                "`tool-output-error` comes for the call `x`",
-            ),
-            (vec![StreamChunk::OutputDenied { id: id() }], "`tool-output-denied` comes for the call `x`"),
-            (vec![FINISH, FINISH], "`finish` comes after the end of the answer"),
-            (vec![StreamChunk::Abort, StreamChunk::StartStep], "`start-step` comes after the end"),
-            (vec![FINISH, StreamChunk::Other { kind: "new".to_owned() }], "`new` comes after the end"),
+            (vec![about("tool-input-delta", "x")], "`tool-input-delta` comes for `x`, which has not begun"),
+            (vec![about("tool-output-available", "x")], "the call `x`, which was not made"),
+            (vec![about("tool-output-error", "x")], "`tool-output-error` comes for the call `x`"),
+            (vec![about("tool-output-denied", "x")], "`tool-output-denied` comes for the call `x`"),
+            (vec![about("tool-approval-request", "x")], "`tool-approval-request` comes for the call `x`"),
+            (vec![chunk("finish"), chunk("finish")], "`finish` comes after the end of the answer"),
+            (vec![chunk("abort"), chunk("start-step")], "`start-step` comes after the end"),
+            (vec![chunk("finish"), chunk("new")], "`new` comes after the end"),
         ] {
             let error = taken(&chunks).unwrap_err();
             assert!(error.contains(why), "{why}: {error}");
@@ -210,9 +226,9 @@ mod tests {
         assert_eq!(taken(&calls(MAX_CALLS)), Ok(()));
         assert_eq!(taken(&calls(MAX_CALLS + 1)), Err("the answer has more than 1000 calls".to_owned()));
         assert_eq!(taken(&vec![call("c"); MAX_CALLS + 1]), Ok(()), "one call counts once");
-        assert_eq!(taken(&vec![StreamChunk::StartStep; MAX_PIECES]), Ok(()));
+        assert_eq!(taken(&vec![chunk("start-step"); MAX_PIECES]), Ok(()));
         assert_eq!(
-            taken(&vec![StreamChunk::StartStep; MAX_PIECES + 1]),
+            taken(&vec![chunk("start-step"); MAX_PIECES + 1]),
             Err("the answer has more than 2000 parts".to_owned())
         );
     }

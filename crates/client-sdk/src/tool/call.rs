@@ -1,6 +1,6 @@
 //! A tool call, in any of its formats.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, value::RawValue};
 
 use super::ToolError;
 
@@ -33,6 +33,19 @@ impl ToolCall {
         Ok(Self { id: id.to_owned(), tool: tool.to_owned(), input: read_input(input), of_server })
     }
 
+    /// From a chunk. The arguments are read as in [`ToolCall::from_fields`]; it fails only if they are nested too deeply or
+    /// have a number out of range.
+    pub(crate) fn from_chunk(
+        id: String,
+        tool: String,
+        input: &RawValue,
+        provider_executed: Option<bool>,
+    ) -> Result<Self, serde_json::Error> {
+        let input = serde_json::from_str(input.get())?;
+        let of_server = provider_executed == Some(true);
+        Ok(Self { id, tool, input: read_input(Some(&input)), of_server })
+    }
+
     /// The arguments as an object.
     pub fn arguments(&self) -> Result<Map<String, Value>, ToolError> {
         match &self.input {
@@ -43,7 +56,7 @@ impl ToolCall {
     }
 }
 
-pub(crate) fn first_text<'a>(fields: &'a Map<String, Value>, names: &[&str]) -> Option<&'a str> {
+fn first_text<'a>(fields: &'a Map<String, Value>, names: &[&str]) -> Option<&'a str> {
     names.iter().find_map(|name| fields.get(*name)?.as_str()).filter(|text| !text.is_empty())
 }
 

@@ -16,7 +16,6 @@ use toolyard_protocol::chat::ClientTool;
 use toolyard_typed_tool::{ErasedFunction, arguments_schema, erase_dynamic, erase_typed};
 
 pub use call::ToolCall;
-pub(crate) use call::first_text;
 pub use context::{ToolContext, ToolProgress};
 pub use on_tool_call::{CallRun, OnToolCall};
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use async_trait::async_trait;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, HeaderValue, Method, Request, Uri, header};
 use http_body_util::Full;
@@ -13,10 +13,7 @@ use toolyard_protocol::{chat::MCP_MODE_HEADER, secret::SecretText};
 use super::{
     CHAT_PATH, ChatWire, EVENT_STREAM, MODEL_HEADER, WireBody, WireError, WireRequest, WireResponse,
 };
-use crate::{
-    client::ClientBuildError,
-    stream::{MAX_ANSWER_BYTES, MAX_LINE_BYTES},
-};
+use crate::{client::ClientBuildError, stream::MAX_ANSWER_BYTES};
 
 /// Header that names a user.
 const USER_HEADER: &str = "x-user-id";
@@ -117,17 +114,11 @@ impl ChatWire for HttpWire {
     }
 }
 
-/// The lines of a response as pieces of bytes. `net` drops empty lines, which have no meaning here.
 fn body_stream(answer: HttpResponse) -> WireBody {
-    let lines = answer.into_lines(MAX_LINE_BYTES, MAX_ANSWER_BYTES);
-    stream::unfold(Some(lines), |lines| async move {
-        let mut lines = lines?;
-        match lines.next().await {
-            Ok(Some(line)) => {
-                let mut piece = BytesMut::from(line);
-                piece.extend_from_slice(b"\n");
-                Some((Ok(piece.freeze()), Some(lines)))
-            }
+    stream::unfold(Some(answer.into_chunks(MAX_ANSWER_BYTES)), |chunks| async move {
+        let mut chunks = chunks?;
+        match chunks.next().await {
+            Ok(Some(chunk)) => Some((Ok(chunk), Some(chunks))),
             Ok(None) => None,
             Err(error) => Some((Err(error.into()), None)),
         }

@@ -148,6 +148,7 @@ pub(crate) fn kind(event: &ChatEvent) -> &'static str {
         ChatEvent::Reasoning { .. } => "reasoning",
         ChatEvent::ToolCall(_) => "call",
         ChatEvent::ToolAbout(_) => "about",
+        ChatEvent::ApprovalRequested { .. } => "approval",
         ChatEvent::Progress { .. } => "progress",
         ChatEvent::ToolResult(_) => "result",
         ChatEvent::ToolEnd { .. } => "end",

@@ -14,7 +14,7 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use toolyard_client_sdk::{
-    ChatError, ChatEvent, ChatFinish, Client,
+    ApprovalDecision, ChatError, ChatEvent, ChatFinish, Client,
     chat::{IDLE_TIMEOUT, LINGER, NOTICE_ABORT},
     stream::StreamError,
     wire::{ChatWire, WireBody, WireError, WireRequest, WireResponse},
@@ -200,6 +200,91 @@ async fn an_aborted_answer_ends_with_a_notice() {
         (notice.code.as_str(), &answer.finish),
         (NOTICE_ABORT, &ChatFinish::Other("abort".to_owned()))
     );
+}
+
+#[tokio::test]
+async fn an_approval_request_is_an_event_and_the_call_stays_open() {
+    let step = Says::Chunks(vec![
+        start(),
+        json!({ "type": "tool-input-available", "toolCallId": "c", "toolName": "mine", "input": {}, "providerExecuted": true }),
+        json!({ "type": "tool-approval-request", "approvalId": "a1", "toolCallId": "c", "signature": "s" }),
+        finish("tool-calls"),
+    ]);
+    let (wire, (mine, ran)) = (Scripted::new([step]), counted("mine"));
+    let client = wire.client();
+    client.register_tool(mine).unwrap();
+    let told = events(client.chat("go")).await;
+    assert_eq!(kinds(&told), ["round", "call", "approval", "round-finish", "finish"]);
+    let requested =
+        ChatEvent::ApprovalRequested { approval_id: "a1".to_owned(), tool_call_id: "c".to_owned() };
+    assert_eq!(told[2], requested);
+    let Some(ChatEvent::Finish(answer)) = told.last() else { panic!("{told:?}") };
+    assert_eq!((ran.load(Ordering::SeqCst), answer.open_calls().count()), (0, 1));
+}
+
+#[tokio::test]
+async fn the_user_is_asked_and_the_answer_continues_the_chat() {
+    let asks = || {
+        let summary = json!({ "title": "Notes: Delete", "app": "Notes", "lines": [{ "label": "id", "value": "milk" }] });
+        Says::Chunks(vec![
+            start(),
+            json!({ "type": "tool-input-available", "toolCallId": "c", "toolName": "mine", "input": { "id": "milk" } }),
+            json!({ "type": "data-approval", "id": "a1", "data": { "toolCallId": "c", "name": "com.ex:mine",
+                "summary": summary, "risk": "medium", "url": "https://yard.example/a1", "expiresAt": "2026-01-01T00:00:00.000Z" } }),
+            json!({ "type": "tool-approval-request", "approvalId": "a1", "toolCallId": "c", "signature": "s" }),
+            finish("tool-calls"),
+        ])
+    };
+    let result = |chunk: Value| Says::Chunks(vec![start(), chunk, finish("stop")]);
+    let approved = json!({ "type": "tool-output-available", "toolCallId": "c", "output": "deleted" });
+    let denied = json!({ "type": "tool-output-denied", "toolCallId": "c" });
+    for (decision, end, part) in [
+        (ApprovalDecision::approve(), approved, json!({ "id": "a1", "signature": "s", "approved": true })),
+        (
+            ApprovalDecision::deny().with_note("keep it"),
+            denied,
+            json!({ "id": "a1", "signature": "s", "approved": false, "reason": "keep it" }),
+        ),
+    ] {
+        let (wire, (mine, ran)) = (Scripted::new([asks(), result(end)]), counted("mine"));
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let (seen, answer) = (asked.clone(), decision.clone());
+        let client = Client::builder_over(wire.clone())
+            .on_approval(move |request| {
+                seen.lock().unwrap().push(request);
+                std::future::ready(answer.clone())
+            })
+            .build()
+            .unwrap();
+        client.register_tool(mine).unwrap();
+        let answer = client.ask("go").await.unwrap();
+        assert_eq!((answer.rounds, answer.open_calls().count()), (2, 0), "{decision:?}");
+        assert_eq!(ran.load(Ordering::SeqCst), 0, "the server runs it, although this client has such a tool");
+        let asked = asked.lock().unwrap();
+        let details = asked[0].details.as_ref().unwrap();
+        assert_eq!((asked.len(), asked[0].call.tool.as_str()), (1, "mine"));
+        assert_eq!((details.summary.lines[0].value.as_str(), details.risk.as_str()), ("milk", "medium"));
+        let sent = wire.asked();
+        assert_eq!((&sent[0]["approvals"], &sent[1]["approvals"]), (&json!(true), &json!(true)));
+        let sent = &sent[1]["messages"][1]["parts"][0];
+        assert_eq!((&sent["state"], &sent["approval"]), (&json!("approval-responded"), &part));
+    }
+}
+
+#[tokio::test]
+async fn arguments_and_results_that_cannot_be_read_are_an_error() {
+    let deep = "[".repeat(200) + &"]".repeat(200);
+    for (field, line) in [
+        ("input", r#"{"type":"tool-input-available","toolCallId":"c","toolName":"t","input":VALUE}"#),
+        ("output", r#"{"type":"tool-output-available","toolCallId":"c","output":VALUE}"#),
+    ] {
+        for value in [deep.as_str(), "1e999"] {
+            let begun = json!({ "type": "tool-input-start", "toolCallId": "c", "toolName": "t" });
+            let body = format!("data: {begun}\n\ndata: {}\n\n", line.replace("VALUE", value));
+            let error = failed(Says::Other(200, "text/event-stream", body)).await.to_string();
+            assert!(error.contains(&format!("`{field}` cannot be read")), "{error}");
+        }
+    }
 }
 
 #[tokio::test]

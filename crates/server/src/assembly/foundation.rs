@@ -8,7 +8,7 @@ use toolyard_core::{
     ports::{ChangeSubscriber, SecretSealer, Stores},
 };
 use toolyard_net::{Guard, HttpClient};
-use toolyard_platform::Platform;
+use toolyard_platform::{Platform, users::SocketTickets};
 use toolyard_sessions::{SessionParts, Sessions, Transcriber};
 
 use super::tools::ToolRuntime;
@@ -111,14 +111,19 @@ impl ServerFoundation {
     pub(super) async fn build_platform(
         &self,
         tools: &ToolRuntime,
+        sessions: &Sessions,
     ) -> Result<Arc<Platform>, ServerStartError> {
         let platform = Arc::new(Platform {
             stores: self.stores.clone(),
             catalog: tools.catalog.clone(),
+            approvals: tools.approvals.clone(),
+            definitions: tools.definitions.clone(),
             clock: self.deps.clock.clone(),
             ids: self.deps.ids.clone(),
             secrets: self.secrets.clone(),
             tokens: Arc::new(TokenSigner::new(&*self.secrets)?),
+            sessions: Arc::new(sessions.clone()),
+            tickets: SocketTickets::new(self.config.mcp.ticket_s),
             guard: self.guard.clone(),
             web_guard: self.web.guard.clone(),
             http: self.http.clone(),

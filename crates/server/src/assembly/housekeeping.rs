@@ -5,10 +5,13 @@ use std::time::Duration;
 use toolyard_core::ports::PruneBefore;
 use toolyard_platform::plugins::reload_lists;
 
-use crate::{doors::rest, state::ServerState};
+use crate::{approvals, doors::rest, state::ServerState};
 
 /// How long it may take to notice a change whose announcement was lost.
 const CATCH_UP_EVERY: Duration = Duration::from_secs(2);
+
+/// How soon an approved call that could not run yet is tried again, and an unanswered question is ended.
+const RETRY_APPROVED_EVERY: Duration = Duration::from_secs(5);
 
 /// Starts the periodic work.
 pub(super) fn start_housekeeping(state: &ServerState) {
@@ -28,6 +31,7 @@ pub(super) fn start_housekeeping(state: &ServerState) {
             }
         })
     });
+    every(RETRY_APPROVED_EVERY, |state| Box::pin(async move { approvals::sweep(&state).await }));
     every(Duration::from_secs(60), |state| {
         Box::pin(async move {
             state.catalog.evict_idle();
@@ -35,9 +39,10 @@ pub(super) fn start_housekeeping(state: &ServerState) {
             state.platform.limits.evict_idle();
             state.speech.forget_idle();
             state.mcp.prune(&state);
-            state.tickets.remove_expired(state.clock.now());
+            state.platform.tickets.remove_expired(state.clock.now());
             state.tokens.remove_expired(state.clock.now());
-            state.long_results.remove_expired(state.clock.now());
+            state.chat.long_results.remove_expired(state.clock.now());
+            state.executor.redaction().remove_expired(state.clock.now());
             state.upstreams.close_unused(|user| state.mcp.changes.has_listener(user));
             state.metrics.run_upkeep();
             if let Err(error) = reload_lists(&state.platform).await {
@@ -52,7 +57,7 @@ pub(super) fn start_housekeeping(state: &ServerState) {
             let calls = ago(i64::from(state.config.ledger.keep_days) * 24 * 60 * 60);
             let keys = ago(i64::try_from(state.config.calls.key_lifetime_s).unwrap_or(i64::MAX));
             let messages = rest::call_visibility::error_messages_since(&state);
-            let ages = PruneBefore { calls, messages, keys };
+            let ages = PruneBefore { labels: now, calls, messages, keys };
             if let Err(error) = state.stores.maintenance.prune(ages, &state.lifecycle.stopping).await {
                 tracing::error!(%error, "failed to remove old calls and keys");
             }

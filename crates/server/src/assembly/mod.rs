@@ -15,25 +15,23 @@ mod tools;
 use std::sync::Arc;
 
 use toolyard_core::ports::ChangeSubscriber;
-use toolyard_platform::upstreams;
+use toolyard_platform::{definitions, upstreams};
 
 pub(crate) use self::drain::drain;
 use self::{foundation::ServerFoundation, housekeeping::start_housekeeping, tools::ToolRuntime};
 use crate::{
+    approval_webhook::ApprovalWebhook,
+    approvals,
     auth::OidcVerifier,
     change_feed::ChangeFeed,
     config::Config,
-    doors::{
-        chat::{ResumableStreams, TurnGate},
-        mcp::McpDoor,
-    },
+    doors::{chat::ChatState, mcp::McpDoor},
     icons::IconCache,
     models::ModelRegistry,
     openapi,
     serve::{ServerDependencies, ServerStartError},
     state::{ServerExposure, ServerState, SharedState},
     telemetry::CallMetrics,
-    tickets::SocketTickets,
 };
 
 /// Builds all parts and starts the live ones.
@@ -46,31 +44,29 @@ pub(crate) async fn assemble(
     let (speech, transcriber) = base.build_speech()?;
     let sessions = base.build_sessions(transcriber);
     let tools = ToolRuntime::build(&base, &sessions).await?;
-    let platform = base.build_platform(&tools).await?;
-    let models = Arc::new(ModelRegistry::new(&base.config, &base.deps)?);
+    let platform = base.build_platform(&tools, &sessions).await?;
+    let models = ModelRegistry::new(&base.config, &base.deps)?;
+    let webhook = ApprovalWebhook::from_config(&base.config.approvals, &base.deps, &base.guard, &base.http)?;
     let ServerFoundation { config, deps, mode, lifecycle, stores, secrets, guard, http, web, .. } = base;
     let state = ServerState(Arc::new(SharedState {
         auth_mode: mode,
         exposure,
-        mcp: McpDoor::new(&*secrets, &config.mcp),
+        mcp: McpDoor::new(&*secrets, &*deps.ids, &config.mcp),
         icons: IconCache::new(web, deps.clock.clone()),
         oidc: config.auth.oidc.clone().map(|oidc| OidcVerifier::new(oidc, http)),
         tokens: platform.tokens.clone(),
         change_feed: ChangeFeed::default(),
-        tickets: SocketTickets::new(config.mcp.ticket_s),
-        replays: ResumableStreams::new(&config.chat),
-        turns: TurnGate::new(&config.chat),
+        chat: ChatState::new(&config.chat, models, tools.long_results, tools.vectors),
         call_metrics: CallMetrics::new(base.recorder),
         metrics: base.metrics,
         process: base.process,
         openapi: serde_json::to_vec(&openapi::openapi_document()).unwrap_or_default().into(),
         catalog: tools.catalog,
         executor: tools.executor,
+        approvals: tools.approvals,
         upstreams: tools.upstreams,
         plugins: tools.plugins,
         limiter: tools.limiter,
-        long_results: tools.long_results,
-        vectors: tools.vectors,
         clock: deps.clock,
         ids: deps.ids,
         console: deps.console,
@@ -80,10 +76,12 @@ pub(crate) async fn assemble(
         platform,
         secrets,
         guard,
-        models,
         lifecycle,
         config,
     }));
+    if let Some(webhook) = webhook {
+        webhook.start(&state);
+    }
     start_live_parts(&state).await?;
     Ok(state)
 }
@@ -98,7 +96,13 @@ async fn start_live_parts(state: &ServerState) -> Result<(), ServerStartError> {
     }
     let configured = upstreams::sync_from_config(&state.platform, &state.config.upstreams).await;
     configured.map_err(ServerStartError::store_unreadable)?;
+    match definitions::review_stored(&state.platform).await {
+        Ok(0) => {}
+        Ok(packages) => tracing::info!(packages, "definitions of stored packages pinned"),
+        Err(error) => tracing::error!(%error, "stored definitions could not be reviewed"),
+    }
     state.upstreams.start().await.map_err(ServerStartError::store_unreadable)?;
+    approvals::start_runs(state);
     start_housekeeping(state);
     Ok(())
 }

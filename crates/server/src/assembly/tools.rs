@@ -5,12 +5,15 @@ use std::sync::Arc;
 use toolyard_agent::shortlist::vectors::WordVectors;
 use toolyard_core::{
     Catalog, Executor,
+    approvals::{ApprovalGate, ApprovalGateParts},
     catalog::CatalogPorts,
     executor::ExecutorParts,
     long_results::LongResults,
     policy::{LocalLimiter, ToolPolicy},
     ports::{SourceKind, ToolSource},
+    redaction::SecretRedaction,
 };
+use toolyard_platform::definitions::DefinitionReviewer;
 use toolyard_sessions::Sessions;
 use toolyard_sources::{
     AppSource, BuiltinSource, UpstreamSource, app::AppSourceParts, builtin::BuiltinParts,
@@ -29,6 +32,8 @@ use crate::{
 pub(super) struct ToolRuntime {
     pub(super) catalog: Arc<Catalog>,
     pub(super) executor: Arc<Executor>,
+    pub(super) approvals: Arc<ApprovalGate>,
+    pub(super) definitions: Arc<DefinitionReviewer>,
     pub(super) upstreams: Arc<UpstreamSource>,
     pub(super) plugins: PluginRuntime,
     pub(super) limiter: Arc<LocalLimiter>,
@@ -46,14 +51,18 @@ impl ToolRuntime {
         let builtin = builtin_parts(base, &kept, vectors.as_ref())?;
         let plugin_deps = plugins::PluginDependencies { stores, web: &base.web, lifecycle };
         let plugins = plugins::build_plugin_runtime(config, deps, plugin_deps).await?;
+        let policy = base.config.definitions.policy(base.mode);
         let ports = CatalogPorts {
             plugins: plugins.source.clone().map(|source| source as _),
             builtin: builtin.as_ref().and_then(BuiltinParts::catalog_entry),
             stores: stores.clone(),
             presence: Arc::new(sessions.clone()),
+            pinning: policy,
         };
         let catalog = Catalog::new(ports, config.view_limits());
-        let upstreams = upstream_source(base)?;
+        let reviewer = DefinitionReviewer::new(stores.clone(), deps.clock.clone(), policy);
+        let definitions = Arc::new(reviewer);
+        let upstreams = upstream_source(base, &definitions)?;
         let mut sources: Vec<(SourceKind, Arc<dyn ToolSource>)> = vec![
             (SourceKind::App, Arc::new(app_source(base, sessions))),
             (SourceKind::Upstream, upstreams.clone()),
@@ -62,12 +71,19 @@ impl ToolRuntime {
         sources.extend(plugins.source.clone().map(|source| (SourceKind::Plugin, source as _)));
         let limiter = Arc::new(LocalLimiter::new(parts::call_rates(&config.rates)?));
         let denied = config.policy.deny.iter().map(String::as_str);
+        let approvals = approval_gate(base).await?;
         let executor = Executor::new(ExecutorParts {
             sources,
             policy: ToolPolicy::from_deny_list(denied).map_err(ServerStartError::Config)?,
             limiter: limiter.clone(),
             ledger: stores.ledger.clone(),
             clock: deps.clock.clone(),
+            approvals: approvals.clone(),
+            redaction: SecretRedaction::new(
+                config.redaction.settings(),
+                deps.clock.clone(),
+                deps.ids.clone(),
+            ),
             limits: base.limits.clone(),
             tasks: lifecycle.calls.clone(),
             cut_off: lifecycle.cut_off.clone(),
@@ -75,8 +91,34 @@ impl ToolRuntime {
         if let Some(url) = &config.telemetry.otlp_url {
             TraceExporter::new(url, deps.ids.clone())?.export_calls(executor.subscribe(), lifecycle);
         }
-        Ok(Self { catalog, executor, upstreams, plugins, limiter, long_results: kept, vectors })
+        Ok(Self {
+            catalog,
+            executor,
+            approvals,
+            definitions,
+            upstreams,
+            plugins,
+            limiter,
+            long_results: kept,
+            vectors,
+        })
     }
+}
+
+async fn approval_gate(base: &ServerFoundation) -> Result<Arc<ApprovalGate>, ServerStartError> {
+    let parts = ApprovalGateParts {
+        approvals: base.stores.approvals.clone(),
+        rules: base.stores.approval_rules.clone(),
+        announcements: base.stores.announcements.clone(),
+        clock: base.deps.clock.clone(),
+        ids: base.deps.ids.clone(),
+        secrets: base.secrets.clone(),
+        labels: base.stores.labels.clone(),
+        policy: base.config.approvals.policy(),
+        data_flow: base.config.approvals.label_settings(),
+        settings: base.config.approvals.settings(&base.config.base_url()),
+    };
+    ApprovalGate::start(parts).await.map_err(ServerStartError::store_unreadable)
 }
 
 fn builtin_parts(
@@ -109,7 +151,10 @@ fn app_source(base: &ServerFoundation, sessions: &Sessions) -> AppSource {
     })
 }
 
-fn upstream_source(base: &ServerFoundation) -> Result<Arc<UpstreamSource>, ServerStartError> {
+fn upstream_source(
+    base: &ServerFoundation,
+    definitions: &Arc<DefinitionReviewer>,
+) -> Result<Arc<UpstreamSource>, ServerStartError> {
     Ok(UpstreamSource::new(UpstreamParts {
         stores: base.stores.clone(),
         secrets: base.secrets.clone(),
@@ -120,8 +165,13 @@ fn upstream_source(base: &ServerFoundation) -> Result<Arc<UpstreamSource>, Serve
         guard: base.guard.clone(),
         environment: base.deps.environment.clone(),
         oauth: parts::oauth_setup(&base.config),
+        review: definitions.clone(),
         tasks: base.lifecycle.tasks.clone(),
         stopping: base.lifecycle.stopping.clone(),
-        settings: parts::upstream_settings(&base.config.upstream_settings, &base.config.calls),
+        settings: parts::upstream_settings(
+            &base.config.upstream_settings,
+            &base.config.calls,
+            &base.config.definitions,
+        ),
     }))
 }

@@ -13,7 +13,7 @@ use toolyard_protocol::api::ApiErrorCode;
 use super::{
     Actor, AppEditor, AuthRefusal, AuthenticatedPerson, CallerContext, CuratorActor, KnownActor, Role,
     TargetUser, caller_from_headers,
-    identity::{identify_actor, target_user},
+    identity::{caller_context, identify_actor, target_user},
 };
 use crate::{error::RequestError, routes::RouteAccess, state::ServerState};
 
@@ -84,6 +84,18 @@ async fn admit_request(
             state.platform.limits.check_request(&actor)?;
             actor.require_person(NOT_FOR_APPS)?;
             let user = target_user(&parts.headers, &actor)?;
+            parts.extensions.insert(TargetUser { user, actor });
+        }
+        RouteAccess::Approver => {
+            state.platform.limits.check_request(&actor)?;
+            let user = target_user(&parts.headers, &actor)?;
+            if let Actor::App(app) = &actor {
+                if !state.platform.config.approval_apps.contains(app.head.package()) {
+                    return Err(AuthRefusal::Forbidden(NOT_FOR_APPS).into());
+                }
+                // Also checks that the user has installed the app and has a session.
+                caller_context(state, actor.clone(), Some(user.clone())).await?;
+            }
             parts.extensions.insert(TargetUser { user, actor });
         }
         RouteAccess::Developer | RouteAccess::Owner => {

@@ -14,13 +14,13 @@
 use std::time::Duration;
 
 use http::{HeaderMap, header};
-use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq as _;
 use toolyard_core::{CallOwner, Caller, catalog::ViewScope};
-use toolyard_protocol::{PackageName, TokenId, UserId};
+use toolyard_platform::users::{self, SessionAccess};
+use toolyard_protocol::{PackageName, UserId};
 
-use super::{Actor, ActorOfUser, Credential, NoUserNamed, Role, TokenError, TokenSigner};
+use super::{Actor, ActorOfUser, Credential, CredentialLease, NoUserNamed, Role, TokenError};
 use crate::{
     config::AuthMode,
     error::RequestError,
@@ -29,47 +29,6 @@ use crate::{
 
 /// The header that names a user.
 pub(crate) const USER_HEADER: &str = "x-user-id";
-
-/// How long a credential is valid. Streams and sockets check it while they are open.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct CredentialLease {
-    /// When the token expires, in seconds since 1970.
-    until: Option<i64>,
-    /// The id of the token.
-    token: Option<TokenId>,
-}
-
-impl CredentialLease {
-    /// Whether the credential has expired or was revoked.
-    pub(crate) fn is_expired(&self, tokens: &TokenSigner, now: Timestamp) -> bool {
-        self.until.is_some_and(|until| until <= now.as_second()) || self.is_revoked(tokens)
-    }
-
-    /// Whether the token was revoked.
-    fn is_revoked(&self, tokens: &TokenSigner) -> bool {
-        self.token.as_ref().is_some_and(|id| tokens.is_revoked(id))
-    }
-}
-
-impl From<Actor> for CredentialLease {
-    /// An app's key does not expire.
-    fn from(who: Actor) -> Self {
-        match who {
-            Actor::Person { credential, .. } => credential.into(),
-            Actor::App(_) => Self::default(),
-        }
-    }
-}
-
-impl From<Credential> for CredentialLease {
-    fn from(credential: Credential) -> Self {
-        match credential {
-            Credential::DevHeader | Credential::Embedded => Self::default(),
-            Credential::Token { expires_at, id } => Self { until: Some(expires_at), token: id },
-            Credential::IdentityProvider { expires_at } => Self { until: Some(expires_at), token: None },
-        }
-    }
-}
 
 /// Why a request is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,6 +93,7 @@ impl From<TargetUser> for ActorOfUser {
 #[derive(Debug, Clone)]
 pub(crate) struct CallerContext {
     pub(crate) user: UserId,
+    pub(crate) actor: Actor,
     pub(crate) caller: Caller,
     pub(crate) scope: ViewScope,
     /// How long the caller's credential is valid.
@@ -141,9 +101,22 @@ pub(crate) struct CallerContext {
 }
 
 impl CallerContext {
+    /// The user as an actor, if the caller is the user with a listed token.
+    pub(crate) fn user_with_token(&self) -> Option<ActorOfUser> {
+        self.lease.token_id()?;
+        let actor = || ActorOfUser { user: self.user.clone(), actor: self.actor.clone() };
+        (self.caller == Caller::User).then(actor)
+    }
+
     /// The owner of everything that this caller starts.
     pub(crate) fn call_owner(&self) -> CallOwner {
         CallOwner { user: self.user.clone(), caller: self.caller.clone() }
+    }
+}
+
+impl From<CallerContext> for ActorOfUser {
+    fn from(who: CallerContext) -> Self {
+        Self { user: who.user, actor: who.actor }
     }
 }
 
@@ -269,43 +242,16 @@ fn resolve_user(who: &Actor, named: Option<UserId>) -> Result<UserId, RequestErr
     who.acting_user(named)?.map_err(|NoUserNamed| AuthRefusal::NoUser.into())
 }
 
-/// The context of a caller. A person's request opens a session, so no device is needed to call tools. An app's request requires
-/// that the user already has one.
+/// The context of a caller, in the session of the user it acts for.
 pub(crate) async fn caller_context(
     state: &ServerState,
-    who: Actor,
+    actor: Actor,
     named: Option<UserId>,
 ) -> Result<CallerContext, RequestError> {
-    let user = resolve_user(&who, named)?;
-    match who {
-        Actor::Person { name, credential, .. } => {
-            if !state.sessions.keep_alive(&user) {
-                return Err(RequestError::unavailable("too many active users; try again later"));
-            }
-            // An operator who acts for a user is not the same caller as the user.
-            let is_user = name == user.as_str() || matches!(credential, Credential::DevHeader);
-            let caller = if is_user { Caller::User } else { Caller::Person(name.as_str().into()) };
-            Ok(CallerContext { user, caller, scope: ViewScope::Everything, lease: credential.into() })
-        }
-        Actor::App(app) => {
-            if !state.sessions.is_live(&user) {
-                return Err(AuthRefusal::NoSession.into());
-            }
-            let package = app.head.package();
-            let installs = state.stores.installs.list_installs(&user).await?;
-            // The same error as for a missing session, so that an app cannot find out who has one.
-            let install =
-                installs.iter().find(|install| install.package == *package).ok_or(AuthRefusal::NoSession)?;
-            let assistant = app.head.record.assistant || install.assistant;
-            let scope = if assistant { ViewScope::Everything } else { ViewScope::Package(package.clone()) };
-            Ok(CallerContext {
-                user,
-                caller: Caller::App(package.clone()),
-                scope,
-                lease: CredentialLease::default(),
-            })
-        }
-    }
+    let who = ActorOfUser { user: resolve_user(&actor, named)?, actor };
+    let SessionAccess { caller, scope } = users::open_session(&state.platform, &who).await?;
+    let ActorOfUser { user, actor } = who;
+    Ok(CallerContext { user, caller, scope, lease: CredentialLease::from(&actor), actor })
 }
 
 /// The context of the caller that the headers identify.

@@ -13,8 +13,8 @@ mod oidc;
 
 pub(crate) use self::admission::GuardedHandler;
 pub(crate) use self::identity::{
-    AppEditor, AuthenticatedPerson, CallerContext, CredentialLease, CuratorActor, KnownActor, TargetUser,
-    USER_HEADER, actor_by_credential, bearer_credential, caller_context, caller_from_headers, identify_actor,
+    AppEditor, AuthenticatedPerson, CallerContext, CuratorActor, KnownActor, TargetUser, USER_HEADER,
+    actor_by_credential, bearer_credential, caller_context, caller_from_headers, identify_actor,
     user_from_header,
 };
 pub use self::{
@@ -23,7 +23,7 @@ pub use self::{
     oidc::OidcVerifier,
 };
 pub use toolyard_platform::{
-    Actor, ActorOfUser, Credential, NoUserNamed,
+    Actor, ActorOfUser, Credential, CredentialLease, NoUserNamed,
     tokens::{TokenDetails, TokenError, TokenSigner},
 };
 pub use toolyard_protocol::api::Role;

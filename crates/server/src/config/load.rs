@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use toml::{Table, Value};
 
-use super::{AuthMode, Config};
+use super::{AuthMode, Config, approvals::MAX_MCP_WAIT_S};
 
 /// Environment variables are `TOOLYARD_` and the path of a setting, joined by `__`: `TOOLYARD_SERVER__LISTEN`,
 /// `TOOLYARD_MODELS__LOCAL__URL`.
@@ -167,6 +167,21 @@ fn check_config(config: &Config) -> Result<(), ConfigLoadError> {
     if config.chat.models.iter().any(|pattern| !pattern.contains(['/', '*'])) {
         let text = "expected names such as `openai/gpt-5-mini`, or patterns such as `ollama/*`";
         return Err(config_error("chat.models", text));
+    }
+    at_least("approvals.expires_s", config.approvals.expires_s, 1)?;
+    at_least("approvals.max_open", config.approvals.max_open, 1)?;
+    at_least("redaction.expires_s", config.redaction.expires_s, 1)?;
+    if config.approvals.mcp_wait_s > MAX_MCP_WAIT_S {
+        let text = format!("{} is too large; must be at most {MAX_MCP_WAIT_S}", config.approvals.mcp_wait_s);
+        return Err(config_error("approvals.mcp_wait_s", text));
+    }
+    if let Some(problem) = config.approvals.label_settings().check().first() {
+        return Err(config_error(&format!("approvals.{}", problem.path), problem.message.clone()));
+    }
+    if let Err(problems) = config.approvals.policy().check()
+        && let Some(problem) = problems.first()
+    {
+        return Err(config_error(&format!("approvals.{}", problem.path), problem.message.clone()));
     }
     at_least("mcp.page_size", config.mcp.page_size as u64, 1)?;
     at_least("views.max_tools", config.views.max_tools as u64, 1)?;

@@ -2,21 +2,27 @@
 //!
 //! One struct for each section, with its defaults. [`load_config`] reads and checks them. The schema is under `contract/`.
 
+mod approvals;
 mod chat;
+mod definitions;
 mod load;
 mod plugins;
 mod quotas;
+mod redaction;
 mod sections;
 mod speech;
 
+pub use approvals::{ApprovalWebhookConfig, ApprovalsConfig};
 pub(crate) use chat::CallingSchema;
 pub use chat::{
     BuiltinConfig, CallingMode, ChatConfig, ModelConfig, ModelSearchConfig, RootConfig, SearchConfig,
     SearchProvider,
 };
+pub use definitions::DefinitionsConfig;
 pub use load::{ConfigLoadError, ConfigSources, load_config};
 pub use plugins::{AllowUnsigned, PluginsConfig};
 pub use quotas::QuotaConfig;
+pub use redaction::{RedactionConfig, RedactionMode, RestSecrets};
 pub use sections::{
     AppsConfig, AuthConfig, AuthMode, CallsConfig, LedgerConfig, LogConfig, LogFormat, McpConfig, NetConfig,
     OidcConfig, PolicyConfig, RateConfig, ServerConfig, SessionsConfig, StoreConfig, TelemetryConfig,
@@ -51,6 +57,12 @@ pub struct Config {
     pub quotas: QuotaConfig,
     /// Tools that are denied to all users.
     pub policy: PolicyConfig,
+    /// Which calls are asked about before they run.
+    pub approvals: ApprovalsConfig,
+    /// Secrets in the results of tools.
+    pub redaction: RedactionConfig,
+    /// What happens if the definition of a tool changes.
+    pub definitions: DefinitionsConfig,
     /// Devices and running apps.
     pub sessions: SessionsConfig,
     /// Outgoing requests.

@@ -18,6 +18,8 @@ pub struct QuotaConfig {
     pub installs_per_user: u64,
     /// Tools that one user may disable.
     pub switched_off_tools_per_user: u64,
+    /// Tools for which one user may choose always, ask or never.
+    pub tool_choices_per_user: u64,
     /// Bytes of one user's settings, over all apps.
     pub settings_bytes_per_user: u64,
     /// Tokens of one user that have not expired. Revoked tokens count until they expire.
@@ -39,6 +41,7 @@ impl Default for QuotaConfig {
             tool_versions_per_app: store.tool_versions_per_app,
             installs_per_user: store.installs_per_user,
             switched_off_tools_per_user: store.switched_off_tools_per_user,
+            tool_choices_per_user: store.tool_choices_per_user,
             settings_bytes_per_user: store.settings_bytes_per_user,
             tokens_per_user: 100,
             tokens: 100_000,
@@ -56,6 +59,7 @@ impl QuotaConfig {
             upstreams_per_developer: self.upstreams_per_developer,
             installs_per_user: self.installs_per_user,
             switched_off_tools_per_user: self.switched_off_tools_per_user,
+            tool_choices_per_user: self.tool_choices_per_user,
             settings_bytes_per_user: self.settings_bytes_per_user,
             catalogue_versions_per_curator: self.catalogue_versions_per_curator,
             tool_versions_per_app: self.tool_versions_per_app.max(1),

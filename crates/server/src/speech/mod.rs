@@ -24,7 +24,6 @@ mod wav;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use parking_lot::Mutex;
 use tokio::{sync::Semaphore, time::timeout};
 use toolyard_core::{policy::LocalLimiter, ports::CallRateLimiter as _};
 use toolyard_protocol::{ToolName, UserId};
@@ -59,7 +58,7 @@ pub struct SpeechEngine {
     voices: BTreeMap<String, String>,
     /// Voices by language tag in lower case.
     languages: BTreeMap<String, String>,
-    cache: Mutex<SoundCache>,
+    cache: SoundCache,
     limiter: LocalLimiter,
     /// The name under which the limiter counts.
     tool: ToolName,
@@ -90,7 +89,8 @@ impl SpeechEngine {
     ) -> Result<SpeechAudio, SpeakError> {
         let synthesizer = self.synthesizer.as_deref().ok_or(SpeakError::NotConfigured)?;
         let job = self.synthesis_job(synthesizer, request)?;
-        let slot = self.lock_cache().slot(job.cache_key());
+        let key = job.cache_key();
+        let slot = self.cache.slot(key);
         if let Some(sound) = slot.get() {
             self.metrics.cached.increment(1);
             return Ok(sound.clone());
@@ -100,7 +100,7 @@ impl SpeechEngine {
         let synthesis = slot.get_or_try_init(|| self.synthesize(synthesizer, &job));
         let result = timeout(self.timeout, synthesis).await.unwrap_or(Err(SpeakError::TimedOut)).cloned();
         match &result {
-            Ok(_) => self.lock_cache().evict(),
+            Ok(_) => self.cache.store(key, slot.clone()),
             Err(error) => {
                 self.metrics.synthesis_failed.increment(1);
                 if let SpeakError::Failed(why) = error
@@ -164,10 +164,6 @@ impl SpeechEngine {
     /// Removes rate limits of idle users.
     pub(crate) fn forget_idle(&self) {
         self.limiter.evict_idle();
-    }
-
-    fn lock_cache(&self) -> parking_lot::MutexGuard<'_, SoundCache> {
-        self.cache.lock()
     }
 }
 

@@ -6,7 +6,6 @@ use std::{
     time::Duration,
 };
 
-use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 use toolyard_core::{
@@ -82,7 +81,7 @@ pub(crate) fn open_speech(
         text_chars: config.text_chars,
         voices: config.voices.clone(),
         languages: config.languages.iter().map(|(tag, voice)| (tag.to_lowercase(), voice.clone())).collect(),
-        cache: Mutex::new(SoundCache::new(config.cache_bytes)),
+        cache: SoundCache::new(config.cache_bytes),
         limiter: LocalLimiter::new(rates),
         tool: TOOL.parse().map_err(|error| speech_config_error("speak", error))?,
         queue_slots: Semaphore::new(

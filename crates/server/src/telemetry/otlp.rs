@@ -18,7 +18,6 @@ use opentelemetry_sdk::{
 };
 use tokio::sync::broadcast;
 use toolyard_core::ports::{CallRecord, IdGenerator};
-use toolyard_protocol::api::outcome_text;
 
 use crate::lifecycle::Lifecycle;
 
@@ -143,7 +142,7 @@ impl TraceExporter {
             vec![
                 KeyValue::new("toolyard.call.id", call.id.to_string()),
                 KeyValue::new("toolyard.door", call.door.as_str()),
-                KeyValue::new("toolyard.outcome", outcome_text(call.error)),
+                KeyValue::new("toolyard.outcome", call.outcome_text()),
             ]
         } else {
             Vec::new()

@@ -2,7 +2,7 @@
 
 use metrics::{Counter, Gauge, Histogram, Key, KeyName, Label, Level, Metadata, Recorder as _, Unit};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
-use toolyard_core::{ToolError, executor::CallOutcome};
+use toolyard_core::{ToolError, executor::CallOutcome, redaction::RedactionCounts};
 use toolyard_protocol::ErrorCode;
 
 /// Upper bounds of the histogram buckets, in seconds.
@@ -20,6 +20,38 @@ pub fn prometheus_recorder() -> (PrometheusRecorder, PrometheusHandle) {
     (recorder, handle)
 }
 
+/// Secrets in results and their placeholders.
+struct SecretCounters {
+    replaced: Counter,
+    restored: Counter,
+    foreign: Counter,
+    unknown: Counter,
+}
+
+impl SecretCounters {
+    fn new(recorder: &PrometheusRecorder) -> Self {
+        let metadata = Metadata::new("toolyard", Level::INFO, None);
+        let (replaced, used) = ("toolyard_secrets_replaced_total", "toolyard_placeholders_used_total");
+        let texts = [
+            (replaced, "Secrets in results that were replaced by placeholders"),
+            (used, "Placeholders in arguments: restored, left as they are for another origin, or unknown"),
+        ];
+        for (name, text) in texts {
+            recorder.describe_counter(KeyName::from_const_str(name), None, text.into());
+        }
+        let outcome = |outcome: &'static str| {
+            let key = Key::from_parts(used, vec![Label::new("outcome", outcome)]);
+            recorder.register_counter(&key, &metadata)
+        };
+        Self {
+            replaced: recorder.register_counter(&Key::from_name(replaced), &metadata),
+            restored: outcome("restored"),
+            foreign: outcome("other_origin"),
+            unknown: outcome("unknown"),
+        }
+    }
+}
+
 /// Metrics of calls, registered once.
 pub struct CallMetrics {
     ok: Counter,
@@ -27,6 +59,7 @@ pub struct CallMetrics {
     seconds: Histogram,
     in_flight: Gauge,
     users: Gauge,
+    secrets: SecretCounters,
     _recorder: PrometheusRecorder,
 }
 
@@ -54,6 +87,7 @@ impl CallMetrics {
             seconds: recorder.register_histogram(&Key::from_name("toolyard_call_seconds"), &metadata),
             in_flight: recorder.register_gauge(&Key::from_name("toolyard_calls_in_flight"), &metadata),
             users: recorder.register_gauge(&Key::from_name("toolyard_users_live"), &metadata),
+            secrets: SecretCounters::new(&recorder),
             _recorder: recorder,
         }
     }
@@ -70,6 +104,14 @@ impl CallMetrics {
             }
         }
         self.seconds.record(seconds);
+    }
+
+    /// Sets the counts of secrets in results, which core counts itself.
+    pub(crate) fn set_secrets(&self, counts: &RedactionCounts) {
+        self.secrets.replaced.absolute(counts.replaced);
+        self.secrets.restored.absolute(counts.restored);
+        self.secrets.foreign.absolute(counts.foreign);
+        self.secrets.unknown.absolute(counts.unknown);
     }
 
     /// Sets the values that are read when metrics are scraped.

@@ -29,6 +29,9 @@ pub(crate) const ECHO: &str = "com.example.echo:echo";
 /// The same as models and clients see it.
 pub(crate) const ALIAS: &str = "com_example_echo__echo";
 
+/// The text that the tool may say only after Ada's yes.
+pub(crate) const ASKED_ABOUT: &str = "a secret";
+
 /// How Ada gets in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
@@ -146,6 +149,8 @@ fn config(folder: &tempfile::TempDir, model: &ScriptedModel, access: Access) -> 
     config.models.insert("gone".to_owned(), place("http://127.0.0.1:1/v1".to_owned()));
     config.chat.model = Some(MODEL.to_owned());
     config.model_search.local_servers = false;
+    let rule = json!({ "tools": [ECHO], "arguments": [{ "pointer": "/text", "equals": ASKED_ABOUT }], "decision": "ask" });
+    config.approvals.rules = vec![serde_json::from_value(rule).unwrap()];
     if access == Access::Token {
         config.auth.mode = Some(AuthMode::Token);
         config.net.allow_loopback = Some(true);

@@ -100,6 +100,19 @@ async fn without_one() {
 }
 
 #[tokio::test]
+async fn a_call_that_waits_for_the_user_is_a_task() {
+    let stage = Stage::start(Access::Header).await;
+    stage.ask_before("com.example.echo:echo").await;
+    let inspector = Inspector::new(&stage, "modern");
+    tokio::join!(inspector.calls(), stage.answer_next("approve"));
+    let denied = ["--tool-name", "com_example_echo__echo", "--tool-arg", "text=again"];
+    let ((_, said, errors), ()) =
+        tokio::join!(inspector.ends("tools/call", &denied), stage.answer_next("deny"));
+    assert!(said.contains("declined this call"), "{said}{errors}");
+    stage.end().await;
+}
+
+#[tokio::test]
 async fn with_a_token() {
     let mut stage = Stage::start(Access::Token).await;
     Inspector::new(&stage, "auto").calls().await;

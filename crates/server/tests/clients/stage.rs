@@ -152,6 +152,23 @@ impl Stage {
         self.ada(Method::DELETE, &format!("/api/installs/{LATE}"), None).await;
     }
 
+    /// Ada wants to be asked before each call of this tool.
+    pub(crate) async fn ask_before(&self, tool: &str) {
+        let choice = Some(json!({ "choice": "ask" }));
+        self.ada(Method::PUT, &format!("/api/approvals/choices/{tool}"), choice).await;
+    }
+
+    /// Ada answers the next call that waits for her.
+    pub(crate) async fn answer_next(&self, answer: &str) {
+        let id = loop {
+            let list = self.ada(Method::GET, "/api/approvals?state=pending", None).await;
+            if let Some(id) = list["approvals"][0]["id"].as_str() {
+                break id.to_owned();
+            }
+        };
+        self.ada(Method::POST, &format!("/api/approvals/{id}"), Some(json!({ "answer": answer }))).await;
+    }
+
     /// What Ada has, as MCP clients see the names. She must be here.
     pub(crate) async fn aliases(&self) -> Vec<String> {
         let listed = self.ada(Method::GET, "/api/tools", None).await;

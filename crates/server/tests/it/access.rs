@@ -61,6 +61,8 @@ fn rows() -> Vec<Row> {
     let no = Value::Null;
     let tool = json!({ "name": format!("{TODO}:echo"), "arguments": { "text": "hi" } });
     let old_call = json!({ "toolId": "echo", "userId": "ada", "toolParameters": { "text": "hi" } });
+    let grant = json!({ "tool": format!("{TODO}:echo"), "days": 1, "uses": 1 });
+    let definition_answer = json!({ "answer": "accept", "digest": "00".repeat(32) });
     let stored = json!({ "data": { "color": "red" } });
     let plugin = json!({ "id": "com.example.time", "name": "Time", "version": "1", "tools": [{ "name": "now",
         "description": "d", "parameters": { "type": "object" }, "executorCode": "return 1;" }] });
@@ -85,6 +87,7 @@ fn rows() -> Vec<Row> {
         // The body is empty; access is checked before.
         ("GET", "/api/tts", [401, 400, 400, 400], Ada, 400, no.clone()),
         ("GET", "/api/tools", ACTING, Ada, 200, no.clone()),
+        ("GET", "/api/tools/labels", ACTING, Ada, 200, no.clone()),
         ("POST", "/api/tools/execute", ACTING, Ada, 200, tool),
         ("GET", "/api/calls?user=ada", USER, Ada, 200, no.clone()),
         ("GET", "/api/calls/stream?user=ada", USER, Ada, 200, no.clone()),
@@ -117,6 +120,25 @@ fn rows() -> Vec<Row> {
         ("DELETE", "/api/installs/{package}/assistant", USER, Ada, 204, no.clone()),
         ("GET", "/api/settings/tools", USER, Ada, 200, no.clone()),
         ("PUT", "/api/settings/tools/{name}", USER, Ada, 204, json!({ "enabled": true })),
+        ("GET", "/api/approvals", USER, Ada, 200, no.clone()),
+        ("GET", "/api/approvals/events", USER, Ada, 200, no.clone()),
+        ("GET", "/api/approvals/{id}", USER, Ada, 404, no.clone()),
+        ("POST", "/api/approvals/{id}", USER, Ada, 404, json!({ "answer": "approve" })),
+        ("GET", "/api/approvals/{id}/outcome", ACTING, Ada, 404, no.clone()),
+        ("GET", "/api/definitions", USER, Ada, 200, no.clone()),
+        ("GET", "/api/definitions/{id}", USER, Ada, 404, no.clone()),
+        ("POST", "/api/definitions/{id}", USER, Ada, 404, definition_answer),
+        ("GET", "/api/definitions/pins/{package}", USER, Ada, 200, no.clone()),
+        ("GET", "/api/approvals/choices", USER, Ada, 200, no.clone()),
+        ("PUT", "/api/approvals/choices/{tool}", USER, Ada, 200, json!({ "choice": "always" })),
+        ("DELETE", "/api/approvals/choices/{tool}", USER, Ada, 204, no.clone()),
+        ("GET", "/api/approvals/grants", USER, Ada, 200, no.clone()),
+        ("POST", "/api/approvals/grants", USER, Ada, 201, grant),
+        ("DELETE", "/api/approvals/grants/{id}", USER, Ada, 404, no.clone()),
+        ("GET", "/api/approvals/policy", [401, 200, 200, 200], Ada, 200, no.clone()),
+        ("PUT", "/api/approvals/policy", USER, Operator, 200, json!({ "preset": "default" })),
+        ("DELETE", "/api/approvals/policy", USER, Operator, 204, no.clone()),
+        ("POST", "/api/approvals/preview", USER, Ada, 200, json!({ "decision": "ask" })),
         ("GET", "/api/settings/platform", USER, Ada, 200, no.clone()),
         ("PUT", "/api/settings/platform", USER, Ada, 200, json!({ "metricSystemEnabled": true })),
         ("GET", "/api/settings/apps/{package}", USER, Ada, 200, no.clone()),
@@ -278,6 +300,7 @@ impl World {
         let values = [
             ("{package}", TODO),
             ("{name}", "com.dora.todo:echo"),
+            ("{tool}", "com.dora.todo:echo"),
             ("{*path}", "assets/app.js"),
             ("{user}", "ada"),
             ("{upstream}", "dora-up"),
@@ -300,7 +323,7 @@ impl World {
         }
         let person = self.p.as_with(&headers);
         let method: Method = method.parse().unwrap();
-        if path.contains("/stream") || path.contains("/changes") {
+        if ["/stream", "/changes", "/events"].iter().any(|part| path.contains(part)) {
             return (person.open(method, &path, None).await.status.as_u16(), String::new());
         }
         let body =
@@ -319,6 +342,9 @@ impl World {
             (&dora, "/api/apps"),
             (&ada, "/api/installs"),
             (&ada, "/api/settings/tools"),
+            (&ada, "/api/approvals/choices"),
+            (&ada, "/api/approvals/grants"),
+            (&ada, "/api/approvals/policy"),
             (&ada, "/api/settings/apps/com.dora.todo"),
             (&ada, "/api/session"),
             (&ada, "/api/calls"),

@@ -21,9 +21,27 @@ fn call_body() -> Value {
 /// The response, which must have the deprecation header and name the successor.
 fn marked(answer: Answer, successor: &str) -> Answer {
     assert_eq!(answer.header("deprecation"), "@1794700800", "{answer:?}");
-    assert_eq!(answer.header("sunset"), "Fri, 31 Dec 2027 23:59:59 GMT");
+    assert_eq!(answer.header("sunset"), "Sat, 01 Jan 2028 00:00:00 GMT");
     assert_eq!(answer.header("link"), format!("<{successor}>; rel=\"successor-version\""));
     answer
+}
+
+#[test]
+fn the_documentation_lists_every_deprecated_endpoint_with_its_end() {
+    let page = include_str!("../../../../docs/legacy-formats.md");
+    let contract: Value = serde_json::from_str(include_str!("../../../../contract/openapi.json")).unwrap();
+    let mut deprecated = 0;
+    for (path, methods) in contract["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            if operation["deprecated"] == true {
+                let endpoint = format!("`{} {path}`", method.to_uppercase());
+                let row = page.lines().find(|line| line.contains(&endpoint));
+                assert!(row.is_some_and(|row| row.contains("2028-01-01")), "{endpoint}");
+                deprecated += 1;
+            }
+        }
+    }
+    assert_eq!(deprecated, 3);
 }
 
 async fn old_call(p: &Platform, body: &Value) -> Answer {

@@ -3,6 +3,7 @@
 
 mod access;
 mod app_items;
+mod approvals;
 mod apps;
 mod builtin;
 mod call_errors;
@@ -12,6 +13,7 @@ mod chat;
 mod connections;
 mod console;
 mod contract;
+mod data_flow;
 mod data_folder;
 mod definitions;
 mod dev_mode;
@@ -34,10 +36,12 @@ mod memory;
 mod oidc;
 mod older_apps;
 mod one_line;
+mod pinned;
 mod platform;
 mod plugins;
 mod progress;
 mod quotas;
+mod redaction;
 mod sdk;
 mod session_messages;
 mod sockets;

@@ -389,7 +389,11 @@ impl Device {
     pub(crate) async fn wears(&mut self, model: &str) {
         self.say(json!({ "type": "glasses_connection_state", "modelName": model, "status": "CONNECTED" }))
             .await;
-        // Messages are processed in order, so when this one is confirmed the other is processed.
+        self.synced().await;
+    }
+
+    /// Messages are processed in order: all earlier ones are processed when this one is confirmed.
+    pub(crate) async fn synced(&mut self) {
         self.say(json!({ "type": "ping" })).await;
         self.hear("pong").await.unwrap();
     }

@@ -66,7 +66,9 @@ async fn call(p: &Platform, tool: &str, arguments: Value) -> Value {
 
 #[tokio::test]
 async fn the_list_is_shown_on_the_glasses() {
-    let p = Platform::start().await;
+    // Deleting asks first; this test is about the app.
+    let p =
+        Platform::with(|config| config.approvals.preset = toolyard_core::approvals::PolicyPreset::Open).await;
     let (todo, mut device) = start(&p, None).await;
     device.wears("Even Realities G1").await;
     let names = ["add_todo", "get_todos", "mark_todo_complete", "mark_todo_incomplete", "delete_todo"];

@@ -1,6 +1,7 @@
 //! Tools with unusable schemas are not offered: what is listed can be called.
 
 use serde_json::{Value, json};
+use toolyard_core::pinning::PinMode;
 use toolyard_testkit::{
     AppBehavior,
     upstream::{OfferListKind, UpstreamEra},
@@ -26,7 +27,7 @@ fn exploding() -> Value {
 
 #[tokio::test]
 async fn tools_of_upstreams_with_schemas_that_are_too_costly_are_hidden() {
-    let p = Platform::start().await;
+    let p = Platform::with(|config| config.definitions.upstreams = PinMode::Note).await;
     let upstream = plain(UpstreamEra::Both).await;
     let (mut input, mut output) = (tool("input"), tool("output"));
     input["inputSchema"] = exploding();

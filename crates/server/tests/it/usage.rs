@@ -38,6 +38,8 @@ fn call(p: &Platform, number: u32, tool: &str) -> Arc<CallRecord> {
         steps: StepTimes { invoke: number.into(), ..StepTimes::default() },
         bytes_in: 1,
         bytes_out: 2,
+        approval: None,
+        waiting: false,
         trace: TraceContext { trace_id: 1, parent: None, span_id: 2, sampled: false },
     })
 }

@@ -9,7 +9,7 @@ use clap::{
 use serde::Serialize;
 use serde_json::{Map, Value, value::RawValue};
 use toolyard_protocol::{
-    PackageName, Problem,
+    PackageName,
     api::AppCreated,
     app::{AppDetails, AppKind, AppType, DeclaredPermission},
     device::{HardwareLevel, HardwareRequirement, HardwareType},
@@ -17,9 +17,12 @@ use toolyard_protocol::{
     stream::Permission,
 };
 
-use super::from_url;
 use crate::{
-    cli::CommandContext, commands::CommandOutcome, error::CliError, output::RenderText, text,
+    cli::CommandContext,
+    commands::{CommandOutcome, legacy::tpa_config},
+    error::CliError,
+    output::RenderText,
+    text,
     tool_file::ToolFile,
 };
 
@@ -154,7 +157,7 @@ impl RenderText for AppAddedOutput {
 pub(super) async fn add_app(cx: &CommandContext, args: AppsAddArgs) -> Result<CommandOutcome, CliError> {
     let client = cx.client()?;
     let file = match (&args.from_url, &args.tools) {
-        (Some(url), _) => Some(from_url::fetch_tool_file(url, &client).await?),
+        (Some(url), _) => Some(tpa_config::fetch_tool_file(url, &client).await?),
         (None, Some(file)) => Some(ToolFile::open(file)?),
         (None, None) => None,
     };
@@ -174,7 +177,7 @@ fn build_app_details(
     args: AppsAddArgs,
     about: Map<String, Value>,
 ) -> Result<(PackageName, AppDetails), CliError> {
-    let described = from_url::parse_file_details(about).map_err(|problems| {
+    let described = tpa_config::parse_file_details(about).map_err(|problems| {
         let what = args.from_url.clone().unwrap_or_else(|| "the file".to_owned());
         CliError::Problems { what, problems }
     })?;
@@ -199,11 +202,6 @@ fn build_app_details(
         ..AppDetails::default()
     };
     Ok((package, details))
-}
-
-/// A problem with a field of the app's file.
-pub(super) fn field_problem(path: &str, error: &serde_json::Error) -> Problem {
-    Problem::new(path, error.to_string())
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! `toolyard apps`: register, list, change, remove, install and grant.
 
 pub(crate) mod add;
-mod from_url;
 mod grant;
 mod install;
 mod key;
@@ -9,13 +8,12 @@ mod ls;
 mod rm;
 mod secret;
 mod show;
-mod tools;
+pub(crate) mod tools;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use toolyard_protocol::PackageName;
 
-pub(crate) use self::from_url::guard_for_server;
 use super::CommandOutcome;
 use crate::{cli::CommandContext, error::CliError, output::RenderText};
 

@@ -5,19 +5,15 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use toolyard_protocol::PackageName;
+use toolyard_protocol::{PackageName, items::AppItems};
 
 use crate::{
     cli::CommandContext,
-    commands::{
-        CommandOutcome,
-        migrate::{NewVersion, PublishedToolSet, ToolSetBody},
-        tools::ls::tool_rows,
-    },
+    commands::{CommandOutcome, tools::ls::tool_rows},
     error::CliError,
     output::RenderText,
     text,
-    tool_file::ToolFile,
+    tool_file::{ToolFile, ToolFileFormat},
 };
 
 const HELP: &str = "\
@@ -56,6 +52,47 @@ impl RenderText for CurrentToolSet {
             return "No tools yet. Publish some with `toolyard apps tools PACKAGE --set FILE`.".to_owned();
         }
         format!("version {}\n{}", self.version, text::format_table(&tool_rows(&self.tools)))
+    }
+}
+
+/// Body of `POST /api/apps/{package}/tools`.
+#[derive(Serialize)]
+pub(crate) struct ToolSetBody<'a> {
+    pub(crate) tools: &'a [Box<RawValue>],
+    #[serde(flatten)]
+    pub(crate) items: &'a AppItems,
+}
+
+impl RenderText for ToolSetBody<'_> {
+    fn render_text(&self) -> String {
+        serde_json::to_value(self).map(|set| format!("{set:#}")).unwrap_or_default()
+    }
+}
+
+/// Response to a new tool set.
+#[derive(Debug, Deserialize)]
+pub(crate) struct NewVersion {
+    pub(crate) version: u64,
+}
+
+/// A published tool set.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PublishedToolSet {
+    pub(crate) package_name: PackageName,
+    pub(crate) version: u64,
+    pub(crate) tool_count: usize,
+    pub(crate) form: ToolFileFormat,
+}
+
+impl RenderText for PublishedToolSet {
+    fn render_text(&self) -> String {
+        let Self { package_name, version, tool_count, form } = self;
+        let plural = if *tool_count == 1 { "" } else { "s" };
+        format!(
+            "published {tool_count} tool{plural} of {package_name} as version {version}, from {}",
+            form.label()
+        )
     }
 }
 

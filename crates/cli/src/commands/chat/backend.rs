@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use http::{Method, Request, StatusCode, header};
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 use toolyard_client_sdk::{
     ChatError, ClientBuildError, ClientBuilder,
     wire::{CHAT_PATH, ChatWire, MODEL_HEADER, WireError, WireRequest, WireResponse},
@@ -23,10 +23,10 @@ use crate::{
 
 /// The name of the embedded server in messages.
 const HERE: &str = "this process";
-/// Most requests of one answer if the terminal has no tools: it can run nothing between two requests.
-pub(super) const ROUNDS_WITHOUT_TOOLS: u32 = 1;
-/// Most requests of one answer if the terminal has tools. The server has a limit of its own.
-pub(super) const ROUNDS_WITH_TOOLS: u32 = 20;
+/// Most requests of one answer if nothing can happen here between two requests: there are no tools, and nobody can answer.
+pub(super) const SINGLE_ROUND: u32 = 1;
+/// Most requests of one answer otherwise. The server has a limit of its own.
+pub(super) const MAX_ROUNDS: u32 = 20;
 /// Timeout of one call of such a tool. Long, because the user can interrupt it; plugins in the sandbox have a shorter one.
 const TOOL_TIME: Duration = Duration::from_secs(300);
 
@@ -70,16 +70,39 @@ impl ChatBackend {
         Ok(Self { chat: build_client(chat, rounds)?, kind: BackendKind::Local(local) })
     }
 
+    /// Whether the server ends with this process, and with it every question that waits.
+    pub(super) fn is_local(&self) -> bool {
+        matches!(self.kind, BackendKind::Local(_))
+    }
+
     /// Sends a GET request.
     pub(super) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CliError> {
         let local = match &self.kind {
             BackendKind::Remote { client, .. } => return client.get(path).await,
             BackendKind::Local(local) => local,
         };
-        let response = local
-            .send_request(Method::GET, path, Bytes::new())
-            .await
-            .map_err(|error| self.invalid_response(error))?;
+        self.read_local(local.send_request(Method::GET, path, Bytes::new()).await).await
+    }
+
+    /// Sends a POST request.
+    pub(super) async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, CliError> {
+        let local = match &self.kind {
+            BackendKind::Remote { client, .. } => return client.post(path, body).await,
+            BackendKind::Local(local) => local,
+        };
+        let body = serde_json::to_vec(body).map_err(|error| self.invalid_response(error))?;
+        self.read_local(local.send_request(Method::POST, path, body.into()).await).await
+    }
+
+    async fn read_local<T: DeserializeOwned>(
+        &self,
+        response: Result<http::Response<ResponseBodyStream>, WireError>,
+    ) -> Result<T, CliError> {
+        let response = response.map_err(|error| self.invalid_response(error))?;
         let (status, body) = (response.status(), read_whole_body(response.into_body()).await?);
         if status != StatusCode::OK {
             return Err(ServerRefusal::from_response(status, &body).into());

@@ -97,6 +97,10 @@ impl LocalArgs {
                 shared: Some(true),
                 hidden: false,
             });
+            if self.write {
+                // `--write` is the approval: the tools of this program may change the folder.
+                config.approvals.allow_tools("toolyard:*");
+            }
         }
     }
 }

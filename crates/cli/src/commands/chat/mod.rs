@@ -8,6 +8,7 @@ mod conversation;
 mod formatting;
 mod local;
 pub(crate) mod plugins;
+mod questions;
 mod run_command;
 mod screen;
 mod style;
@@ -17,14 +18,15 @@ mod turn;
 use std::io::{IsTerminal as _, stdin};
 
 use clap::Args;
-use tokio::io::{AsyncReadExt as _, BufReader};
+use tokio::io::AsyncReadExt as _;
 use toolyard_server::models::ModelOverview;
 
 use self::{
-    backend::{ChatBackend, ROUNDS_WITH_TOOLS, ROUNDS_WITHOUT_TOOLS},
+    backend::{ChatBackend, MAX_ROUNDS, SINGLE_ROUND},
     conversation::ChatConversation,
     local::LocalArgs,
     plugins::PluginArgs,
+    questions::{Keyboard, TerminalAsker},
     screen::ChatScreen,
     style::TerminalStyle,
     turn::{AnswerEnd, AnswerFormat},
@@ -34,7 +36,7 @@ use crate::{
     cli::CommandContext,
     config::env_variables,
     error::CliError,
-    lines::{BoundedLine, BoundedLines},
+    lines::BoundedLine,
     output::CliOutput,
     signals::{ProcessSignal, SignalListener},
     typed_line::TypedLine,
@@ -54,6 +56,8 @@ Type a message and press Enter. Lines that start with a slash are commands:
   /help            show this help
   /quit            end the chat, like Ctrl-D
 Ctrl-C cancels an answer; pressed twice at an empty prompt it ends the chat.
+If a call needs your approval, it is asked about here: y runs it once, a runs this tool from now on without asking. Without a
+terminal, the question and its link are printed, and the exit code is 3.
 The text of the answer goes to stdout, everything else to stderr. With --json each event of the answer is one line on
 stdout. Plugins and MCP servers run on this machine, even if the server does not, and stop when the chat ends.
 
@@ -93,6 +97,12 @@ struct ChatSession {
     form: AnswerFormat,
     signals: SignalListener,
     output: CliOutput,
+    /// What the user types, or what is piped in.
+    keyboard: Keyboard,
+    /// Whether a person types.
+    by_hand: bool,
+    /// Whether that person can be asked.
+    can_ask: bool,
 }
 
 pub(crate) async fn run_chat(cx: &CommandContext, args: ChatArgs) -> Result<CommandOutcome, CliError> {
@@ -102,11 +112,15 @@ pub(crate) async fn run_chat(cx: &CommandContext, args: ChatArgs) -> Result<Comm
         ready = args.plugins.prepare_plugins(cx.output) => ready?,
         _ = signals.next_signal() => return Err(CliError::Stopped),
     };
+    let is_piped = args.message.as_deref() == Some("-");
     let message = match args.message.as_deref() {
         Some("-") => Some(read_piped_message().await?),
         message => message.map(str::to_owned),
     };
-    let rounds = if plugins.is_empty() { ROUNDS_WITHOUT_TOOLS } else { ROUNDS_WITH_TOOLS };
+    // A question is asked where a person types, and reads the answer as text.
+    let by_hand = !is_piped && stdin().is_terminal();
+    let can_ask = by_hand && !cx.output.is_json();
+    let rounds = if plugins.is_empty() && !can_ask { SINGLE_ROUND } else { MAX_ROUNDS };
     let (backend, _guard) = match args.local.local {
         false => (ChatBackend::new_remote(cx, rounds)?, None),
         true => tokio::select! {
@@ -130,6 +144,9 @@ pub(crate) async fn run_chat(cx: &CommandContext, args: ChatArgs) -> Result<Comm
         form: if cx.output.is_json() { AnswerFormat::Json } else { AnswerFormat::Text },
         signals,
         output: cx.output,
+        keyboard: Keyboard::new(tokio::io::stdin(), MAX_TYPED_BYTES),
+        by_hand,
+        can_ask,
     };
     let ended = match message {
         Some(message) => chat.answer_once(&message).await,
@@ -161,6 +178,14 @@ enum PromptInput {
     End,
 }
 
+/// What follows a line.
+enum LineEnd {
+    Continue,
+    /// The answer waits for an approval that nobody could give here.
+    AwaitingApproval,
+    Quit,
+}
+
 impl ChatSession {
     /// Sends one message and prints the answer.
     async fn answer_once(&mut self, message: &str) -> Result<CommandOutcome, CliError> {
@@ -170,24 +195,24 @@ impl ChatSession {
         match self.ask_model(message).await? {
             AnswerEnd::Completed => Ok(CommandOutcome::Success),
             AnswerEnd::Waiting(_) => Ok(CommandOutcome::Failure),
+            AnswerEnd::AwaitingApproval => Ok(CommandOutcome::AwaitingApproval),
             AnswerEnd::Stopped(_) => Err(CliError::Stopped),
         }
     }
 
     /// Answers what the user types, until they quit. If stdin is not a terminal, a failed answer makes the command fail.
     async fn run_conversation(&mut self) -> Result<CommandOutcome, CliError> {
-        let by_hand = stdin().is_terminal();
+        let by_hand = self.by_hand;
         if by_hand {
             self.print_greeting().await?;
         }
-        let mut keyboard = BoundedLines::new(BufReader::new(tokio::io::stdin()), MAX_TYPED_BYTES);
         let (mut verdict, mut warned) = (CommandOutcome::Success, false);
         loop {
             if by_hand {
                 self.screen.print_prompt()?;
             }
             let wanted = tokio::select! {
-                line = keyboard.next() => match line? {
+                line = self.keyboard.next() => match line? {
                     Some(BoundedLine::Text(line)) => PromptInput::Line(line),
                     Some(BoundedLine::TooLong) => {
                         self.output.print_note(&format!("a line can have at most {MAX_TYPED_BYTES} bytes; use --message - for longer ones"));
@@ -207,8 +232,10 @@ impl ChatSession {
             warned = false;
             match wanted {
                 PromptInput::Line(line) => match self.handle_line(&line).await {
-                    Ok(true) => {}
-                    Ok(false) => return Ok(verdict),
+                    Ok(LineEnd::Continue) => {}
+                    Ok(LineEnd::AwaitingApproval) if by_hand => {}
+                    Ok(LineEnd::AwaitingApproval) => verdict = CommandOutcome::AwaitingApproval,
+                    Ok(LineEnd::Quit) => return Ok(verdict),
                     Err(error) if error.is_closed_output() => return Err(error),
                     Err(error) => {
                         self.output.report_error(&error);
@@ -234,36 +261,37 @@ impl ChatSession {
         Ok(())
     }
 
-    /// Handles a line. Returns false if the chat should end.
-    async fn handle_line(&mut self, line: &str) -> Result<bool, CliError> {
+    async fn handle_line(&mut self, line: &str) -> Result<LineEnd, CliError> {
         match chat_command::parse_chat_line(line) {
             Ok(TypedLine::PlainText(question)) => {
-                return Ok(!matches!(
-                    self.ask_model(&question).await?,
-                    AnswerEnd::Stopped(ProcessSignal::Terminate)
-                ));
+                return Ok(match self.ask_model(&question).await? {
+                    AnswerEnd::Stopped(ProcessSignal::Terminate) => LineEnd::Quit,
+                    AnswerEnd::AwaitingApproval => LineEnd::AwaitingApproval,
+                    AnswerEnd::Completed | AnswerEnd::Waiting(_) | AnswerEnd::Stopped(_) => LineEnd::Continue,
+                });
             }
-            Ok(TypedLine::Quit) => return Ok(false),
+            Ok(TypedLine::Quit) => return Ok(LineEnd::Quit),
             Ok(TypedLine::Empty) => {}
             Ok(TypedLine::Help) => self.output.print_note(HELP),
             Ok(TypedLine::Command(order)) => self.run_command(order).await?,
             Err(why) => self.output.print_note(&why),
         }
-        Ok(true)
+        Ok(LineEnd::Continue)
     }
 
     async fn ask_model(&mut self, question: &str) -> Result<AnswerEnd, CliError> {
         self.conversation.add_user_message(question);
-        let Self { backend, conversation, screen, form, signals, .. } = self;
-        let ended = turn::run_turn(backend, conversation, screen, *form, signals).await?;
+        let Self { backend, conversation, screen, form, signals, output, keyboard, can_ask, .. } = self;
+        let mut asker = TerminalAsker { backend, keyboard: can_ask.then_some(keyboard), output: *output };
+        let ended = turn::run_turn(&mut asker, conversation, screen, *form, signals).await?;
         match &ended {
-            AnswerEnd::Completed => {}
+            AnswerEnd::Completed | AnswerEnd::AwaitingApproval => {}
             AnswerEnd::Stopped(_) => self.output.print_note("[stopped]"),
             AnswerEnd::Waiting(tools) => {
                 let is_ours = tools.iter().all(|tool| self.backend.chat.plugins().has_executor(tool));
                 let tools = tools.join(", ");
                 self.output.print_note(&match is_ours {
-                    true => format!("[{tools} did not run: an answer can have at most {ROUNDS_WITH_TOOLS} requests; send a message to continue]"),
+                    true => format!("[{tools} did not run: an answer can have at most {MAX_ROUNDS} requests; send a message to continue]"),
                     false => format!("[the answer needs {tools}, which only a client with that tool can run; this terminal does not have it]"),
                 });
             }

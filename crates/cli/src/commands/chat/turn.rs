@@ -7,7 +7,12 @@ use tokio::time::Instant;
 use toolyard_client_sdk::{CallResult, ChatEvent, ChatStream};
 use toolyard_protocol::JsonLine;
 
-use super::{backend::ChatBackend, conversation::ChatConversation, screen::ChatScreen};
+use super::{
+    backend::ChatBackend,
+    conversation::ChatConversation,
+    questions::{self, QuestionEnd, TerminalAsker},
+    screen::ChatScreen,
+};
 use crate::{
     error::CliError,
     signals::{ProcessSignal, SignalListener},
@@ -20,6 +25,8 @@ pub(super) enum AnswerEnd {
     Completed,
     /// It waits for tools that this client did not run.
     Waiting(Vec<String>),
+    /// It waits for the user's approval, which nobody could give here.
+    AwaitingApproval,
     /// The user cancelled it.
     Stopped(ProcessSignal),
 }
@@ -35,32 +42,52 @@ pub(super) enum AnswerFormat {
 
 /// Sends the conversation and prints the answer. Whatever was received is kept in the conversation.
 pub(super) async fn run_turn(
-    backend: &ChatBackend,
+    asker: &mut TerminalAsker<'_>,
     conversation: &mut ChatConversation,
     screen: &mut ChatScreen,
     form: AnswerFormat,
     signals: &mut SignalListener,
 ) -> Result<AnswerEnd, CliError> {
-    let mut request = conversation.build_request();
+    let backend = asker.backend;
+    let (mut request, mut questions) = asker.with_questions(conversation.build_request());
     match form {
         AnswerFormat::Text => screen.begin_answer()?,
         AnswerFormat::Json => request = request.with_chunks(),
     }
     let mut stream = backend.chat.chat(request);
-    let streamed = tokio::select! {
-        streamed = stream_answer(backend, &mut stream, screen, form) => streamed.map(|()| None),
-        signal = signals.next_signal() => Ok(Some(signal)),
+    let streamed = loop {
+        let question = tokio::select! {
+            // First, so that everything before a question is shown before it.
+            biased;
+            streamed = stream_answer(backend, &mut stream, screen, form) => break streamed.map(|()| None),
+            signal = signals.next_signal() => break Ok(Some(AnswerEnd::Stopped(signal))),
+            Some(question) = questions.recv() => question,
+        };
+        screen.end_answer()?;
+        match asker.ask(&question.request, signals).await {
+            Ok(QuestionEnd::Answered(decision)) => {
+                let _ = question.decision.send(decision);
+            }
+            Ok(QuestionEnd::Waiting) => break Ok(Some(AnswerEnd::AwaitingApproval)),
+            Ok(QuestionEnd::Stopped(signal)) => break Ok(Some(AnswerEnd::Stopped(signal))),
+            Err(error) => break Err(error),
+        }
     };
     let cleared = screen.end_answer();
     let received = stream.so_far();
     drop(stream);
     let waits: Vec<String> =
         received.open_calls().filter(|call| !call.of_server).map(|call| call.tool.clone()).collect();
+    let unanswered = questions::unanswered(&received.history);
     conversation.record_answer(received.history);
-    let stopped = streamed?;
+    let ended_early = streamed?;
     cleared?;
-    Ok(match stopped {
-        Some(signal) => AnswerEnd::Stopped(signal),
+    if !unanswered.is_empty() && !matches!(ended_early, Some(AnswerEnd::Stopped(_))) {
+        asker.print_waiting(&unanswered).await?;
+        return Ok(AnswerEnd::AwaitingApproval);
+    }
+    Ok(match ended_early {
+        Some(end) => end,
         None if waits.is_empty() => AnswerEnd::Completed,
         None => AnswerEnd::Waiting(waits),
     })

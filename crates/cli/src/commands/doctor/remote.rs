@@ -16,7 +16,7 @@ use toolyard_protocol::{
 use toolyard_server::ServerDependencies;
 
 use super::{DoctorCheck, upstreams};
-use crate::{cli::CommandContext, client::ApiClient, commands::apps::guard_for_server, error::CliError};
+use crate::{cli::CommandContext, client::ApiClient, error::CliError};
 
 /// Timeout of one request.
 const WAIT: Duration = Duration::from_secs(5);
@@ -182,7 +182,7 @@ async fn check_app(client: &ApiClient, install: &InstallSummary) -> DoctorCheck 
             "its tools cannot be called until its developer sets one",
         );
     };
-    let guard = guard_for_server(client);
+    let guard = client.guard_for_apps();
     let base = match OutsideUrl::parse(&url, &guard) {
         Ok(base) => base,
         Err(error) => return not_from_here(&name, &url, &error),

@@ -10,10 +10,7 @@ use std::{
 use clap::Args;
 use serde::Serialize;
 use tokio::time::Instant;
-use toolyard_server::shortlist::{
-    eval::{ShortlistReport, measure_shortlist},
-    vectors::WordVectors,
-};
+use toolyard_evals::retrieval::{ShortlistReport, VectorsError, WordVectors, measure_shortlist};
 
 use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, output::RenderText};
 
@@ -54,7 +51,7 @@ impl RenderText for RetrievalOutput {
 pub(super) fn eval_retrieval(cx: &CommandContext, args: &RetrievalArgs) -> Result<CommandOutcome, CliError> {
     let unusable = |folder: &Path| {
         let folder = folder.display().to_string();
-        move |error: toolyard_server::shortlist::vectors::VectorsError| {
+        move |error: VectorsError| {
             CliError::usage(
                 format!("cannot use the word vectors in {folder}: {error}"),
                 "docs/chat.md explains where to get them",

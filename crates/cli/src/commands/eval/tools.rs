@@ -9,6 +9,9 @@ use std::{
 
 use clap::Args;
 use serde::Serialize;
+use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
+use toolyard_evals::calling::{CallingReport, OWN_PROMPTS, OWN_TOOLS, PromptSuite, measure_calling};
 use toolyard_server::{ServerDependencies, models::ModelRegistry};
 
 use crate::{
@@ -18,10 +21,6 @@ use crate::{
     error::CliError,
     output::RenderText,
 };
-
-/// The built-in data set.
-const TOOLS: &str = include_str!("../../../../../evals/tools/tools.jsonl");
-const PROMPTS: &str = include_str!("../../../../../evals/tools/prompts.jsonl");
 
 const HELP: &str = "\
 Sends each prompt to a model once and counts well-formed calls, right tools and right arguments. No tool is run.
@@ -50,9 +49,9 @@ pub(crate) struct EvalToolsArgs {
 /// The report.
 #[derive(Serialize)]
 #[serde(transparent)]
-struct ToolEvalOutput<T>(T);
+struct ToolEvalOutput(CallingReport);
 
-impl<T: Serialize + std::fmt::Display> RenderText for ToolEvalOutput<T> {
+impl RenderText for ToolEvalOutput {
     fn render_text(&self) -> String {
         self.0.to_string()
     }
@@ -61,17 +60,22 @@ impl<T: Serialize + std::fmt::Display> RenderText for ToolEvalOutput<T> {
 pub(super) async fn eval_tools(cx: &CommandContext, args: EvalToolsArgs) -> Result<CommandOutcome, CliError> {
     let config = args.config.load_config(Vec::new())?;
     let world = ServerDependencies::with_environment(&env_variables().collect::<Vec<_>>());
-    let book = Arc::new(ModelRegistry::new(&config, &world).map_err(CliError::Start)?);
-    let tools = open_eval_file(args.tools.as_deref(), TOOLS)?;
-    let prompts = open_eval_file(args.file.as_deref(), PROMPTS)?;
-    let report = book.measure_tools(args.model.as_deref(), tools, prompts).await.map_err(|error| {
-        CliError::usage(
-            error.to_string(),
-            "`toolyard models --local` lists the available models; if you passed files, check them",
-        )
-    })?;
+    let registry = Arc::new(ModelRegistry::new(&config, &world).map_err(CliError::Start)?);
+    let tools = open_eval_file(args.tools.as_deref(), OWN_TOOLS)?;
+    let prompts = open_eval_file(args.file.as_deref(), OWN_PROMPTS)?;
+    let suite = PromptSuite::read(tools, prompts).map_err(unusable)?;
+    let model = registry.get(args.model.as_deref(), &TaskTracker::new()).await.map_err(unusable)?;
+    let start = Instant::now();
+    let report = measure_calling(&*model, &suite, || start.elapsed()).await.map_err(unusable)?;
     cx.output.print_result(&ToolEvalOutput(report))?;
     Ok(CommandOutcome::Success)
+}
+
+fn unusable(error: impl std::fmt::Display) -> CliError {
+    CliError::usage(
+        error.to_string(),
+        "`toolyard models --local` lists the available models; if you passed files, check them",
+    )
 }
 
 fn open_eval_file(file: Option<&Path>, own: &'static str) -> Result<Box<dyn BufRead + Send>, CliError> {

@@ -10,7 +10,7 @@ mod session;
 use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
-use tokio::io::{BufReader, Stdin, stdin};
+use tokio::io::{Stdin, stdin};
 
 use self::{
     model::GlassesModel,
@@ -56,11 +56,11 @@ pub(crate) struct GlassesArgs {
 }
 
 /// The lines that are typed.
-pub(super) struct KeyboardInput(Option<BoundedLines<BufReader<Stdin>>>);
+pub(super) struct KeyboardInput(Option<BoundedLines<Stdin>>);
 
 impl KeyboardInput {
     fn new() -> Self {
-        Self(Some(BoundedLines::new(BufReader::new(stdin()), MAX_TYPED_BYTES)))
+        Self(Some(BoundedLines::new(stdin(), MAX_TYPED_BYTES)))
     }
 
     /// The next line. Never returns after the end of input.

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, future::Future, time::Duration};
 
 use futures_util::{StreamExt as _, stream::SplitStream};
 use tokio::{
-    io::{AsyncBufRead, AsyncRead, AsyncWrite},
+    io::{AsyncRead, AsyncWrite},
     sync::mpsc,
     time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, timeout},
 };
@@ -58,7 +58,7 @@ enum BridgeEnd {
     Lost(String),
 }
 
-impl<R: AsyncBufRead + Unpin> StdioBridge<R> {
+impl<R: AsyncRead + Unpin> StdioBridge<R> {
     /// A client that sends one message per line, of at most `limit` bytes. Messages to it go to `out`.
     pub(super) fn new(from: R, limit: usize, out: mpsc::Sender<JsonLine>, output: CliOutput) -> Self {
         Self {
@@ -297,7 +297,7 @@ mod tests {
 
     use futures_util::SinkExt as _;
     use serde_json::Value;
-    use tokio::io::{AsyncWriteExt as _, BufReader, DuplexStream, duplex};
+    use tokio::io::{AsyncWriteExt as _, DuplexStream, duplex};
     use tokio_tungstenite::tungstenite::protocol::Role;
 
     use super::{super::wire::WRITE, *};
@@ -330,7 +330,7 @@ mod tests {
         Scripted(RefCell::new(sockets.into_iter().collect()))
     }
 
-    fn bridge<R: AsyncBufRead + Unpin>(from: R, limit: usize) -> (StdioBridge<R>, mpsc::Receiver<JsonLine>) {
+    fn bridge<R: AsyncRead + Unpin>(from: R, limit: usize) -> (StdioBridge<R>, mpsc::Receiver<JsonLine>) {
         let (out, messages) = mpsc::channel(64);
         (StdioBridge::new(from, limit, out, CliOutput::new(false)), messages)
     }
@@ -365,7 +365,7 @@ mod tests {
         let (near, _silent) = socket().await;
         let (mut typed, input) = duplex(1_024);
         typed.write_all(CALL.as_bytes()).await.unwrap();
-        let (bridge, mut messages) = bridge(BufReader::new(input), LIMIT);
+        let (bridge, mut messages) = bridge(input, LIMIT);
         let begun = Instant::now();
         let ended = bridge.run(&server([near])).await;
         assert!(matches!(ended, Err(CliError::TimedOut { .. })));
@@ -396,7 +396,7 @@ mod tests {
     async fn a_slow_client_does_not_look_like_a_silent_server() {
         let (near, mut far) = socket().await;
         let (typed, input) = duplex(1_024);
-        let (bridge, mut messages) = bridge(BufReader::new(input), LIMIT);
+        let (bridge, mut messages) = bridge(input, LIMIT);
         let more_than_fits = messages.max_capacity() + 8;
         let talkative = async {
             for _ in 0..more_than_fits {
@@ -425,7 +425,7 @@ mod tests {
             typed.write_all(line.as_bytes()).await.unwrap();
         }
         // Two lines are over the bound, and then nothing more is read.
-        let (mut bridge, mut messages) = bridge(BufReader::new(input), CALL.len() + 1);
+        let (mut bridge, mut messages) = bridge(input, CALL.len() + 1);
         assert!(bridge.reconnect(&server([]), &mut ReconnectPolicy::default()).await.is_err());
         assert_eq!(heard(&mut messages).len(), 2);
     }
@@ -437,7 +437,7 @@ mod tests {
             sockets.push(socket().await.0);
         }
         let (_typed, input) = duplex(1_024);
-        let (bridge, _messages) = bridge(BufReader::new(input), LIMIT);
+        let (bridge, _messages) = bridge(input, LIMIT);
         let server = server(sockets);
         assert!(matches!(bridge.run(&server).await, Err(CliError::ConnectionLost(_))));
         assert!(server.0.borrow().len() > 900, "it was not asked too often");

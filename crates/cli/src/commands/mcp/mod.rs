@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use clap::Args;
 use http::StatusCode;
 use tokio::{
-    io::{AsyncWrite, AsyncWriteExt as _, BufReader, stdin, stdout},
+    io::{AsyncWrite, AsyncWriteExt as _, stdin, stdout},
     sync::mpsc,
     time::timeout,
 };
@@ -83,7 +83,7 @@ pub(crate) async fn run_mcp(cx: &CommandContext, args: McpArgs) -> Result<Comman
     let server = RemoteServer(ServerDialer::new(cx, &DOOR)?);
     let mut signals = SignalListener::new().map_err(CliError::Runtime)?;
     let (out, messages) = mpsc::channel(QUEUE);
-    let bridge = StdioBridge::new(BufReader::new(stdin()), args.max_line, out, cx.output);
+    let bridge = StdioBridge::new(stdin(), args.max_line, out, cx.output);
     let writing = write_messages(messages, stdout());
     tokio::pin!(writing);
     let ended = tokio::select! {

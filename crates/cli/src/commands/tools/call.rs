@@ -7,13 +7,19 @@ use http::{Method, StatusCode, header};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 use toolyard_net::HttpResponse;
-use toolyard_protocol::call::{CallProgress, IDEMPOTENCY_KEY, MAX_KEY_CHARS};
+use toolyard_protocol::{
+    approval::PendingCall,
+    call::{CallProgress, IDEMPOTENCY_KEY, MAX_KEY_CHARS},
+};
 
 use super::arguments;
 use crate::{
     cli::CommandContext,
     client::{self, ApiClient, MAX_RESPONSE_BYTES, ServerRefusal},
-    commands::CommandOutcome,
+    commands::{
+        CommandOutcome,
+        approvals::{PendingFollowUp, follow_pending},
+    },
     error::CliError,
     output::{CliOutput, RenderText},
     text,
@@ -26,6 +32,9 @@ const EVENTS: &str = "text/event-stream";
 
 const HELP: &str = "\
 NAME is package:tool, or the tool's alias as models see it. Values that parse as JSON are JSON, others are text.
+
+If the call needs your approval, it asks in the terminal. Without a terminal it prints the page where you can answer, and
+exits with code 3; make the same call again to get the result, or use --wait.
 
 Examples:
   toolyard tools call com.example.todo:add_todo todo_item=milk --user ada@example.com
@@ -46,6 +55,9 @@ pub(crate) struct CallArgs {
     /// Print the tool's progress to stderr
     #[arg(long)]
     progress: bool,
+    /// If the call needs an approval, wait until it is answered
+    #[arg(long)]
+    wait: bool,
 }
 
 fn parse_idempotency_key(text: &str) -> Result<String, String> {
@@ -75,6 +87,8 @@ struct CallResultFields {
     success: bool,
     #[serde(default)]
     content: Value,
+    #[serde(default)]
+    pending: Option<PendingCall>,
 }
 
 impl RenderText for ToolCallOutput {
@@ -114,12 +128,32 @@ pub(super) async fn call_tool(cx: &CommandContext, args: CallArgs) -> Result<Com
     });
     let timed_out = |_| CliError::TimedOut { server: cx.server_url().to_owned(), wait: WAIT };
     let (status, body) = called.await.map_err(timed_out)??;
+    let waiting = serde_json::from_slice::<CallResultFields>(&body).ok().and_then(|fields| fields.pending);
+    if let Some(pending) = waiting {
+        return match follow_pending(cx, &client, &pending, args.wait).await? {
+            PendingFollowUp::Ended(status, body) => print_call_result(&client, cx.output, status, &body),
+            PendingFollowUp::Waiting => print_waiting_call(&client, cx.output, &body),
+        };
+    }
     print_call_result(&client, cx.output, status, &body)
 }
 
 fn is_event_stream(answer: &HttpResponse) -> bool {
     let kind = answer.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     kind.is_some_and(|kind| kind.starts_with(EVENTS))
+}
+
+/// A call that waits has no result; with --json, what it waits for is printed.
+fn print_waiting_call(
+    client: &ApiClient,
+    output: CliOutput,
+    body: &[u8],
+) -> Result<CommandOutcome, CliError> {
+    if output.is_json() {
+        let raw = serde_json::from_slice(body).map_err(|error| client.invalid_response(error))?;
+        output.print_result(&ToolCallOutput(raw))?;
+    }
+    Ok(CommandOutcome::AwaitingApproval)
 }
 
 /// Prints a failed call as an error, or with --json as the server sent it.
@@ -148,30 +182,21 @@ fn print_call_result(
     }
 }
 
-/// Prints progress events until the result arrives. The server sends each event on one line of data.
+/// Prints progress events until the result arrives.
 async fn follow_progress(
     client: &ApiClient,
     answer: HttpResponse,
     output: CliOutput,
 ) -> Result<bytes::Bytes, CliError> {
-    let mut lines = answer.into_lines(MAX_RESPONSE_BYTES, MAX_RESPONSE_BYTES);
-    let mut event = Vec::new();
-    while let Some(line) = lines.next().await.map_err(|error| client.transport_error(error))? {
-        if let Some(name) = sse_field(&line, b"event:") {
-            event = name.to_vec();
-        } else if let Some(data) = sse_field(&line, b"data:") {
-            match event.as_slice() {
-                b"result" => return Ok(line.slice_ref(data)),
-                b"progress" => output.print_note(&format_progress(data)),
-                _ => {}
-            }
+    let mut events = answer.into_events(MAX_RESPONSE_BYTES).with_total_limit(MAX_RESPONSE_BYTES);
+    while let Some(event) = events.next().await.map_err(|error| client.transport_error(error))? {
+        match event.name.as_str() {
+            "result" => return Ok(event.data),
+            "progress" => output.print_note(&format_progress(&event.data)),
+            _ => {}
         }
     }
     Err(client.invalid_response("the stream ended before the result"))
-}
-
-fn sse_field<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
-    line.strip_prefix(name).map(<[u8]>::trim_ascii)
 }
 
 /// `40 % half way`

@@ -27,15 +27,20 @@ use toolyard_protocol::{
 
 use super::{
     MAX_SHOWN_NAME_CHARS,
+    admit::admit_turn,
+    approvals::{ApprovalSettler, has_waiting_calls},
     conversation::ChatHistory,
+    history_labels::{record_history, user_text},
     interface_tools,
     tools::{self, ChatToolSelection, ViewTools},
     toolset::ChatTools,
-    turns::{TurnPermit, TurnRefusal},
+    turns::TurnRefusal,
 };
 use crate::{
+    approvals::answering_actor,
     auth::CallerContext,
     builtin::{READ_RESULT, SEARCH_TOOLS},
+    calls,
     error::RequestError,
     model_access,
     state::ServerState,
@@ -66,6 +71,14 @@ pub(super) struct TurnRequest {
     /// Whether the client can run the console's interface tools.
     pub(super) has_interface: bool,
     pub(super) trace: Option<TraceParent>,
+    /// The chat id of a resumable stream. If one with this id is running, this turn takes its place.
+    pub(super) replaces: Option<String>,
+    /// Whether the client shows approval requests and sends the answers.
+    pub(super) shows_approvals: bool,
+    /// The client program, if it named itself.
+    pub(super) client: Option<Arc<str>>,
+    /// The client's id of the chat.
+    pub(super) chat_id: Option<String>,
 }
 
 /// A running turn. Dropping it cancels the turn.
@@ -73,6 +86,8 @@ pub(super) struct ActiveTurn {
     pub(super) model: String,
     pub(super) events: mpsc::Receiver<TurnEvent>,
     pub(super) cancel: CancellationToken,
+    /// Cancelled when the turn has ended and no longer counts.
+    pub(super) ended: CancellationToken,
     _cancel_on_drop: DropGuard,
 }
 
@@ -89,6 +104,7 @@ impl ActiveTurn {
                 events,
                 _cancel_on_drop: cancel.clone().drop_guard(),
                 cancel,
+                ended: CancellationToken::new(),
             },
         )
     }
@@ -191,7 +207,6 @@ pub(super) async fn start_turn(
         );
         return Err(RequestError::invalid_request(text).into());
     }
-    let permit = state.turns.enter(&who.user).map_err(TurnStartError::Limited)?;
     let model = choose_model(state, request.model.as_deref()).await?;
     if let Some(option) = request.sampling.required_options().find(|option| !model.supports(*option)) {
         return Err(TurnStartError::Unsupported(UnsupportedOption {
@@ -200,20 +215,27 @@ pub(super) async fn start_turn(
         }));
     }
     let system = system_prompt(state, request.system, conversation.system)?;
-    let user = who.user.clone();
+    let answerer = answering_actor(state, &who);
+    let pauses_for_approval = request.shows_approvals && answerer.is_some();
+    let owner = who.call_owner();
+    let chat_id = request.chat_id.as_deref().and_then(|id| calls::conversation_id("chat", &who, id));
+    record_history(state, &who, &view, chat_id.as_ref(), &request.messages).await?;
     let tools = ChatTools {
         state: state.clone(),
-        who,
+        who: who.clone(),
         selection: ChatToolSelection { categories, only, without: request.without },
         of_client,
         trace: request.trace,
+        client: request.client,
+        conversation: chat_id,
+        user_text: user_text(&request.messages),
     };
     let mut limits = config.turn_limits();
     limits.steps = request.max_steps.map_or(limits.steps, |steps| clamp_steps(steps, limits.steps));
     if request.sampling.parallel_calls == Some(false) {
         limits.calls = 1;
     }
-    let model_request = ModelRequest {
+    let mut model_request = ModelRequest {
         system,
         messages: conversation.messages,
         tools: Vec::new(),
@@ -223,7 +245,7 @@ pub(super) async fn start_turn(
         sampling: request.sampling,
         ..ModelRequest::default()
     };
-    let slot = state.process.streams.reserve(user.as_str())?;
+    let admitted = admit_turn(state, &owner, request.replaces.as_deref()).await?;
     let (events_to, events) = mpsc::channel(EVENT_QUEUE);
     let cancel = state.lifecycle.stopping.child_token();
     let id = model.info().id.clone();
@@ -233,15 +255,31 @@ pub(super) async fn start_turn(
         tools,
         limits,
         always: always_offered_tools(&view),
+        pauses_for_approval,
         cancel: cancel.clone(),
-        events: events_to,
+        events: events_to.clone(),
     };
-    let running = run_turn(turn, model_request, user, id.clone(), permit);
-    state.lifecycle.calls.spawn(async move {
-        let _slot = slot;
-        running.await;
+    let settler = has_waiting_calls(&request.messages).then(|| ApprovalSettler {
+        state: state.clone(),
+        who,
+        view,
+        answerer,
+        events: request.shows_approvals.then_some(events_to),
+        cancel: cancel.clone(),
     });
-    Ok(ActiveTurn { model: id, events, _cancel_on_drop: cancel.clone().drop_guard(), cancel })
+    let (mut messages, result_chars, model) = (request.messages, config.result_chars, id.clone());
+    let ended = CancellationToken::new();
+    let ends = ended.clone().drop_guard();
+    state.lifecycle.calls.spawn(async move {
+        if let Some(settler) = settler {
+            settler.settle_calls(&mut messages).await;
+            model_request.messages = ChatHistory::from_messages(&messages, result_chars).messages;
+        }
+        run_turn(turn, model_request, owner.user, model).await;
+        drop(admitted);
+        drop(ends);
+    });
+    Ok(ActiveTurn { model: id, events, _cancel_on_drop: cancel.clone().drop_guard(), cancel, ended })
 }
 
 /// Tools that reach what the shortlist left out. They are always offered.
@@ -251,7 +289,7 @@ fn always_offered_tools(view: &CatalogView) -> Vec<String> {
 }
 
 /// Runs a turn and logs one line. The line never contains text of the conversation.
-async fn run_turn(turn: Turn, request: ModelRequest, user: UserId, model: String, _counted: TurnPermit) {
+async fn run_turn(turn: Turn, request: ModelRequest, user: UserId, model: String) {
     let TurnOutcome { finish, usage, steps, .. } = turn.run(request).await;
     let (input, output) = (usage.input, usage.output);
     match finish {
@@ -294,7 +332,7 @@ async fn check_client_tools(
     if client_tools.is_empty() {
         return Ok(Vec::new());
     }
-    let of_server = ViewTools::for_view(view, state.vectors.as_ref()).await;
+    let of_server = ViewTools::for_view(view, state.chat.vectors.as_ref()).await;
     let bounds = state.config.chat.client_tool_limits();
     let check = |tools: &[ClientTool]| {
         client_tool::check_client_tools_in_dialect(tools, &bounds, dialect, |name| of_server.has_tool(name))
@@ -351,7 +389,7 @@ async fn check_tool_filter(
     names: &[String],
     is_clients: impl Fn(&str) -> bool,
 ) -> Result<(), RequestError> {
-    let of_server = ViewTools::for_view(view, state.vectors.as_ref()).await;
+    let of_server = ViewTools::for_view(view, state.chat.vectors.as_ref()).await;
     match names.iter().find(|name| !is_clients(name) && !of_server.has_tool(name)) {
         None => Ok(()),
         Some(name) => {

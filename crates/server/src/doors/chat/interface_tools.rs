@@ -41,6 +41,11 @@ pub(super) fn all_interface_tools() -> Vec<ClientTool> {
     ]
 }
 
+/// Whether the console itself runs the tool.
+pub(super) fn is_interface_tool(name: &str) -> bool {
+    matches!(name, "open_page" | "show_chart" | "celebrate")
+}
+
 #[cfg(test)]
 mod tests {
     use toolyard_protocol::chat::{ClientToolLimits, client_tool::check_client_tools};

@@ -2,28 +2,35 @@
 //!
 //! | look for | in |
 //! | --- | --- |
-//! | starting a turn | `begin` |
+//! | starting a turn | `begin`, `admit` |
+//! | calls that waited for the user's approval | `approvals` |
 //! | the model's message history | `conversation` |
+//! | what a conversation has read before | `history_labels` |
 //! | which tools | `tools`, `toolset`, `interface_tools` |
 //! | the stream formats | `respond`, `ui`, `v1` |
 //! | resumable streams | `resume` |
 //! | the OpenAI-compatible API | `openai` |
 //! | limits on turns per user | `turns` |
+//! | what only chats need | `state` |
 
+mod admit;
+mod approvals;
 mod begin;
 mod conversation;
+mod history_labels;
 mod interface_tools;
 mod limit_text;
 mod openai;
 mod respond;
 mod resume;
+mod state;
 mod tools;
 mod toolset;
 mod turns;
 mod ui;
 mod v1;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     extract::{Path, Request, State},
@@ -35,7 +42,7 @@ use toolyard_agent::model::{ModelError, ModelErrorKind};
 use toolyard_protocol::text::truncate_chars;
 use toolyard_protocol::{
     api::ApiErrorCode,
-    chat::{ChatProtocol, ChatRequest, ChatRole, MCP_MODE_HEADER, PROTOCOL_QUERY},
+    chat::{APPROVALS_HEADER, ChatProtocol, ChatRequest, ChatRole, MCP_MODE_HEADER, PROTOCOL_QUERY},
     mcp::meta,
 };
 
@@ -46,13 +53,13 @@ use self::{
     turns::TurnRefusal,
 };
 pub(crate) use self::{
-    resume::ResumableStreams,
+    state::ChatState,
     tools::{ViewTools, tool_spec},
-    turns::TurnGate,
 };
 use crate::{
     auth::{self, CallerContext, USER_HEADER},
     body,
+    calls::client_name,
     doors::rest::{HandlerResult, no_content},
     error::RequestError,
     extract::QueryParams,
@@ -84,6 +91,8 @@ struct ChatBody {
     model: Option<String>,
     /// System prompt.
     system: Option<String>,
+    /// Whether the client shows approval requests (AI SDK 6 and later). Otherwise the model tells the user where to answer.
+    approvals: Option<bool>,
     /// Whether the response continues for 30 s after a disconnect and can be resumed, capacity permitting.
     resumable: Option<bool>,
 }
@@ -99,6 +108,10 @@ pub(crate) fn routes() -> Vec<Route> {
         )
         .query(&[(PROTOCOL_QUERY, "`ui` or `v1`. Default: chosen by the format of the body")])
         .headers(&[
+            (
+                APPROVALS_HEADER,
+                "`1`: this client shows approval requests; the same as `approvals` in the body",
+            ),
             (MCP_MODE_HEADER, "`true`: this client cannot run the interface tools of the web console"),
             ("traceparent", "The trace to continue"),
         ])
@@ -181,21 +194,18 @@ async fn respond_to_chat(
         Ok(key) => key,
         Err(failure) => return failure.into_response(),
     };
-    if key.as_ref().is_some_and(|id| !state.replays.can_accept(&owner, id)) {
+    if key.as_ref().is_some_and(|id| !state.chat.replays.can_accept(&owner, id)) {
         return too_many_streams().into_response();
     }
-    let turn = match begin::start_turn(state, who, turn_request(request, headers)).await {
+    let turn_request = TurnRequest { replaces: key.clone(), ..turn_request(request, protocol, headers) };
+    let turn = match begin::start_turn(state, who, turn_request).await {
         Ok(turn) => turn,
         Err(TurnStartError::Failure(failure)) => return failure.into_response(),
         Err(TurnStartError::Model(error)) => return no_model_response(&error),
         Err(TurnStartError::Limited(refusal)) => return turn_refusal_response(&refusal),
         Err(TurnStartError::Unsupported(unsupported)) => {
-            return RequestError::invalid_request(format!(
-                "{:?}: {}",
-                unsupported.option,
-                unsupported.error_message()
-            ))
-            .into_response();
+            let text = format!("{}: {}", unsupported.option.param_name(), unsupported.error_message());
+            return RequestError::invalid_request(text).into_response();
         }
         Err(TurnStartError::Tool(tool)) => {
             let problem =
@@ -210,7 +220,7 @@ async fn respond_to_chat(
         None => respond::turn_response(turn, writer, protocol, message_id.as_deref()),
         Some(id) => {
             let preamble = writer.preamble(message_id.as_deref());
-            match state.replays.start_stream(&owner, &id, turn, writer, preamble, &state.lifecycle) {
+            match state.chat.replays.start_stream(&owner, &id, turn, writer, preamble, &state.lifecycle) {
                 Ok(chunks) => respond::protocol_response(protocol, chunks),
                 // No room to keep the stream: respond normally, without resume.
                 Err(turn) => respond::turn_response(turn.0, turn.1, protocol, message_id.as_deref()),
@@ -235,7 +245,7 @@ fn resumable_id(id: Option<String>, resumable: bool) -> Result<Option<String>, R
     }
 }
 
-fn turn_request(request: ChatRequest, headers: &HeaderMap) -> TurnRequest {
+fn turn_request(request: ChatRequest, protocol: ChatProtocol, headers: &HeaderMap) -> TurnRequest {
     let mcp_mode =
         headers.get(MCP_MODE_HEADER).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"true"));
     TurnRequest {
@@ -249,6 +259,10 @@ fn turn_request(request: ChatRequest, headers: &HeaderMap) -> TurnRequest {
         system: request.system,
         has_interface: !mcp_mode,
         trace: trace_parent(headers),
+        shows_approvals: protocol == ChatProtocol::Ui
+            && (request.approvals || approvals::is_announced(headers)),
+        client: client_name(headers),
+        chat_id: request.id,
         ..TurnRequest::default()
     }
 }
@@ -284,11 +298,11 @@ async fn caller_from_body(
 }
 
 async fn resume_chat_stream(
-    State(state): State<ServerState>,
+    State(chat): State<Arc<ChatState>>,
     who: CallerContext,
     Path(id): Path<String>,
 ) -> HandlerResult {
-    match state.replays.resume_stream(&who.call_owner(), &id) {
+    match chat.replays.resume_stream(&who.call_owner(), &id) {
         Ok(Some((protocol, chunks))) => Ok(respond::protocol_response(protocol, chunks)),
         Ok(None) => no_content(),
         Err(TooManyReaders) => {
@@ -298,11 +312,11 @@ async fn resume_chat_stream(
 }
 
 async fn cancel_chat_stream(
-    State(state): State<ServerState>,
+    State(chat): State<Arc<ChatState>>,
     who: CallerContext,
     Path(id): Path<String>,
 ) -> HandlerResult {
-    match state.replays.cancel_stream(&who.call_owner(), &id) {
+    match chat.replays.cancel_stream(&who.call_owner(), &id) {
         true => no_content(),
         false => Err(RequestError::not_found("active stream for this chat")),
     }

@@ -33,6 +33,12 @@ pub(super) struct ChatTools {
     /// Tools that the caller's own client runs, with their compiled schemas.
     pub(super) of_client: Vec<(Arc<TurnTool>, Arc<CompiledSchema>)>,
     pub(super) trace: Option<TraceParent>,
+    /// The client program, if it named itself.
+    pub(super) client: Option<Arc<str>>,
+    /// The conversation, if the client named it.
+    pub(super) conversation: Option<Arc<str>>,
+    /// What the user wrote, in lower case.
+    pub(super) user_text: Arc<str>,
 }
 
 #[async_trait]
@@ -40,7 +46,7 @@ impl ToolProvider for ChatTools {
     async fn freeze(&self) -> Result<Box<dyn FrozenTools + '_>, ToolError> {
         let view = self.state.catalog.view(&self.who.user, self.who.scope.clone()).await?;
         let of_client: Vec<_> = self.of_client.iter().map(|(tool, _)| tool.clone()).collect();
-        let all = ViewTools::for_view(&view, self.state.vectors.as_ref()).await;
+        let all = ViewTools::for_view(&view, self.state.chat.vectors.as_ref()).await;
         let (callable, offered) = all.select_tools(view, &self.selection, &of_client);
         Ok(Box::new(ChatStepTools { chat: self, callable, offered }))
     }
@@ -76,6 +82,9 @@ impl FrozenTools for ChatStepTools<'_> {
         let mut request = CallRequest::new(Door::Chat).with_notices(notices);
         let chat = self.chat;
         request.parent = chat.trace;
+        request.client.clone_from(&chat.client);
+        request.conversation.clone_from(&chat.conversation);
+        request.user_text = Some(chat.user_text.clone());
         request.view = Some(self.callable.clone());
         let call = ToolCall { name, arguments: Some(call.arguments.clone()) };
         let running = calls::start_call(&chat.state, chat.who.clone(), call, request).await?;
@@ -110,7 +119,7 @@ impl FrozenTools for ChatStepTools<'_> {
             page_rest(call, read)?
         } else {
             let (owner, now) = (self.chat.who.call_owner(), state.clock.now());
-            let handle = state.long_results.insert(&owner, &tool.name, result, now, &*state.ids)?;
+            let handle = state.chat.long_results.insert(&owner, &tool.name, result, now, &*state.ids)?;
             (handle.to_string(), read)
         };
         Some(format!("Read on with {} {{\"handle\": \"{handle}\", \"start\": {start}}}.", reader.alias))

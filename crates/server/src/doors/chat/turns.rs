@@ -16,7 +16,7 @@ const MINUTE: f64 = 60.0;
 
 /// Counts the turns of each user on this node.
 #[derive(Debug)]
-pub(crate) struct TurnGate(Arc<TurnGateState>);
+pub(super) struct TurnGate(Arc<TurnGateState>);
 
 #[derive(Debug)]
 struct TurnGateState {
@@ -83,12 +83,21 @@ impl TurnRefusal {
 }
 
 impl TurnGate {
-    pub(crate) fn new(config: &ChatConfig) -> Self {
+    pub(super) fn new(config: &ChatConfig) -> Self {
         Self(Arc::new(TurnGateState {
             users: Mutex::default(),
             at_once: config.turns_per_user,
             per_minute: f64::from(config.turns_per_minute),
         }))
+    }
+
+    /// Whether the user may start a turn by the limit per minute. Nothing is counted.
+    pub(super) fn check_rate(&self, user: &UserId) -> Result<(), TurnRefusal> {
+        let gate = &self.0;
+        let mut users = gate.lock_users();
+        let Some(turns) = users.turns.get_mut(user) else { return Ok(()) };
+        turns.refill(Instant::now(), gate.per_minute);
+        turns.check_allowance(gate.per_minute)
     }
 
     /// Lets a turn of this user start. A refused turn does not count.
@@ -103,10 +112,7 @@ impl TurnGate {
         if turns.active >= gate.at_once {
             return Err(TurnRefusal::AtOnce { limit: gate.at_once, retry_after: BUSY_RETRY });
         }
-        if turns.allowance < 1.0 {
-            let seconds = (1.0 - turns.allowance) * MINUTE / gate.per_minute;
-            return Err(TurnRefusal::TooFast { retry_after: Duration::from_secs_f64(seconds) });
-        }
+        turns.check_allowance(gate.per_minute)?;
         turns.allowance -= 1.0;
         turns.active += 1;
         Ok(TurnPermit { gate: gate.clone(), user: user.clone() })
@@ -124,6 +130,14 @@ impl UserTurns {
         let passed = now.duration_since(self.updated).as_secs_f64();
         self.allowance = (self.allowance + passed * per_minute / MINUTE).min(per_minute);
         self.updated = now;
+    }
+
+    fn check_allowance(&self, per_minute: f64) -> Result<(), TurnRefusal> {
+        if self.allowance >= 1.0 {
+            return Ok(());
+        }
+        let seconds = (1.0 - self.allowance) * MINUTE / per_minute;
+        Err(TurnRefusal::TooFast { retry_after: Duration::from_secs_f64(seconds) })
     }
 }
 
@@ -182,8 +196,10 @@ mod tests {
             gate.enter(&ada).unwrap();
         }
         let wait = Duration::from_secs(20);
+        assert_eq!(gate.check_rate(&ada).unwrap_err(), TurnRefusal::TooFast { retry_after: wait });
         assert_eq!(gate.enter(&ada).unwrap_err(), TurnRefusal::TooFast { retry_after: wait });
         tokio::time::advance(wait).await;
+        gate.check_rate(&ada).unwrap();
         gate.enter(&ada).unwrap();
         assert!(matches!(gate.enter(&ada), Err(TurnRefusal::TooFast { .. })));
     }

@@ -8,12 +8,14 @@ use toolyard_agent::{
     event::{CallEnd, TurnEndReason, TurnEvent},
     tools::{ToolLocation, TurnTool},
 };
+use toolyard_core::executor::AwaitedApproval;
 use toolyard_protocol::{
     chat::{
         FinishReason,
-        ui::{self, DONE, NoticeData, ProgressData, ToolData, UiChunk},
+        ui::{self, ApprovalData, DONE, NoticeData, ProgressData, ToolData, UiChunk},
     },
     result::ToolResult,
+    session::iso_millis,
 };
 
 use super::limit_text;
@@ -44,7 +46,7 @@ enum BlockKind {
 impl UiWriter {
     /// The first chunk. A continued message keeps its id; a new one would show it twice.
     pub(super) fn start_chunk(message_id: Option<&str>) -> String {
-        UiChunk::Start { message_id: message_id.map(str::to_owned) }.to_event()
+        UiChunk::Start { message_id: message_id.map(str::to_owned), message_metadata: None }.to_event()
     }
 
     /// The chunks for an event.
@@ -93,6 +95,13 @@ impl UiWriter {
                     message: progress.message,
                 };
                 say(UiChunk::DataProgress { transient: true, data });
+            }
+            TurnEvent::AwaitsApproval { id, approval } => {
+                say(UiChunk::DataApproval {
+                    id: approval.id.to_string(),
+                    data: approval_data(id.clone(), &approval),
+                });
+                say(approval_request(id, &approval));
             }
             // The end of a client's call is reported by the client.
             TurnEvent::CallEnds { id, .. } if self.client_call_ids.contains(&id) => {}
@@ -155,11 +164,36 @@ fn tool_data(call: &str, tool: &TurnTool) -> ToolData {
     }
 }
 
+fn approval_data(tool_call_id: String, approval: &AwaitedApproval) -> ApprovalData {
+    ApprovalData {
+        tool_call_id,
+        name: approval.tool.to_string(),
+        summary: (*approval.summary).clone(),
+        risk: approval.risk,
+        url: approval.url.clone(),
+        expires_at: iso_millis(approval.expires_at),
+    }
+}
+
+/// Only what the first release of AI SDK 6 knows. It needs no signature, because the answer is checked against the store.
+fn approval_request(tool_call_id: String, approval: &AwaitedApproval) -> UiChunk {
+    UiChunk::ToolApprovalRequest {
+        approval_id: approval.id.to_string(),
+        tool_call_id,
+        reason: None,
+        is_automatic: None,
+        signature: None,
+        approval_descriptor: None,
+        input_schema_input: None,
+    }
+}
+
 fn call_end_chunk(tool_call_id: String, end: &CallEnd) -> UiChunk {
     let provider_executed = Some(true);
     match end {
         CallEnd::Done(result) if !result.mcp.is_error() => {
-            UiChunk::ToolOutputAvailable { tool_call_id, output: result_output(result), provider_executed }
+            let output = result_output(result);
+            UiChunk::ToolOutputAvailable { tool_call_id, output, provider_executed, preliminary: None }
         }
         CallEnd::Done(result) => {
             UiChunk::ToolOutputError { tool_call_id, error_text: result.mcp.all_text(), provider_executed }
@@ -167,6 +201,7 @@ fn call_end_chunk(tool_call_id: String, end: &CallEnd) -> UiChunk {
         CallEnd::Failed(error) => {
             UiChunk::ToolOutputError { tool_call_id, error_text: error.for_model.clone(), provider_executed }
         }
+        CallEnd::Denied(_) => UiChunk::ToolOutputDenied { tool_call_id },
     }
 }
 
@@ -202,14 +237,14 @@ fn write_finish(finish: &TurnEndReason, say: &mut impl FnMut(UiChunk)) {
         };
         say(UiChunk::DataNotice { data });
     }
-    say(UiChunk::Finish { finish_reason: finish_reason(finish) });
+    say(UiChunk::Finish { finish_reason: Some(finish_reason(finish)), message_metadata: None });
 }
 
 /// Why a response ended, in the terms of the AI SDK.
 pub(super) const fn finish_reason(finish: &TurnEndReason) -> FinishReason {
     match finish {
         TurnEndReason::Stop => FinishReason::Stop,
-        TurnEndReason::ClientCalls => FinishReason::ToolCalls,
+        TurnEndReason::ClientCalls | TurnEndReason::AwaitingApproval => FinishReason::ToolCalls,
         TurnEndReason::Length => FinishReason::Length,
         TurnEndReason::Filtered => FinishReason::ContentFilter,
         TurnEndReason::Budget(_) | TurnEndReason::Cancelled => FinishReason::Other,

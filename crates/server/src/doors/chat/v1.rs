@@ -75,13 +75,17 @@ impl V1Writer {
                 }
                 v1_line(V1Code::Data, &json!([data]))
             }
+            // These clients cannot ask, so their turns do not wait.
+            TurnEvent::AwaitsApproval { .. } => String::new(),
             TurnEvent::CallEnds { id, .. } if self.client_call_ids.contains(&id) => String::new(),
             TurnEvent::CallEnds { id, end } => {
                 self.step_has_results = true;
                 let result = match &end {
                     CallEnd::Done(result) if !result.mcp.is_error() => result_output(result),
                     CallEnd::Done(result) => to_raw(&json!({ "error": result.mcp.all_text() })),
-                    CallEnd::Failed(error) => to_raw(&json!({ "error": error.for_model })),
+                    CallEnd::Failed(error) | CallEnd::Denied(error) => {
+                        to_raw(&json!({ "error": error.for_model }))
+                    }
                 };
                 v1_line(V1Code::ToolResult, &json!({ "toolCallId": id, "result": result }))
             }

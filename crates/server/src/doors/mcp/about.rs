@@ -3,12 +3,12 @@
 use serde_json::{Value, json, value::RawValue};
 use toolyard_core::{CatalogView, catalog::LIST_TTL_MS};
 use toolyard_protocol::{
-    mcp::{McpRevision, RpcError, meta},
+    mcp::{McpRevision, RpcError, TASKS_EXTENSION, meta},
     raw::{RawFields, to_raw},
 };
 
 use super::{
-    client::{McpClientContext, askable_capabilities},
+    client::{McpClientContext, askable_capabilities, client_name},
     params::RpcParams,
 };
 use crate::{auth::CallerContext, state::ServerState};
@@ -34,11 +34,14 @@ fn server_capabilities() -> Value {
 
 /// `server/discover`
 pub(super) fn discover_result() -> Box<RawValue> {
+    let mut capabilities = server_capabilities();
+    // In the handshake revisions a client chooses which calls are tasks; here the server does.
+    capabilities["extensions"] = json!({ TASKS_EXTENSION: {} });
     let supported: Vec<&str> = McpRevision::SERVED.map(McpRevision::as_str).to_vec();
     to_raw(&json!({
         "resultType": "complete",
         "supportedVersions": supported,
-        "capabilities": server_capabilities(),
+        "capabilities": capabilities,
         "instructions": INSTRUCTIONS,
         "ttlMs": LIST_TTL_MS,
         "cacheScope": "private",
@@ -65,8 +68,10 @@ pub(super) fn accept_handshake(
         who,
         revision,
         declared: askable_capabilities(&declared),
+        has_tasks: false,
         log_level: None,
         session: None,
+        name: client_name(params.get("clientInfo").ok().flatten().as_ref()),
     };
     Ok((client, answer))
 }

@@ -5,22 +5,22 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::{
-    sync::mpsc,
+    sync::{mpsc, oneshot},
     time::{Duration, Instant},
 };
 use toolyard_core::{
     CallOwner, CallReply, Door, ToolCall,
-    ports::{CallNotice, CallerAbilities, NoticeSink, SourceQuestion},
+    ports::{CallNotice, CallerAbilities, NoticeSink, QuestionSender, SourceQuestion},
 };
 use toolyard_protocol::{
     InvalidName, JsonLine, ToolRef,
     call::CallProgress,
     mcp::{RpcError, message, meta, method},
     raw::to_raw,
-    result::McpResult,
 };
 
 use super::{
+    approval::ApprovalDialog,
     client::{McpClientContext, should_send_log},
     params::RpcParams,
     questions, reply,
@@ -56,37 +56,40 @@ pub(super) async fn call_tool(
     let arguments = params.raw("arguments");
     let sealed =
         SealedRequest { owner: &client.who.call_owner(), method: method::TOOLS_CALL, name: &name, arguments };
-    let input = sealed.read_input(params, state.clock.now(), &*state.secrets)?;
-    let (mut relay, notices, abilities) = CallRelay::new(state, client, params, out);
-    let mut request = call_options(params, notices, abilities)?;
-    request.input = input;
     let modern = client.is_modern();
+    let (mut relay, notices, abilities) = CallRelay::new(state, client, params, out);
+    let mut request = call_options(client, params, notices, abilities)?;
+    let dialog = ApprovalDialog { state, client, sealed: &sealed, has_key: request.key.is_some() };
+    if modern && let Some(asked) = sealed.read_approval(params, state.clock.now(), &*state.secrets)? {
+        return Box::pin(dialog.resume(asked, params, &mut relay)).await;
+    }
+    request.input = sealed.read_input(params, state.clock.now(), &*state.secrets)?;
     let call = ToolCall { name: tool, arguments: arguments.map(RawValue::to_owned) };
     let running = match calls::start_call(state, client.who.clone(), call, request).await {
         Ok(running) => running,
         Err(error) => return reply::error_reply(&error, modern),
     };
     match relay.relay_until(running.outcome()).await {
-        Ok(CallReply::Done(result)) => Ok(reply::result_reply(&result, modern)),
         Ok(CallReply::AwaitingInput(awaited)) if modern => {
-            Ok(sealed.input_required_result(&awaited, state.clock.now(), &*state.secrets))
+            sealed.input_required_result(&awaited, state.clock.now(), &*state.secrets)
         }
-        Ok(CallReply::AwaitingInput(_)) => {
-            let text = "This tool asks for input that this client cannot provide.";
-            Ok(reply::with_result_type(McpResult::from_error_text(text).raw(), modern))
-        }
-        Err(error) => reply::error_reply(&error, modern),
+        Ok(CallReply::AwaitingApproval(awaited)) => Box::pin(dialog.ask(&awaited, &mut relay)).await,
+        outcome => reply::outcome_reply(&outcome, modern),
     }
 }
 
 /// The options of a call from the params of its request.
 pub(super) fn call_options(
+    client: &McpClientContext,
     params: &RpcParams,
     notices: NoticeSink,
     abilities: CallerAbilities,
 ) -> Result<CallRequest, RpcError> {
     let mut request = CallRequest::new(Door::Mcp).with_notices(notices);
     request.abilities = abilities;
+    request.client.clone_from(&client.name);
+    request.conversation.clone_from(&client.session);
+    request.session = calls::session_id(Door::Mcp, &client.who);
     request.parent = params.meta_text(meta::TRACEPARENT).and_then(|text| text.parse().ok());
     for name in [meta::TRACESTATE, meta::BAGGAGE] {
         request.baggage.extend(params.meta_text(name).map(|value| (name, value.into())));
@@ -133,7 +136,7 @@ impl<'a> CallRelay<'a> {
             optional_queue(!client.is_modern() && client.declared.is_some(), QUESTION_QUEUE);
         let abilities = CallerAbilities {
             declared: client.declared.clone(),
-            ask,
+            ask: ask.map(QuestionSender::new),
             can_resume: client.is_modern(),
             log_level: log_level.clone(),
         };
@@ -204,6 +207,29 @@ impl<'a> CallRelay<'a> {
         let id = self.open_questions.add_question(&self.owner, answer, &*self.state.ids);
         let _ =
             self.out.send(JsonLine::from_json(message::write_request(&id, &method, params.as_deref()))).await;
+    }
+
+    /// Asks the client a question of the platform. Returns its id and the channel of its answer.
+    pub(super) async fn ask_client(
+        &mut self,
+        method: &str,
+        params: &RawValue,
+    ) -> (Box<RawValue>, oneshot::Receiver<Result<Box<RawValue>, RpcError>>) {
+        let (answer, answered) = oneshot::channel();
+        let id = self.open_questions.add_question(&self.owner, answer, &*self.state.ids);
+        let _ = self.out.send(JsonLine::from_json(message::write_request(&id, method, Some(params)))).await;
+        (id, answered)
+    }
+
+    /// Sends a notification of the platform.
+    pub(super) async fn notify(&self, method: &str, params: &RawValue) {
+        let _ = self.out.send(JsonLine::from_json(message::write_notification(method, Some(params)))).await;
+    }
+
+    /// Shows the client that the call still waits, so that its own timeout does not end it.
+    pub(super) fn report_waiting(&mut self, text: &str) {
+        let progress = if self.last_progress.is_finite() { self.last_progress + 1.0 } else { 0.0 };
+        self.send_progress(&CallProgress { progress, total: None, message: Some(text.to_owned()) });
     }
 }
 

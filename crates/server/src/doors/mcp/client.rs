@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use toolyard_protocol::{
-    mcp::{McpRevision, RpcError},
+    mcp::{McpRevision, RpcError, TASKS_EXTENSION},
     raw::RawFields,
 };
 
-use crate::auth::CallerContext;
+use crate::{auth::CallerContext, calls::shown_client_name};
 
 /// Largest declaration of client capabilities, in bytes. It is part of session ids.
 const MAX_DECLARED_BYTES: usize = 2 * 1024;
@@ -22,16 +22,26 @@ pub(super) struct McpClientContext {
     pub(super) revision: McpRevision,
     /// Declared capabilities that sources may use.
     pub(super) declared: Option<Arc<RawValue>>,
+    /// Whether it supports tasks: the request declares the extension.
+    pub(super) has_tasks: bool,
     /// Minimum level of log lines that it wants, if any.
     pub(super) log_level: Option<Arc<str>>,
     /// Its session, if any. Subscriptions belong to it.
     pub(super) session: Option<Arc<str>>,
+    /// The name that it gave itself. Shown to people; proves nothing.
+    pub(super) name: Option<Arc<str>>,
 }
 
 impl McpClientContext {
     pub(super) fn is_modern(&self) -> bool {
         self.revision.is_modern()
     }
+}
+
+/// The name of the client program in its `clientInfo`.
+pub(super) fn client_name(info: Option<&RawFields>) -> Option<Arc<str>> {
+    let name = info?.parse_field::<String>("name")?.ok()?;
+    shown_client_name(&name)
 }
 
 /// The declared capabilities that sources may use, if any.
@@ -44,6 +54,12 @@ pub(super) fn askable_capabilities(capabilities: &RawFields) -> Option<Arc<RawVa
     }
     let raw = askable.to_raw();
     (askable.names().next().is_some() && raw.get().len() <= MAX_DECLARED_BYTES).then(|| raw.into())
+}
+
+/// Whether the capabilities of a modern client have the extension for tasks.
+pub(super) fn declares_tasks(capabilities: &RawFields) -> bool {
+    let extensions = capabilities.parse_field::<RawFields>("extensions").and_then(Result::ok);
+    extensions.and_then(|all| all.parse_field::<RawFields>(TASKS_EXTENSION)).is_some_and(|own| own.is_ok())
 }
 
 /// Log levels, lowest first.

@@ -15,6 +15,7 @@ use super::{
     client::{McpClientContext, parse_log_level},
     items,
     params::RpcParams,
+    tasks,
 };
 use crate::state::ServerState;
 
@@ -54,6 +55,9 @@ pub(super) async fn dispatch_request(
         method::PROMPTS_GET => items::get_prompt(state, client, params, out).await?,
         method::RESOURCES_READ => items::read_resource(state, client, params, out).await?,
         method::COMPLETE => items::complete_argument(state, client, params, out).await?,
+        method::TASKS_GET if client.is_modern() => tasks::get_task(state, client, params).await?,
+        method::TASKS_UPDATE if client.is_modern() => tasks::update_task(state, client, params).await?,
+        method::TASKS_CANCEL if client.is_modern() => tasks::cancel_task(state, client, params).await?,
         method::DISCOVER if client.is_modern() => about::discover_result(),
         // The following methods exist only in the handshake revisions.
         method::PING if !client.is_modern() => to_raw(&json!({})),

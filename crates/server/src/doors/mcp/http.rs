@@ -1,5 +1,7 @@
 //! `/mcp` over HTTP, both eras.
 
+use std::sync::Arc;
+
 use ::http::{HeaderMap, HeaderValue, StatusCode, header as headers_of};
 use axum::{
     extract::{Request, State},
@@ -243,19 +245,26 @@ fn start_exchange(
 }
 
 /// A request of a session that a notification can cancel.
-struct CancellableRequest(Option<(ServerState, std::sync::Arc<str>, Box<RawValue>, CancellationToken)>);
+struct CancellableRequest(Option<RegisteredRequest>);
+
+struct RegisteredRequest {
+    state: ServerState,
+    session: Arc<str>,
+    number: u64,
+    cancel: CancellationToken,
+}
 
 impl CancellableRequest {
     fn register(state: &ServerState, client: &McpClientContext, id: &RawValue) -> Self {
         Self(client.session.as_ref().map(|session| {
-            let cancel = state.mcp.sessions.begin_request(session, id);
-            (state.clone(), session.clone(), id.to_owned(), cancel)
+            let (number, cancel) = state.mcp.sessions.begin_request(session, id);
+            RegisteredRequest { state: state.clone(), session: session.clone(), number, cancel }
         }))
     }
 
     async fn cancelled(&self) {
         match &self.0 {
-            Some((_, _, _, cancel)) => cancel.cancelled().await,
+            Some(registered) => registered.cancel.cancelled().await,
             None => std::future::pending().await,
         }
     }
@@ -263,8 +272,8 @@ impl CancellableRequest {
 
 impl Drop for CancellableRequest {
     fn drop(&mut self) {
-        if let Some((state, session, id, _)) = &self.0 {
-            state.mcp.sessions.finish_request(session, id);
+        if let Some(RegisteredRequest { state, session, number, .. }) = &self.0 {
+            state.mcp.sessions.finish_request(session, *number);
         }
     }
 }

@@ -227,16 +227,17 @@ async fn pass_request(
     sealed: &SealedRequest<'_>,
 ) -> Result<Box<RawValue>, RpcError> {
     let (mut relay, notices, abilities) = CallRelay::new(state, client, params, out);
-    let mut request = call_options(params, notices, abilities)?;
+    let mut request = call_options(client, params, notices, abilities)?;
     request.input = sealed.read_input(params, state.clock.now(), &*state.secrets)?;
-    let (cx, cancel) = calls::build_call_context(state, client.who.clone(), request)
-        .await
-        .map_err(|error| to_rpc_error(&error))?;
+    let (cx, cancel) =
+        calls::build_call_context(state, client.who.call_owner(), client.who.scope.clone(), request)
+            .await
+            .map_err(|error| to_rpc_error(&error))?;
     let _leaves = cancel.drop_guard();
     match relay.relay_until(state.executor.forward_request(cx, app, &passed)).await {
         Ok(ForwardedReply::Done(result)) => Ok(reply::with_result_type(&result, client.is_modern())),
         Ok(ForwardedReply::AwaitingInput(awaited)) if client.is_modern() => {
-            Ok(sealed.input_required_result(&awaited, state.clock.now(), &*state.secrets))
+            sealed.input_required_result(&awaited, state.clock.now(), &*state.secrets)
         }
         Ok(ForwardedReply::AwaitingInput(_)) => Err(RpcError::new(
             RpcError::INTERNAL,
@@ -246,13 +247,21 @@ async fn pass_request(
     }
 }
 
-/// Prompts and resources have no error results, so every failure is a protocol error.
+/// Prompts and resources have no error results, so every failure is a protocol error. What the client caused is not an
+/// internal error.
 fn to_rpc_error(error: &ToolError) -> RpcError {
     let about = json!({ "code": error.code, "retryable": error.retryable });
     match reply::error_reply(error, true) {
         Err(refused) if refused.data.is_some() => refused,
         Err(refused) => refused.with_data(&about),
-        Ok(_) => RpcError::new(RpcError::INTERNAL, error.for_model.clone()).with_data(&about),
+        Ok(_) => {
+            let code = match error.code {
+                ErrorCode::InvalidArguments => RpcError::INVALID_PARAMS,
+                ErrorCode::RateLimited => RpcError::INVALID_REQUEST,
+                _ => RpcError::INTERNAL,
+            };
+            RpcError::new(code, error.for_model.clone()).with_data(&about)
+        }
     }
 }
 

@@ -17,6 +17,7 @@ use super::{
     items,
     params::RpcParams,
     session::{MAX_SUBSCRIPTIONS, McpSessions},
+    tasks,
 };
 use crate::state::ServerState;
 
@@ -55,7 +56,7 @@ pub(super) struct ChangeStream {
 fn too_many_streams(state: &ServerState) -> RpcError {
     let limit = state.config.mcp.streams_per_user;
     RpcError::new(
-        RpcError::INTERNAL,
+        RpcError::INVALID_REQUEST,
         format!("this user has {limit} open streams already; close one and retry"),
     )
 }
@@ -70,7 +71,11 @@ impl ChangeStream {
         out: &MessageSender,
     ) -> Result<Self, RpcError> {
         // Require an object first, because serde would also read an array as the members in order.
-        let _members: RawFields = params.required("notifications")?;
+        let members: RawFields = params.required("notifications")?;
+        // Tasks are polled, so none is granted. Without the extension there are none to ask for.
+        if members.get("taskIds").is_some() && !client.has_tasks {
+            return Err(tasks::missing_extension());
+        }
         let mut filter: ListenFilter = params.required("notifications")?;
         if filter.resource_subscriptions.len() > MAX_SUBSCRIPTIONS {
             let text = format!("a stream can subscribe to at most {MAX_SUBSCRIPTIONS} resources");

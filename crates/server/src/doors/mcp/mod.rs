@@ -13,14 +13,19 @@
 //! | server info and capabilities | [`about`] |
 //! | change notifications | [`changes`], [`listen`] |
 //! | questions of tools to the client | [`questions`], [`request_state`] |
+//! | calls that the user has to approve | [`approval`], [`asked_client`], [`elicitation`] |
+//! | such calls as tasks | [`tasks`] |
 //! | WebSockets and stdio | [`peer`], [`socket`] |
 //! | authentication metadata | [`metadata`] |
 
 mod about;
+mod approval;
+mod asked_client;
 mod call;
 pub(crate) mod changes;
 mod client;
 mod dispatch;
+mod elicitation;
 mod http;
 mod items;
 mod legacy;
@@ -35,6 +40,7 @@ mod request_state;
 mod session;
 mod socket;
 mod sse;
+mod tasks;
 
 use ::http::Method;
 
@@ -52,17 +58,21 @@ pub(crate) struct McpDoor {
     pub(crate) questions: questions::QuestionRegistry,
     /// Ended sessions, subscriptions and running requests.
     pub(crate) sessions: McpSessions,
+    /// Questions of tasks that clients have handled.
+    tasks: tasks::TaskQuestions,
 }
 
 impl McpDoor {
     pub(crate) fn new(
         secrets: &dyn toolyard_core::ports::SecretSealer,
+        ids: &dyn toolyard_core::ports::IdGenerator,
         config: &crate::config::McpConfig,
     ) -> Self {
         Self {
             changes: changes::ChangeNotifier::new(config.streams_per_user),
             questions: questions::QuestionRegistry::default(),
             sessions: McpSessions::new(secrets, config.session_days),
+            tasks: tasks::TaskQuestions::new(ids),
         }
     }
 

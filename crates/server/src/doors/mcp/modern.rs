@@ -5,7 +5,7 @@ use serde_json::Value;
 use toolyard_protocol::mcp::{McpRevision, RpcError, header, meta, method};
 
 use super::{
-    client::{McpClientContext, askable_capabilities, parse_log_level},
+    client::{McpClientContext, askable_capabilities, client_name, declares_tasks, parse_log_level},
     params::RpcParams,
 };
 use crate::auth::CallerContext;
@@ -46,8 +46,10 @@ pub(super) fn modern_client(
         who,
         revision,
         declared: askable_capabilities(&declared),
+        has_tasks: declares_tasks(&declared),
         log_level,
         session: None,
+        name: client_name(params.meta_fields(meta::CLIENT_INFO).as_ref()),
     })
 }
 
@@ -68,6 +70,7 @@ pub(super) fn check_headers(
     let member = match method_name {
         method::TOOLS_CALL | method::PROMPTS_GET => "name",
         method::RESOURCES_READ => "uri",
+        method::TASKS_GET | method::TASKS_UPDATE | method::TASKS_CANCEL => "taskId",
         _ => return Ok(()),
     };
     // Without a name there is nothing to compare. The method itself reports that it is missing.

@@ -142,7 +142,7 @@ impl McpPeer {
         if under_way.len() >= MAX_UNDER_WAY {
             let text =
                 format!("{MAX_UNDER_WAY} requests are running on this connection; wait for one to finish");
-            return Err(RpcError::new(RpcError::INTERNAL, text));
+            return Err(RpcError::new(RpcError::INVALID_REQUEST, text));
         }
         if under_way.contains_key(id.get()) {
             return Err(RpcError::new(RpcError::INVALID_REQUEST, "a request with this id is still running"));

@@ -12,7 +12,8 @@ use toolyard_protocol::{mcp::RpcError, raw::to_raw};
 /// Delivers the client's answer.
 type AnswerSender = oneshot::Sender<Result<Box<RawValue>, RpcError>>;
 
-/// Unanswered questions. They are removed with their call, so the limits of calls limit them too.
+/// Unanswered questions. They are removed with their call, so the limits of calls limit them too, and those of streams
+/// while a call waits for an approval.
 #[derive(Default)]
 pub(crate) struct QuestionRegistry(Arc<DashMap<String, (CallOwner, AnswerSender)>>);
 

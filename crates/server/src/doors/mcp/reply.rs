@@ -5,13 +5,26 @@
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use toolyard_core::ToolError;
+use toolyard_core::{CallReply, ToolError, executor::CallOutcome};
 use toolyard_protocol::{
     ErrorCode,
     mcp::{COMPLETE, RpcError, meta},
     raw::{RawFields, to_raw},
     result::{McpResult, ToolResult},
 };
+
+/// The result of a call that has ended. One that still waits becomes a text that says how to continue.
+pub(super) fn outcome_reply(outcome: &CallOutcome, modern: bool) -> Result<Box<RawValue>, RpcError> {
+    let text = match outcome {
+        Ok(CallReply::Done(result)) => return Ok(result_reply(result, modern)),
+        Ok(CallReply::AwaitingInput(_)) => {
+            "This tool asks for input that this client cannot provide.".to_owned()
+        }
+        Ok(CallReply::AwaitingApproval(awaited)) => awaited.to_model_text(),
+        Err(error) => return error_reply(error, modern),
+    };
+    Ok(with_result_type(McpResult::from_error_text(&text).raw(), modern))
+}
 
 /// A tool result for a client of either era.
 pub(super) fn result_reply(result: &ToolResult, modern: bool) -> Box<RawValue> {

@@ -17,7 +17,7 @@ use toolyard_protocol::{
     raw::{RawFields, to_raw},
 };
 
-use super::params::RpcParams;
+use super::{elicitation::AskedApproval, params::RpcParams};
 
 /// How long a state is valid.
 const LIFETIME_S: i64 = 15 * 60;
@@ -38,7 +38,12 @@ struct SealedState {
     by: String,
     request: String,
     until: i64,
-    inner: Arc<str>,
+    /// The state of the source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    inner: Option<Arc<str>>,
+    /// The approval that the call waits for. Apart from the source's state, so that no source can name one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    approval: Option<AskedApproval>,
 }
 
 impl SealedRequest<'_> {
@@ -54,24 +59,47 @@ impl SealedRequest<'_> {
         awaited: &AwaitedInput,
         now: Timestamp,
         secrets: &dyn SecretSealer,
-    ) -> Box<RawValue> {
-        let mut result = RawFields::default();
-        if let Some(inner) = &awaited.state {
-            let state = SealedState {
-                user: self.owner.user.as_str().to_owned(),
-                by: self.owner.caller.to_string(),
-                request: self.request_digest(),
-                until: now.as_second() + LIFETIME_S,
-                inner: inner.clone(),
-            };
-            let sealed = URL_SAFE_NO_PAD.encode(secrets.seal(to_raw(&state).get()));
-            result.set("requestState", to_raw(&sealed));
+    ) -> Result<Box<RawValue>, RpcError> {
+        let seal = |inner: &Arc<str>| {
+            let state = SealedState { inner: Some(inner.clone()), ..self.new_state(now) };
+            seal_state(&state, secrets)
+        };
+        let state = awaited.state.as_ref().map(seal).transpose()?;
+        Ok(input_required(state, awaited.requests.as_deref()))
+    }
+
+    /// The result that asks the client for an approval, or to come back if there is no question.
+    pub(super) fn approval_required_result(
+        &self,
+        asked: AskedApproval,
+        questions: Option<&RawValue>,
+        now: Timestamp,
+        secrets: &dyn SecretSealer,
+    ) -> Result<Box<RawValue>, RpcError> {
+        let state = SealedState { approval: Some(asked), ..self.new_state(now) };
+        Ok(input_required(Some(seal_state(&state, secrets)?), questions))
+    }
+
+    fn new_state(&self, now: Timestamp) -> SealedState {
+        SealedState {
+            user: self.owner.user.as_str().to_owned(),
+            by: self.owner.caller.to_string(),
+            request: self.request_digest(),
+            until: now.as_second() + LIFETIME_S,
+            inner: None,
+            approval: None,
         }
-        if let Some(requests) = &awaited.requests {
-            result.set("inputRequests", (**requests).to_owned());
-        }
-        result.set("resultType", to_raw(INPUT_REQUIRED));
-        result.to_raw()
+    }
+
+    /// The approval that the client was asked for, if the request continues such a call.
+    pub(super) fn read_approval(
+        &self,
+        params: &RpcParams,
+        now: Timestamp,
+        secrets: &dyn SecretSealer,
+    ) -> Result<Option<AskedApproval>, RpcError> {
+        let Some(text) = params.get::<String>("requestState")? else { return Ok(None) };
+        Ok(self.open_state(&text, now, secrets)?.approval)
     }
 
     /// The input that the client sends, if any.
@@ -92,6 +120,7 @@ impl SealedRequest<'_> {
         if responses.is_none() && state.is_none() {
             return Ok(None);
         }
+        let state = state.and_then(|state| state.inner);
         Ok(Some(CallerInput { responses: responses.map(|raw| raw.to_owned().into()), state }))
     }
 
@@ -100,7 +129,7 @@ impl SealedRequest<'_> {
         text: &str,
         now: Timestamp,
         secrets: &dyn SecretSealer,
-    ) -> Result<Arc<str>, RpcError> {
+    ) -> Result<SealedState, RpcError> {
         let refused = |why: &str| {
             RpcError::invalid_params(format!("params.requestState: {why}; start again without it"))
         };
@@ -116,8 +145,28 @@ impl SealedRequest<'_> {
         if state.until <= now.as_second() {
             return Err(refused("it has expired"));
         }
-        Ok(state.inner)
+        Ok(state)
     }
+}
+
+fn seal_state(state: &SealedState, secrets: &dyn SecretSealer) -> Result<String, RpcError> {
+    let sealed = secrets.seal(to_raw(state).get()).map_err(|error| {
+        tracing::error!(%error, "the state of a request was not sealed");
+        RpcError::internal_error()
+    })?;
+    Ok(URL_SAFE_NO_PAD.encode(sealed))
+}
+
+fn input_required(state: Option<String>, questions: Option<&RawValue>) -> Box<RawValue> {
+    let mut result = RawFields::default();
+    if let Some(state) = state {
+        result.set("requestState", to_raw(&state));
+    }
+    if let Some(questions) = questions {
+        result.set("inputRequests", questions.to_owned());
+    }
+    result.set("resultType", to_raw(INPUT_REQUIRED));
+    result.to_raw()
 }
 
 #[cfg(test)]
@@ -125,7 +174,7 @@ mod tests {
     use serde_json::json;
     use toolyard_core::{Caller, ports::SystemIds};
 
-    use super::*;
+    use super::{super::elicitation::ElicitationMode, *};
     use crate::secrets::RootKeys;
 
     fn owner(user: &str) -> CallOwner {
@@ -152,7 +201,8 @@ mod tests {
         let awaited =
             AwaitedInput { requests: Some(to_raw(&json!({ "q": {} })).into()), state: Some("inner".into()) };
         let result: Value =
-            serde_json::from_str(request.input_required_result(&awaited, now(), &secrets).get()).unwrap();
+            serde_json::from_str(request.input_required_result(&awaited, now(), &secrets).unwrap().get())
+                .unwrap();
         assert_eq!(
             (&result["resultType"], &result["inputRequests"]),
             (&json!("input_required"), &json!({ "q": {} }))
@@ -181,6 +231,28 @@ mod tests {
         }
         let strange = RootKeys::new(vec![[2; 32]], Arc::new(SystemIds));
         assert!(request.read_input(&params(&json!({ "requestState": sealed })), now(), &strange).is_err());
+    }
+
+    #[test]
+    fn the_state_of_a_source_never_names_an_approval() {
+        let secrets = RootKeys::new(vec![[1; 32]], Arc::new(SystemIds));
+        let ada = owner("ada");
+        let request = SealedRequest { owner: &ada, method: "tools/call", name: "a:b", arguments: None };
+        let id = "0".repeat(32).parse().unwrap();
+        let asked = AskedApproval { id, mode: ElicitationMode::Url, is_answered: true };
+        let returned = |result: Box<RawValue>| {
+            let result: Value = serde_json::from_str(result.get()).unwrap();
+            params(&json!({ "requestState": result["requestState"] }))
+        };
+        let ours = returned(request.approval_required_result(asked.clone(), None, now(), &secrets).unwrap());
+        assert_eq!(request.read_approval(&ours, now(), &secrets).unwrap(), Some(asked.clone()));
+        assert!(request.read_input(&ours, now(), &secrets).unwrap().unwrap().state.is_none());
+        let forged = json!({ "approval": asked }).to_string();
+        let awaited = AwaitedInput { requests: None, state: Some(forged.as_str().into()) };
+        let theirs = returned(request.input_required_result(&awaited, now(), &secrets).unwrap());
+        assert_eq!(request.read_approval(&theirs, now(), &secrets).unwrap(), None);
+        let input = request.read_input(&theirs, now(), &secrets).unwrap().unwrap();
+        assert_eq!(input.state.as_deref(), Some(forged.as_str()));
     }
 
     #[test]

@@ -1,7 +1,13 @@
 //! Sessions of the handshake revisions. The id is signed and carries everything, so it needs no storage, survives restarts
 //! and is valid on every node. The state kept here may be lost.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use dashmap::DashMap;
@@ -40,10 +46,20 @@ struct SessionClaims {
     revision: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     declared: Option<Box<RawValue>>,
+    /// The name of the client program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    client: Option<Arc<str>>,
     /// Expiry, in seconds since the epoch.
     until: i64,
     /// Makes the id unique.
     nonce: String,
+}
+
+/// A running request. Each has a number, because two HTTP requests of a session may have the same id.
+struct RunningRequest {
+    number: u64,
+    id: Box<str>,
+    cancel: CancellationToken,
 }
 
 /// State of a session while it is in use.
@@ -53,7 +69,7 @@ struct McpSessionState {
     until: i64,
     log_level: Option<Arc<str>>,
     subscriptions: HashSet<String>,
-    under_way: Vec<(Box<str>, CancellationToken)>,
+    under_way: Vec<RunningRequest>,
     streams: usize,
     ended_token: CancellationToken,
     /// Prune passes since its last use.
@@ -65,11 +81,17 @@ pub(crate) struct McpSessions {
     keys: Vec<[u8; 32]>,
     days: i64,
     states: DashMap<Arc<str>, Mutex<McpSessionState>>,
+    requests: AtomicU64,
 }
 
 impl McpSessions {
     pub(crate) fn new(secrets: &dyn SecretSealer, days: u32) -> Self {
-        Self { keys: secrets.derive_keys("mcp-session"), days: days.into(), states: DashMap::new() }
+        Self {
+            keys: secrets.derive_keys("mcp-session"),
+            days: days.into(),
+            states: DashMap::new(),
+            requests: AtomicU64::new(0),
+        }
     }
 
     /// Opens a session and returns its id.
@@ -86,6 +108,7 @@ impl McpSessions {
             by: client.who.caller.to_string(),
             revision: client.revision.as_str().to_owned(),
             declared: client.declared.as_deref().map(RawValue::to_owned),
+            client: client.name.clone(),
             until: now.as_second() + self.days * 24 * 60 * 60,
             nonce: hex::encode(nonce),
         };
@@ -123,8 +146,10 @@ impl McpSessions {
             who,
             revision,
             declared: claims.declared.map(Into::into),
+            has_tasks: false,
             log_level,
             session: Some(session),
+            name: claims.client,
         })
     }
 
@@ -134,8 +159,8 @@ impl McpSessions {
         self.with_new_state(session, |state| {
             (state.ended, state.until) = (true, until);
             state.ended_token.cancel();
-            for (_, call) in state.under_way.drain(..) {
-                call.cancel();
+            for request in state.under_way.drain(..) {
+                request.cancel.cancel();
             }
         });
     }
@@ -185,26 +210,24 @@ impl McpSessions {
         self.with_state(session, |state| state.streams = state.streams.saturating_sub(1));
     }
 
-    /// Registers a running request, so that a notification can cancel it.
-    pub(super) fn begin_request(&self, session: &Arc<str>, id: &RawValue) -> CancellationToken {
-        let cancel = CancellationToken::new();
-        self.with_new_state(session, |state| state.under_way.push((id.get().into(), cancel.clone())));
-        cancel
+    /// Registers a running request, so that a notification can cancel it. Returns its number and its token.
+    pub(super) fn begin_request(&self, session: &Arc<str>, id: &RawValue) -> (u64, CancellationToken) {
+        let (number, cancel) = (self.requests.fetch_add(1, Ordering::Relaxed), CancellationToken::new());
+        let running = RunningRequest { number, id: id.get().into(), cancel: cancel.clone() };
+        self.with_new_state(session, |state| state.under_way.push(running));
+        (number, cancel)
     }
 
-    /// Unregisters a request.
-    pub(super) fn finish_request(&self, session: &Arc<str>, id: &RawValue) {
-        self.with_state(session, |state| state.under_way.retain(|(known, _)| **known != *id.get()));
+    /// Unregisters a request by its number.
+    pub(super) fn finish_request(&self, session: &Arc<str>, number: u64) {
+        self.with_state(session, |state| state.under_way.retain(|running| running.number != number));
     }
 
-    /// Cancels a request of the client.
+    /// Cancels a request of the client: all that run with this id.
     pub(super) fn cancel_request(&self, session: &Arc<str>, id: &RawValue) {
         self.with_state(session, |state| {
-            state
-                .under_way
-                .iter()
-                .filter(|(known, _)| **known == *id.get())
-                .for_each(|(_, call)| call.cancel());
+            let named = state.under_way.iter().filter(|running| *running.id == *id.get());
+            named.for_each(|running| running.cancel.cancel());
         });
     }
 
@@ -275,9 +298,9 @@ mod tests {
         let sessions = sessions();
         let session = |name: &str| -> Arc<str> { name.into() };
         let id = toolyard_protocol::raw::to_raw(&1);
-        sessions.begin_request(&session("asks"), &id);
-        sessions.finish_request(&session("asks"), &id);
-        let under_way = sessions.begin_request(&session("works"), &id);
+        let (number, _) = sessions.begin_request(&session("asks"), &id);
+        sessions.finish_request(&session("asks"), number);
+        let (_, under_way) = sessions.begin_request(&session("works"), &id);
         let listens = sessions.opened_stream(&session("listens"));
         sessions.set_log_level(&session("logs"), "debug".into());
         assert!(sessions.subscribe(&session("subscribes"), "a:b"));

@@ -1,21 +1,26 @@
 //! `/mcp/ws`: the same server over a WebSocket, one message per text frame, subprotocol `mcp`.
 
+use std::sync::Arc;
+
 use ::http::HeaderMap;
 use axum::{
     extract::{Query, State, WebSocketUpgrade, ws::WebSocket},
     response::Response,
 };
 use serde::{Deserialize, Serialize};
+use toolyard_platform::{
+    Platform,
+    users::{self, IssuedTicket, SocketKind},
+};
 
 use super::{metadata, peer::McpPeer};
 use crate::{
-    auth::{self, AuthRefusal, CallerContext},
+    auth::{self, ActorOfUser, CallerContext},
     connections::StreamSlot,
     doors::rest::{HandlerResult, ok_json},
     doors::ws::pump::{SocketMessage, SocketPump, with_socket_limits},
     error::RequestError,
     state::ServerState,
-    tickets::TicketGrant,
 };
 
 /// WebSocket subprotocol.
@@ -33,12 +38,17 @@ pub(super) struct McpTicket {
     /// Send it as `?ticket=`. It opens one socket.
     ticket: String,
     /// Validity in seconds.
+    expires_in_s: u64,
+    /// Older name of `expiresInS`, with the same value.
     expires_in: u64,
 }
 
-pub(super) async fn issue_mcp_ticket(State(state): State<ServerState>, who: CallerContext) -> HandlerResult {
-    let ticket = state.tickets.issue(TicketGrant::Mcp(who), state.clock.now(), &*state.ids)?;
-    ok_json(&McpTicket { ticket, expires_in: state.tickets.lifetime_s() })
+pub(super) async fn issue_mcp_ticket(
+    State(platform): State<Arc<Platform>>,
+    who: CallerContext,
+) -> HandlerResult {
+    let IssuedTicket { ticket, expires_in_s } = users::issue_ticket(&platform, who.into(), SocketKind::Mcp)?;
+    ok_json(&McpTicket { ticket, expires_in_s, expires_in: expires_in_s })
 }
 
 pub(super) async fn upgrade_mcp_socket(
@@ -48,7 +58,7 @@ pub(super) async fn upgrade_mcp_socket(
     upgrade: WebSocketUpgrade,
 ) -> Response {
     let who = match &query.ticket {
-        Some(ticket) => caller_from_ticket(&state, ticket),
+        Some(ticket) => caller_from_ticket(&state, ticket).await,
         None => auth::caller_from_headers(&state, &headers).await,
     };
     let who = who.and_then(|who| Ok((state.process.streams.reserve(who.user.as_str())?, who)));
@@ -62,15 +72,9 @@ pub(super) async fn upgrade_mcp_socket(
     }
 }
 
-fn caller_from_ticket(state: &ServerState, ticket: &str) -> Result<CallerContext, RequestError> {
-    let now = state.clock.now();
-    match state.tickets.redeem(ticket, now) {
-        Some(TicketGrant::Mcp(who)) if !who.lease.is_expired(&state.tokens, now) => Ok(who),
-        Some(TicketGrant::Mcp(_) | TicketGrant::Glasses(..)) | None => Err(AuthRefusal::BadCredential(
-            "the ticket was used already, has expired, or is for something else".to_owned(),
-        )
-        .into()),
-    }
+async fn caller_from_ticket(state: &ServerState, ticket: &str) -> Result<CallerContext, RequestError> {
+    let ActorOfUser { user, actor } = users::redeem_ticket(&state.platform, ticket, SocketKind::Mcp)?;
+    auth::caller_context(state, actor, Some(user)).await
 }
 
 async fn serve_mcp_socket(state: ServerState, who: CallerContext, socket: WebSocket, _slot: StreamSlot) {
@@ -93,10 +97,10 @@ async fn serve_mcp_socket(state: ServerState, who: CallerContext, socket: WebSoc
             }
             // An open socket keeps the user's session alive.
             Some(SocketMessage::Text(text)) => {
-                state.sessions.keep_alive(&user);
+                users::keep_session(&state.platform, &user);
                 peer.receive_message(text.as_bytes()).await;
             }
-            Some(SocketMessage::Pong) => drop(state.sessions.keep_alive(&user)),
+            Some(SocketMessage::Pong) => users::keep_session(&state.platform, &user),
             Some(SocketMessage::Binary(_)) => {
                 return pump.close_after(None, 1003, "expected text").await;
             }

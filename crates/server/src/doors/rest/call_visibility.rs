@@ -2,11 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use toolyard_core::ports::CallRecord;
-use toolyard_protocol::{
-    ErrorCode, UserId,
-    api::{CallSummary, outcome_text},
-    session::iso_millis,
-};
+use toolyard_protocol::{ErrorCode, UserId, api::CallSummary, session::iso_millis};
 
 use crate::{
     auth::{Actor, AuthRefusal, Credential, Role},
@@ -155,7 +151,8 @@ pub(super) fn call_summary(call: &CallRecord, tells_who: bool) -> CallSummary {
         source: call.source.as_str().to_owned(),
         door: call.door.as_str().to_owned(),
         caller: tells_who.then(|| call.caller.to_string()),
-        outcome: outcome_text(call.error).to_owned(),
+        outcome: call.outcome_text().to_owned(),
+        approval_id: call.approval.clone().filter(|_| tells_who),
         error_message: None,
         replayed: call.replayed,
         started_at: iso_millis(call.started_at),

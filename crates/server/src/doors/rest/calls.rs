@@ -168,7 +168,7 @@ async fn stream_calls(
         _slot: state.process.streams.reserve(&who.name())?,
         calls: state.executor.subscribe(),
         view,
-        lease: who.into(),
+        lease: CredentialLease::from(&who),
         beat: tokio::time::interval(KEEP_ALIVE),
         state,
     };

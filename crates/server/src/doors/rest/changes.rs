@@ -65,10 +65,14 @@ enum ChangeTopic {
     Tokens,
     /// The user's session.
     Session,
+    /// The user's approvals, choices and grants.
+    Approvals,
+    /// Changed definitions that wait for an answer.
+    Definitions,
 }
 
 impl ChangeTopic {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 10] = [
         Self::Apps,
         Self::Library,
         Self::Installs,
@@ -77,6 +81,8 @@ impl ChangeTopic {
         Self::Upstreams,
         Self::Tokens,
         Self::Session,
+        Self::Approvals,
+        Self::Definitions,
     ];
 
     /// Whether only developers and operators have this list.
@@ -128,6 +134,18 @@ impl ChangeAudience {
             {
                 &[ChangeTopic::Tokens]
             }
+            Change::ApprovalRequested { user, .. }
+            | Change::ApprovalAnswered { user, .. }
+            | Change::ApprovalEnded { user, .. }
+            | Change::ApprovalRulesChanged(user)
+                if self.user.as_ref() == Some(user) =>
+            {
+                &[ChangeTopic::Approvals]
+            }
+            Change::DefinitionsChanged(_) => {
+                &[ChangeTopic::Definitions, ChangeTopic::Tools, ChangeTopic::Upstreams]
+            }
+            Change::ApprovalPolicyChanged => &[ChangeTopic::Approvals],
             Change::UpstreamStatusChanged => &[ChangeTopic::Upstreams],
             Change::PluginCatalogueChanged => &[ChangeTopic::Plugins],
             Change::Everything => &ChangeTopic::ALL,
@@ -138,6 +156,10 @@ impl ChangeAudience {
             | Change::TokenRevoked { .. }
             | Change::AppSettingsChanged { .. }
             | Change::PlatformSettingsChanged(_)
+            | Change::ApprovalRequested { .. }
+            | Change::ApprovalAnswered { .. }
+            | Change::ApprovalEnded { .. }
+            | Change::ApprovalRulesChanged(_)
             | Change::ResourceUpdated { .. } => &[],
         };
         topics.iter().copied().filter(|topic| self.can_see(*topic)).collect()
@@ -165,7 +187,7 @@ async fn stream_changes(State(state): State<ServerState>, who: AuthenticatedPers
     let watch = ChangeWatcher {
         subscription,
         audience: ChangeAudience { name: who.name, role: who.role, user: who.user },
-        lease: who.actor.into(),
+        lease: CredentialLease::from(&who.actor),
         beat: tokio::time::interval(KEEP_ALIVE),
         pending: PendingTopics::default(),
         is_ready: false,

@@ -79,6 +79,7 @@ async fn get_metrics(
     KnownActor(_): KnownActor,
 ) -> Result<Response, RequestError> {
     state.call_metrics.set_gauges(state.executor.in_flight(), state.sessions.user_count());
+    state.call_metrics.set_secrets(&state.executor.redaction().counts());
     let backlog = state.stores.maintenance.backlog();
     state.process.metrics.update(&ProcessSnapshot {
         stuck: state.process.workers.stuck_workers(),

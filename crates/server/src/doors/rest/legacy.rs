@@ -1,5 +1,5 @@
 //! The endpoints of the first generation. They respond in the old format, use the same executor, and are marked as
-//! deprecated.
+//! deprecated. `docs/legacy-formats.md` lists all formats of that generation.
 
 use axum::{extract::State, handler::Handler as _, middleware::map_response, response::Response};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -7,7 +7,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use toolyard_core::{CallReply, CatalogView, Door, Tool, ToolCall, ToolError, executor::CallOutcome};
 use toolyard_protocol::{
-    LocalName, ToolName, ToolRef, UserId, call::GIVE_APP_CONTROL_OF_TOOL_RESPONSE, legacy::ToolSchema,
+    LocalName, ToolName, ToolRef, UserId,
+    call::GIVE_APP_CONTROL_OF_TOOL_RESPONSE,
+    legacy::{DEPRECATION, SUNSET, ToolSchema},
     result::RestResult,
 };
 
@@ -21,11 +23,6 @@ use crate::{
     routes::{Route, RouteAccess},
     state::ServerState,
 };
-
-/// When they will be removed.
-const SUNSET: &str = "Fri, 31 Dec 2027 23:59:59 GMT";
-/// When they were deprecated: 2026-11-15, in the format of RFC 9745.
-const DEPRECATED: &str = "@1794700800";
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
@@ -72,7 +69,7 @@ async fn deprecate_for_execute(response: Response) -> Response {
 /// Adds the headers that announce the removal and name the successor.
 fn mark_deprecated(mut response: Response, successor: &'static str) -> Response {
     let headers = response.headers_mut();
-    headers.insert("deprecation", HeaderValue::from_static(DEPRECATED));
+    headers.insert("deprecation", HeaderValue::from_static(DEPRECATION));
     headers.insert("sunset", HeaderValue::from_static(SUNSET));
     headers.insert(header::LINK, HeaderValue::from_static(successor));
     response
@@ -201,7 +198,7 @@ async fn run_legacy_call(
         .tool_parameters
         .map(|parameters| toolyard_protocol::raw::to_raw::<Map<String, Value>>(&parameters));
     let call = ToolCall { name: ToolRef::Canonical(ToolName::new(&app, &tool)), arguments };
-    let running = match CallRequest::new(Door::Legacy).with_headers(headers) {
+    let running = match CallRequest::new(Door::Legacy).with_headers(headers, &acting) {
         Ok(request) => calls::start_call(state, acting, call, request).await,
         Err(error) => Err(error),
     };
@@ -233,7 +230,12 @@ fn legacy_response(outcome: &CallOutcome) -> Response {
             };
             json_response(StatusCode::OK, &json!({ "status": "success", "reply": reply }))
         }
-        Ok(_) => legacy_error(StatusCode::FORBIDDEN, "this tool cannot be called through the old endpoint"),
+        Ok(CallReply::AwaitingApproval(awaited)) => {
+            legacy_error(StatusCode::FORBIDDEN, &awaited.to_model_text())
+        }
+        Ok(CallReply::AwaitingInput(_)) => {
+            legacy_error(StatusCode::FORBIDDEN, "this tool cannot be called through the old endpoint")
+        }
         Err(error) => failed(error),
     }
 }

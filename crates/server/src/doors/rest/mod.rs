@@ -1,10 +1,13 @@
 //! The REST door: one module per noun. Handlers read the request, call a verb of the platform or the executor, and write the
 //! response.
 
+pub(crate) mod approval_rules;
+pub(crate) mod approvals;
 pub(crate) mod apps;
 pub(crate) mod call_visibility;
 pub(crate) mod calls;
 pub(crate) mod changes;
+pub(crate) mod definitions;
 pub(crate) mod devices;
 pub(crate) mod health;
 pub(crate) mod icons;
@@ -31,7 +34,7 @@ pub(crate) mod users;
 use axum::response::Response;
 use http::StatusCode;
 use serde::Serialize;
-use toolyard_protocol::{InvalidName, PackageName};
+use toolyard_protocol::{InvalidName, PackageName, ToolName};
 
 use crate::error::{RequestError, json_response};
 
@@ -49,6 +52,11 @@ pub(crate) fn ok_json<T: Serialize>(body: &T) -> HandlerResult {
 /// 204.
 pub(crate) fn no_content() -> HandlerResult {
     Ok(axum::response::IntoResponse::into_response(StatusCode::NO_CONTENT))
+}
+
+/// A canonical tool name from a path.
+pub(crate) fn parse_tool(text: &str) -> Result<ToolName, RequestError> {
+    text.parse().map_err(|error: InvalidName| RequestError::invalid_request(error.to_string()))
 }
 
 /// A package name from a path.

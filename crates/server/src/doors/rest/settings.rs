@@ -10,12 +10,12 @@ use toolyard_core::ports::Stores;
 use toolyard_platform::Platform;
 use toolyard_platform::{installs, settings};
 use toolyard_protocol::{
-    InvalidName, PlatformSettings, ToolName,
+    PlatformSettings,
     api::{ToolSetting, ToolSwitch},
 };
 use toolyard_sessions::Sessions;
 
-use super::{HandlerResult, no_content, ok_json, parse_package};
+use super::{HandlerResult, no_content, ok_json, parse_package, parse_tool};
 use crate::{
     auth::TargetUser,
     body::JsonBody,
@@ -132,9 +132,7 @@ async fn switch_tool(
     PathParams(name): PathParams<String>,
     JsonBody(switch): JsonBody<ToolSwitch>,
 ) -> HandlerResult {
-    let name: ToolName =
-        name.parse().map_err(|error: InvalidName| RequestError::invalid_request(error.to_string()))?;
-    installs::switch_tool(&platform, &who.into(), &name, switch.enabled).await?;
+    installs::switch_tool(&platform, &who.into(), &parse_tool(&name)?, switch.enabled).await?;
     no_content()
 }
 

@@ -15,8 +15,8 @@ use toolyard_core::{
     catalog::validate_tool_set,
     schema::pool::{SET_TIMEOUT, WorkOwner, WorkPool},
 };
-use toolyard_platform::Platform;
-use toolyard_platform::apps;
+use toolyard_definitions::scan_definition;
+use toolyard_platform::{Platform, apps, legacy};
 use toolyard_protocol::{
     PackageName, Problem, ToolAlias, ToolName,
     api::ToolSet,
@@ -89,7 +89,7 @@ async fn check_tool_set(
     let ToolSet { tools, prompts, resources, resource_templates } = set;
     let items = AppItems { prompts, resources, resource_templates };
     let family = models.default_family();
-    let tools = match apps::to_definitions(tools) {
+    let tools = match legacy::to_definitions(tools) {
         Ok(tools) => tools,
         Err(problems) => return ok_json(&ToolSetCheck { ok: false, problems, tools: Vec::new() }),
     };
@@ -122,6 +122,7 @@ fn check_definitions(
             );
             problems.push(Problem::new(&path, message));
         }
+        problems.extend(scan_warnings(raw, &path));
         let (tool, left_out) = checked_tool(package, &definition, family);
         problems
             .extend(left_out.map(|why| Problem::new(path, format!("models do not get this tool: {why}"))));
@@ -129,6 +130,18 @@ fn check_definitions(
     }
     problems.truncate(MAX_PROBLEMS);
     ToolSetCheck { ok: is_taken, problems, tools: seen }
+}
+
+/// What an assistant's user would be warned about, as the scanner sees it.
+fn scan_warnings(raw: &RawValue, path: &str) -> Vec<Problem> {
+    let Ok(definition) = serde_json::from_str::<Value>(raw.get()) else { return Vec::new() };
+    let flagged = scan_definition(&definition).into_iter().filter(toolyard_definitions::ScanFinding::is_flag);
+    let to_problem = |finding: toolyard_definitions::ScanFinding| {
+        let place = finding.pointer.replace('/', ".");
+        let text = format!("looks like an attack on assistants: {}: `{}`", finding.reason, finding.excerpt);
+        Problem::new(format!("{path}{place}"), text)
+    };
+    flagged.map(to_problem).collect()
 }
 
 /// The tool as models of that family get it. If they do not get it, the tool unchanged and the reason.

@@ -23,13 +23,15 @@ use toolyard_core::{
 };
 use toolyard_protocol::{
     ErrorCode, JsonLine,
-    call::{ExecuteRequest, IDEMPOTENCY_KEY},
+    approval::{PendingCall, ToolLabelInfo, ToolLabelList},
+    call::{CONVERSATION_HEADER, ExecuteRequest, IDEMPOTENCY_KEY},
     result::{RestResult, ToolResult},
     tool::Category,
 };
 
 use super::HandlerResult;
 use crate::{
+    approvals::pending_call,
     auth::CallerContext,
     body::JsonBytes,
     calls::{self, CallHandle, CallRequest},
@@ -80,6 +82,14 @@ pub(crate) fn routes() -> Vec<Route> {
         ])
         .response_body::<ToolListBody>(),
         Route::new(
+            Method::GET,
+            "/api/tools/labels",
+            RouteAccess::Caller,
+            "What this user's tools do with data: read private data, read content from outside, send data out",
+            list_labels,
+        )
+        .response_body::<ToolLabelList>(),
+        Route::new(
             Method::POST,
             "/api/tools/execute",
             RouteAccess::Caller,
@@ -89,6 +99,7 @@ pub(crate) fn routes() -> Vec<Route> {
         .headers(&[
             (IDEMPOTENCY_KEY, "Calls with the same key run once; keys are kept for a day"),
             ("traceparent", "The trace to continue"),
+            (CONVERSATION_HEADER, "Your id of the conversation that the call belongs to"),
         ])
         .request_body::<ExecuteBody>()
         .response_body::<RestResult<'static>>()
@@ -135,6 +146,18 @@ async fn list_tools(
     Ok(response)
 }
 
+async fn list_labels(State(state): State<ServerState>, who: CallerContext) -> HandlerResult {
+    let view = state.catalog.view(&who.user, who.scope).await?;
+    let tracker = state.approvals.data_flow();
+    let tools = view.tools().map(|tool| {
+        let found = tracker.tool_labels(tool);
+        let (labels, by_operator) = (found.labels.iter().collect(), found.by_operator);
+        ToolLabelInfo { tool: tool.name.clone(), labels, by_operator }
+    });
+    let list = ToolLabelList { data_flow: tracker.policy(), tools: tools.collect() };
+    Ok(json_response(StatusCode::OK, &list))
+}
+
 async fn execute_tool(
     State(state): State<ServerState>,
     who: CallerContext,
@@ -148,7 +171,7 @@ async fn execute_tool(
     if wants_events(&headers) {
         return Box::pin(execute_with_progress(&state, who, &headers, call)).await;
     }
-    let started = match CallRequest::new(Door::Rest).with_headers(&headers) {
+    let started = match CallRequest::new(Door::Rest).with_headers(&headers, &who) {
         Ok(request) => calls::start_call(&state, who, call, request).await,
         Err(error) => Err(error),
     };
@@ -177,24 +200,34 @@ fn wants_events(headers: &HeaderMap) -> bool {
 /// The response to a finished call.
 pub(crate) fn outcome_response(outcome: &CallOutcome) -> Response {
     match rest_outcome(outcome) {
-        Ok(result) => json_response(StatusCode::OK, &RestResult::from_result(result)),
-        Err(error) => call_error_response(&error),
+        RestOutcome::Done(result) => json_response(StatusCode::OK, &RestResult::from_result(result)),
+        RestOutcome::Waiting(pending) => {
+            json_response(StatusCode::ACCEPTED, &RestResult::from_pending(pending))
+        }
+        RestOutcome::Failed(error) => call_error_response(&error),
     }
 }
 
-/// The outcome for REST: a successful result, or an error.
-fn rest_outcome(outcome: &CallOutcome) -> Result<&ToolResult, Cow<'_, ToolError>> {
+/// The outcome for REST.
+enum RestOutcome<'a> {
+    Done(&'a ToolResult),
+    Waiting(PendingCall),
+    Failed(Cow<'a, ToolError>),
+}
+
+fn rest_outcome(outcome: &CallOutcome) -> RestOutcome<'_> {
     match outcome {
         Ok(CallReply::Done(result)) => match error_in_result(result) {
-            Some(error) => Err(Cow::Owned(error)),
-            None => Ok(result),
+            Some(error) => RestOutcome::Failed(Cow::Owned(error)),
+            None => RestOutcome::Done(result),
         },
+        Ok(CallReply::AwaitingApproval(awaited)) => RestOutcome::Waiting(pending_call(awaited)),
         // REST has one response per call, so tools that ask for input do not work.
         Ok(CallReply::AwaitingInput(_)) => {
             let text = "This tool asks for more input, which is not possible over REST.";
-            Err(Cow::Owned(ToolError::new(ErrorCode::Denied, text)))
+            RestOutcome::Failed(Cow::Owned(ToolError::new(ErrorCode::Denied, text)))
         }
-        Err(error) => Err(Cow::Borrowed(error)),
+        Err(error) => RestOutcome::Failed(Cow::Borrowed(error)),
     }
 }
 
@@ -222,7 +255,7 @@ async fn execute_with_progress(
     call: ToolCall,
 ) -> Response {
     let (sink, progress) = mpsc::channel(PROGRESS_QUEUE);
-    let started = match CallRequest::new(Door::Rest).with_headers(headers) {
+    let started = match CallRequest::new(Door::Rest).with_headers(headers, &who) {
         Ok(request) => calls::start_call(state, who, call, request.with_notices(NoticeSink::new(sink))).await,
         Err(error) => Err(error),
     };
@@ -262,7 +295,8 @@ fn call_events(
 
 fn result_line(outcome: &CallOutcome) -> JsonLine {
     match rest_outcome(outcome) {
-        Ok(result) => JsonLine::new(&RestResult::from_result(result)),
-        Err(error) => JsonLine::new(&RestResult::from_error(error.to_wire())),
+        RestOutcome::Done(result) => JsonLine::new(&RestResult::from_result(result)),
+        RestOutcome::Waiting(pending) => JsonLine::new(&RestResult::from_pending(pending)),
+        RestOutcome::Failed(error) => JsonLine::new(&RestResult::from_error(error.to_wire())),
     }
 }

@@ -113,6 +113,7 @@ async fn upstream_status(
         (status.tools, status.prompts) = (entry.tools.len(), entry.prompts.len());
         (status.resources, status.templates) = (entry.resources.len(), entry.templates.len());
         status.set_aside.clone_from(&entry.set_aside);
+        status.set_aside.extend(entry.held.iter().cloned());
         status.warnings.clone_from(&entry.warnings);
     }
     Ok(status)

@@ -1,27 +1,33 @@
 //! `/glasses-ws`: a phone with glasses, or a simulator. Browsers open it with a ticket.
 
+use std::sync::Arc;
+
 use axum::{
     extract::{Query, State, WebSocketUpgrade, ws::WebSocket},
     response::{IntoResponse as _, Response},
 };
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::{Deserialize, Serialize};
+use toolyard_platform::{
+    Platform, devices,
+    users::{self, IssuedTicket, SocketKind},
+};
 use toolyard_protocol::{
     UserId,
-    session::{ToDevice, device_messages::DeviceConnectionError as Told, webhook::StopReason},
+    session::{ToDevice, device_messages::DeviceConnectionError as Told},
 };
 use toolyard_sessions::DeviceOrder;
 
 use super::pump::{SocketMessage, SocketPump, with_socket_limits};
 use crate::{
     auth::{
-        Actor, CredentialLease, Role, TargetUser, actor_by_credential, bearer_credential, user_from_header,
+        Actor, ActorOfUser, Credential, CredentialLease, Role, TargetUser, actor_by_credential,
+        bearer_credential, user_from_header,
     },
     config::AuthMode,
-    doors::rest::{HandlerResult, ok_json, session::open_installed_app},
+    doors::rest::{HandlerResult, ok_json},
     error::RequestError,
     state::ServerState,
-    tickets::TicketGrant,
 };
 
 /// Phones send their token in the query.
@@ -44,10 +50,13 @@ pub(super) struct GlassesTicket {
     expires_in_s: u64,
 }
 
-pub(super) async fn issue_glasses_ticket(State(state): State<ServerState>, who: TargetUser) -> HandlerResult {
-    let opens = TicketGrant::Glasses(who.user, who.actor.into());
-    let ticket = state.tickets.issue(opens, state.clock.now(), &*state.ids)?;
-    ok_json(&GlassesTicket { ticket, expires_in_s: state.tickets.lifetime_s() })
+pub(super) async fn issue_glasses_ticket(
+    State(platform): State<Arc<Platform>>,
+    who: TargetUser,
+) -> HandlerResult {
+    let IssuedTicket { ticket, expires_in_s } =
+        users::issue_ticket(&platform, who.into(), SocketKind::Glasses)?;
+    ok_json(&GlassesTicket { ticket, expires_in_s })
 }
 
 pub(super) async fn upgrade_glasses_socket(
@@ -56,12 +65,11 @@ pub(super) async fn upgrade_glasses_socket(
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    match device_user(&state, &query, &headers).await {
-        Ok((user, lease)) => {
+    match identify_device(&state, &query, &headers).await {
+        Ok(who) => {
             let tasks = state.lifecycle.tasks.clone();
-            with_socket_limits(upgrade, &state).on_upgrade(move |socket| {
-                tasks.track_future(serve_glasses_socket(state, user, lease, socket))
-            })
+            with_socket_limits(upgrade, &state)
+                .on_upgrade(move |socket| tasks.track_future(serve_glasses_socket(state, who, socket)))
         }
         Err(why) => {
             let body = ToDevice::ConnectionError(Told { code: None, message: why }).to_text();
@@ -71,49 +79,32 @@ pub(super) async fn upgrade_glasses_socket(
     }
 }
 
-async fn device_user(
+/// Who connects the device, and for which user.
+async fn identify_device(
     state: &ServerState,
     query: &DeviceQuery,
     headers: &HeaderMap,
-) -> Result<(UserId, CredentialLease), String> {
+) -> Result<ActorOfUser, String> {
     if let Some(ticket) = &query.ticket {
-        let now = state.clock.now();
-        return match state.tickets.redeem(ticket, now) {
-            Some(TicketGrant::Glasses(user, lease)) if !lease.is_expired(&state.tokens, now) => {
-                Ok((user, lease))
-            }
-            Some(TicketGrant::Glasses(..) | TicketGrant::Mcp(_)) | None => {
-                Err("the ticket was used already, has expired, or is for something else".to_owned())
-            }
-        };
+        let redeemed = users::redeem_ticket(&state.platform, ticket, SocketKind::Glasses);
+        return redeemed.map_err(|error| error.to_string());
     }
-    let bearer = bearer_credential(headers);
     let named = device_owner(query, headers)?;
-    let (user, lease) = match query.token.as_deref().or(bearer) {
-        Some(token) => match actor_by_credential(state, token).await {
-            // Operators can connect a device for another user, as they can call tools for another user.
-            Ok(Actor::Person { name, role, credential }) => match named {
-                Some(user) if role == Role::Operator => (user, credential.into()),
-                _ => (name.parse().map_err(|error| format!("{error}"))?, credential.into()),
-            },
-            Ok(Actor::App(_)) => return Err("a device needs a user's token".to_owned()),
-            Err(_) => return Err("the token is not valid here".to_owned()),
-        },
+    let actor = match query.token.as_deref().or(bearer_credential(headers)) {
+        Some(token) => {
+            actor_by_credential(state, token).await.map_err(|_| "the token is not valid here".to_owned())?
+        }
         None if state.auth_mode == AuthMode::Dev => {
-            let named = named.ok_or("name the user: `?user=` or X-User-Id, or send a token")?;
-            (named, CredentialLease::default())
+            Actor::Person { name: "dev".to_owned(), role: Role::Operator, credential: Credential::DevHeader }
         }
         None => return Err("send a token: `Authorization: Bearer`, or `?token=`".to_owned()),
     };
-    Ok((user, lease))
+    devices::connect(actor, named).map_err(|error| error.to_string())
 }
 
 /// The user that the request names: in a header, or in the query.
 fn device_owner(query: &DeviceQuery, headers: &HeaderMap) -> Result<Option<UserId>, String> {
-    let by_header = user_from_header(headers).map_err(|failure| match failure {
-        RequestError::Api(error) => error.message,
-        RequestError::Refused(refusal) => refusal.to_string(),
-    })?;
+    let by_header = user_from_header(headers).map_err(|failure| failure.message())?;
     match (by_header, query.user.as_deref()) {
         (Some(user), _) => Ok(Some(user)),
         (None, Some(user)) => user.parse().map(Some).map_err(|error| format!("user: {error}")),
@@ -121,10 +112,11 @@ fn device_owner(query: &DeviceQuery, headers: &HeaderMap) -> Result<Option<UserI
     }
 }
 
-async fn serve_glasses_socket(state: ServerState, user: UserId, lease: CredentialLease, socket: WebSocket) {
+async fn serve_glasses_socket(state: ServerState, who: ActorOfUser, socket: WebSocket) {
+    let lease = CredentialLease::from(&who.actor);
     let outbox = state.sessions.device_outbox();
     let mut pump = SocketPump::new(socket, outbox.clone(), &state);
-    let Some(device) = state.sessions.attach_device(&user, &outbox).await else {
+    let Some(device) = state.sessions.attach_device(&who.user, &outbox).await else {
         return pump.close_after(None, 1013, "too many users").await;
     };
     while let Some(message) = pump.next().await {
@@ -137,7 +129,7 @@ async fn serve_glasses_socket(state: ServerState, user: UserId, lease: Credentia
         match message {
             SocketMessage::Text(text) => {
                 if let Some(order) = device.receive(&text).await {
-                    run_device_order(&state, &user, order);
+                    run_device_order(&state, &who, order);
                 }
             }
             SocketMessage::Binary(sound) if !sound.is_empty() => device.receive_audio(&sound),
@@ -147,23 +139,21 @@ async fn serve_glasses_socket(state: ServerState, user: UserId, lease: Credentia
 }
 
 /// Runs on its own task, because a start takes seconds and must not block the socket.
-fn run_device_order(state: &ServerState, user: &UserId, order: DeviceOrder) {
-    let (state, user) = (state.clone(), user.clone());
+fn run_device_order(state: &ServerState, who: &ActorOfUser, order: DeviceOrder) {
+    let (state, who) = (state.clone(), who.clone());
     let tasks = state.lifecycle.tasks.clone();
     tasks.spawn(async move {
         match order {
             DeviceOrder::Start(package) => {
-                if let Err(error) = open_installed_app(&state, &user, &package).await {
-                    let why = match error {
-                        RequestError::Api(error) => error.message,
-                        RequestError::Refused(refusal) => refusal.to_string(),
-                    };
-                    tracing::warn!(%user, %package, error = why, "device could not start app");
-                    state.sessions.show_start_failure(&user, &package, &why);
+                if let Err(error) = users::start_app(&state.platform, &who, &package).await {
+                    let why = RequestError::from(error).message();
+                    tracing::warn!(user = %who.user, %package, error = why, "device could not start app");
+                    state.sessions.show_start_failure(&who.user, &package, &why);
                 }
             }
             DeviceOrder::Stop(package) => {
-                let _ = state.sessions.stop_app(&user, &package, StopReason::UserDisabled).await;
+                // The app may have stopped by itself.
+                let _ = users::stop_app(&state.platform, &who, &package).await;
             }
         }
     });

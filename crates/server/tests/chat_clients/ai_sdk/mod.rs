@@ -1,5 +1,6 @@
 //! The AI SDK of Vercel, from version 4 on: what an app that uses it has on its screen, and how often it asked for that.
 
+mod approvals;
 mod screen;
 mod streams;
 mod tools;

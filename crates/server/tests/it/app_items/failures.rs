@@ -133,3 +133,15 @@ async fn an_app_without_resources_is_not_asked_for_any() {
     assert_eq!(p.user("ada").modern("resources/read", uri).await.refusal(), (200, -32602));
     assert!(app.requests("/resource").is_empty());
 }
+
+#[tokio::test]
+async fn a_client_over_the_rate_limit_is_told_so_and_not_of_an_internal_error() {
+    let p = Platform::with(|config| (config.rates.user_per_s, config.rates.user_burst) = (1, 1)).await;
+    let (app, _) = planner(&p, json!({})).await;
+    app.set_behavior(super::contents("todo://list"));
+    let ask = async || p.user("ada").modern("resources/read", json!({ "uri": LIST })).await;
+    ask().await.result();
+    let refused = ask().await;
+    assert_eq!(refused.refusal(), (200, -32600), "{}", refused.text);
+    assert_eq!(refused.json()["error"]["data"]["code"], "RATE_LIMITED", "{}", refused.text);
+}

@@ -14,6 +14,8 @@ use crate::platform::{Device, Platform};
 pub(crate) async fn with_tools(change: impl FnOnce(&mut Config)) -> (Platform, Device) {
     let p = Platform::with(|config| {
         config.builtin.enabled = true;
+        // Writing a file asks first; these tests are about what it does.
+        config.approvals.preset = toolyard_core::approvals::PolicyPreset::Open;
         config.net.allow_loopback = Some(true);
         config.net.web_allow = vec!["127.0.0.0/8".to_owned()];
         change(config);

@@ -19,7 +19,11 @@ fn keys(kind: &str) -> (&'static [&'static str], &'static [&'static str]) {
         "tool-input-available" => (&["toolCallId", "toolName", "input"], &["providerExecuted"]),
         "tool-output-available" => (&["toolCallId", "output"], &["providerExecuted"]),
         "tool-output-error" => (&["toolCallId", "errorText"], &["providerExecuted"]),
+        // From AI SDK 6 on, and without the keys that its first release does not know.
+        "tool-approval-request" => (&["approvalId", "toolCallId"], &[]),
+        "tool-output-denied" => (&["toolCallId"], &[]),
         "data-tool" | "data-progress" | "data-notice" => (&["data"], &["id", "transient"]),
+        "data-approval" => (&["id", "data"], &[]),
         "error" => (&["errorText"], &[]),
         "finish" => (&["finishReason"], &[]),
         other => panic!("no client knows a chunk `{other}`"),
@@ -32,12 +36,14 @@ enum Call {
     Begun,
     OfServer,
     OfClient,
+    Waits,
     Ended,
 }
 
 #[derive(Default)]
 struct Seen {
     in_step: bool,
+    had_step: bool,
     /// Open text and reasoning parts.
     open: HashSet<(String, String)>,
     calls: HashMap<String, Call>,
@@ -57,7 +63,7 @@ pub(crate) fn ui(chunks: &[Value]) {
     assert!(seen.over, "there is no end: {chunks:#?}");
     let failed = chunks.last().unwrap()["type"] == "error";
     assert!(failed || !seen.in_step, "a step is open: {chunks:#?}");
-    let of_client = seen.calls.values().any(|call| *call == Call::OfClient);
+    let of_client = seen.calls.values().any(|call| matches!(call, Call::OfClient | Call::Waits));
     let reason = &chunks.last().unwrap()["finishReason"];
     assert!(reason != "tool-calls" || of_client, "the client has nothing to run: {chunks:#?}");
     assert!(reason != "stop" || !of_client, "the client has something to run: {chunks:#?}");
@@ -85,13 +91,17 @@ fn check_keys(kind: &str, chunk: &Value) {
 impl Seen {
     fn take(&mut self, kind: &str, chunk: &Value) {
         let text = |key: &str| chunk[key].as_str().unwrap_or_default().to_owned();
+        if kind.starts_with("tool-output-") && !self.had_step {
+            // The result of a call that waited in the continued message.
+            return assert_eq!(self.calls.insert(text("toolCallId"), Call::Ended), None, "{chunk}");
+        }
         if !matches!(kind, "start" | "start-step" | "error" | "finish" | "data-notice") {
             assert!(self.in_step, "outside of a step: {chunk}");
         }
         match kind {
             "start-step" => {
                 assert!(!self.in_step && self.open.is_empty(), "a step in a step");
-                self.in_step = true;
+                (self.in_step, self.had_step) = (true, true);
             }
             "finish-step" => {
                 assert!(self.open.is_empty(), "open at the end of a step: {:?}", self.open);
@@ -136,6 +146,10 @@ impl Seen {
                     matches!(before, Some(Call::Begun | Call::OfServer)),
                     "nothing to end: {before:?} {chunk}"
                 );
+            }
+            "tool-approval-request" => {
+                let before = self.calls.insert(text("toolCallId"), Call::Waits);
+                assert_eq!(before, Some(Call::OfServer), "nothing to approve: {chunk}");
             }
             "data-tool" => assert_eq!(self.calls.get(&text("id")), Some(&Call::OfServer), "{chunk}"),
             "data-progress" => {

@@ -1,5 +1,6 @@
 //! The chat door: requests as real clients send them, with a scripted model.
 
+mod approvals;
 mod check;
 mod choice;
 mod client_rules;

@@ -8,7 +8,7 @@ use toolyard_server::{
 };
 use toolyard_testkit::model::{ScriptedModel, ScriptedReply};
 
-use super::{Reading, asks, chunks, with, with_model};
+use super::{Reading, asks, chunks, reason, with, with_model, words};
 use crate::platform::{Person, Platform, tokens_only};
 
 /// The same question at every door.
@@ -174,4 +174,37 @@ async fn callers_who_may_not_select_see_only_the_default_model() {
     );
     let one = vec!["local/scripted".to_owned()];
     assert_eq!(names(&p.user("ada")).await, (one.clone(), one));
+}
+
+#[tokio::test]
+async fn a_request_for_an_unknown_model_does_not_count() {
+    let (p, model) = with_model(|config| config.chat.turns_per_minute = 1).await;
+    model.set_default_reply(ScriptedReply::text("ok"));
+    for (path, body) in doors() {
+        let who = p.user(&format!("user{}", path.len()));
+        let unknown = with(body.clone(), json!({ "model": "nowhere/none" }));
+        for _ in 0..3 {
+            let refused = who.post(path, &unknown).await;
+            assert!([400, 404].contains(&refused.status.as_u16()), "{path}: {}", refused.text);
+        }
+        who.post(path, &body).await.expect(200);
+        who.post(path, &body).await.expect(429);
+    }
+}
+
+#[tokio::test]
+async fn a_user_at_the_limit_can_replace_their_own_stream() {
+    let (p, model) = with_model(|config| config.chat.turns_per_user = 1).await;
+    model.queue_replies([ScriptedReply::text("Old").and_hold(), ScriptedReply::text("New")]);
+    let ada = p.user("ada");
+    let resumable = |id: &str| with(asks("go"), json!({ "id": id, "resumable": true }));
+    let mut old = Reading::begin(&ada, resumable("c1")).await;
+    old.until("text-delta").await;
+    // Another chat is another stream, and a request that is refused replaces nothing.
+    ada.post("/api/chat", &resumable("c2")).await.expect(503);
+    ada.post("/api/chat", &with(resumable("c1"), json!({ "model": "nowhere/none" }))).await.expect(400);
+    assert_eq!(model.abandoned(), 0);
+    assert_eq!(words(&chunks(&ada, resumable("c1")).await), "New");
+    model.wait_abandoned(1).await;
+    assert_eq!(reason(&old.all().await), "other");
 }

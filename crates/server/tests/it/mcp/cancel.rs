@@ -93,6 +93,22 @@ async fn a_session_cancels_by_a_message() {
 }
 
 #[tokio::test]
+async fn a_request_can_be_cancelled_after_another_with_the_same_id_ended() {
+    let p = Platform::start().await;
+    let (app, _device) = p.echo().await;
+    app.set_behavior(AppBehavior::Hang);
+    let session = p.user("ada").handshake(LEGACY).await;
+    let ask = |method: &str, params: Value| session.person.ask(Ask::legacy(method, params).id(7));
+    let (answer, ()) = tokio::join!(ask("tools/call", params()), async {
+        soon(app.wait_requests("/tool", 1)).await;
+        ask("ping", json!({})).await.result();
+        assert_eq!(session.tell("notifications/cancelled", json!({ "requestId": 7 })).await, 202);
+    });
+    assert!(answer.text.contains("cancelled"), "{}", answer.text);
+    cancelled(&p, &app, 1).await;
+}
+
+#[tokio::test]
 async fn the_end_of_a_session_cancels_its_calls() {
     let p = Platform::start().await;
     let (app, _device) = p.echo().await;

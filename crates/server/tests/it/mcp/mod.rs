@@ -8,12 +8,14 @@
 //! | lists and pages | [`lists`], [`pages`] |
 //! | calls | [`calls`], [`failures`], [`mirrored`], [`progress`], [`cancel`] |
 //! | notifications about changed lists | [`ears`], [`changes`], [`silence`], [`filters`], [`streams`] |
+//! | calls that the user has to approve | [`approvals`], [`trusted`] |
 //! | resources of apps that have none | [`resources`] |
 //! | access and isolation | [`access`], [`sharing`] |
 //! | WebSockets | [`sockets`], [`tickets`], [`stop`] |
 
 mod access;
 mod answers;
+pub(crate) mod approvals;
 mod calls;
 mod cancel;
 mod changes;
@@ -36,4 +38,6 @@ mod silence;
 mod sockets;
 mod stop;
 mod streams;
+mod tasks;
 mod tickets;
+mod trusted;

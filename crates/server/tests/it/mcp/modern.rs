@@ -127,7 +127,7 @@ async fn unknown_and_removed_methods_are_not_found() {
         "resources/subscribe",
         "resources/unsubscribe",
         "notifications/initialized",
-        "tasks/get",
+        "tasks/list",
         "tools",
         "",
     ] {

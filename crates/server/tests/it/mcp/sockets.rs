@@ -205,9 +205,9 @@ async fn concurrent_requests_on_a_socket_are_limited() {
         line.send(&call(id)).await;
     }
     soon(app.wait_requests("/tool", 256)).await;
-    assert_eq!(code(&line.ask(call(256)).await), -32603);
-    assert_eq!(code(&line.ask(call(7)).await), -32603);
-    assert_eq!(code(&line.ask(discover("d")).await), -32603);
+    assert_eq!(code(&line.ask(call(256)).await), -32600);
+    assert_eq!(code(&line.ask(call(7)).await), -32600);
+    assert_eq!(code(&line.ask(discover("d")).await), -32600);
     // One that ends makes room.
     line.cancel(7).await;
     assert_eq!(line.ask(discover("d")).await["result"]["resultType"], "complete");

@@ -36,15 +36,15 @@ async fn streams_per_user_are_limited_and_closing_one_frees_a_slot() {
 
     let full = async || {
         let answer = ada.ask(listen()).await;
-        assert_eq!(answer.refusal(), (200, -32603), "{}", answer.text);
+        assert_eq!(answer.refusal(), (200, -32600), "{}", answer.text);
         assert!(answer.text.contains('3'), "{}", answer.text);
         let answer = session.person.get("/mcp").await;
-        assert_eq!(answer.refusal(), (429, -32603), "{}", answer.text);
+        assert_eq!(answer.refusal(), (429, -32600), "{}", answer.text);
         let mut other = Line::of(&p, "ada").await;
         let answer = other.ask(Ask::legacy("initialize", hello(LEGACY))).await;
-        assert_eq!(answer["error"]["code"], -32603, "{answer}");
+        assert_eq!(answer["error"]["code"], -32600, "{answer}");
         let answer = other.ask(listen().id("l")).await;
-        assert_eq!(answer["error"]["code"], -32603, "{answer}");
+        assert_eq!(answer["error"]["code"], -32600, "{answer}");
     };
     full().await;
     // Other requests and other users are not affected.

@@ -12,7 +12,7 @@ use crate::{
 
 async fn ticket(who: &Person<'_>) -> String {
     let answer = who.post("/api/mcp/ticket", &json!({})).await.expect(200).json();
-    assert_eq!(answer["expiresIn"], 30);
+    assert_eq!((&answer["expiresInS"], &answer["expiresIn"]), (&json!(30), &json!(30)));
     answer["ticket"].as_str().unwrap().to_owned()
 }
 

@@ -7,7 +7,7 @@ use toolyard_testkit::upstream::UpstreamEra;
 
 use super::{
     guarded::{Guarded, link, says_yes},
-    world::{add_with, live, plain},
+    world::{add_with, create, live, plain},
 };
 use crate::{
     mcp::client::soon,
@@ -70,6 +70,26 @@ async fn another_browser_sees_the_account_and_must_confirm() {
     }
     assert_eq!(live(&p, ada).await.tools().await.len(), 4);
     assert_eq!(live(&p, "bob").await.tools().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn the_link_of_a_dropped_flow_is_not_returned_again() {
+    let (p, guarded) = started().await;
+    let (ada, bob) = (p.user("ada"), p.user("bob"));
+    let (first, _) = link(&ada, "up").await;
+    let (of_bob, _) = link(&bob, "up").await;
+    // Eight flows of a user are kept at once.
+    for number in 0..8 {
+        assert_eq!(link(&bob, "up").await.0, of_bob, "the same for some minutes, whatever others do");
+        let id = format!("up{number}");
+        create(&p, &id, json!({ "url": guarded.url(), "auth": "oauth" })).await;
+        link(&ada, &id).await;
+    }
+    let (again, cookie) = link(&ada, "up").await;
+    assert_ne!(first, again);
+    let back = says_yes(&p, &again).await;
+    p.as_with(&[("cookie", &cookie)]).get(&back).await.expect(200);
+    assert_eq!(redeemed(&guarded), 1);
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use http::Method;
 use serde_json::{Value, json};
+use toolyard_core::pinning::PinMode;
 use toolyard_protocol::mcp::meta;
 use toolyard_testkit::upstream::{InjectedFault, OfferListKind, RequestMatch, UpstreamEra};
 
@@ -173,7 +174,7 @@ async fn mirrored_parameters_are_sent_in_headers() {
 
 #[tokio::test]
 async fn an_upstream_with_changed_mirrored_headers_is_listed_again() {
-    let p = Platform::start().await;
+    let p = Platform::with(|config| config.definitions.upstreams = PinMode::Note).await;
     let upstream = plain(UpstreamEra::Modern).await;
     add(&p, "up", &upstream.url()).await;
     let ada = live(&p, "ada").await;

@@ -22,7 +22,7 @@ mod configured;
 mod faults;
 mod filters;
 mod grants;
-mod guarded;
+pub(crate) mod guarded;
 mod items;
 mod lists;
 mod manage;

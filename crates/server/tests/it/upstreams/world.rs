@@ -24,9 +24,9 @@ pub(crate) async fn plain(era: UpstreamEra) -> FakeUpstream {
     FakeUpstream::start_with(UpstreamOptions { era, ..UpstreamOptions::default() }).await
 }
 
-/// A tool without arguments.
+/// A tool without arguments. Its description has its name, so that two of them are different tools.
 pub(crate) fn tool(name: &str) -> Value {
-    json!({ "name": name, "description": "A tool.", "inputSchema": { "type": "object" } })
+    json!({ "name": name, "description": format!("The tool {name}."), "inputSchema": { "type": "object" } })
 }
 
 /// Adds an upstream for all users, refreshes it, and returns its status.

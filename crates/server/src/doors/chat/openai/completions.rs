@@ -142,7 +142,7 @@ impl TurnWriter for CompletionWriter {
             }
             TurnEvent::Ends(finish) => {
                 let mut last = self
-                    .delta_event(ChunkDelta::default(), Some(openai_finish_reason(finish_reason(&finish))));
+                    .delta_event(ChunkDelta::default(), Some(openai_finish_reason(&finish_reason(&finish))));
                 if self.include_usage {
                     last.extend(self.chunk_event(Vec::new(), Some(completion_usage(self.usage))));
                 }
@@ -205,7 +205,7 @@ async fn whole_completion(mut turn: ActiveTurn, mut writer: CompletionWriter) ->
     let choices = vec![CompletionChoice {
         index: 0,
         message,
-        finish_reason: openai_finish_reason(finish_reason(&finish)),
+        finish_reason: openai_finish_reason(&finish_reason(&finish)),
     }];
     let completion = ChatCompletion {
         id: &writer.id,

@@ -26,15 +26,9 @@ pub(super) enum OpenAiApi {
 impl OpenAiApi {
     const fn param_name(self, option: SamplingOption) -> &'static str {
         match (option, self) {
-            (SamplingOption::TopP, _) => "top_p",
-            (SamplingOption::Stop, _) => "stop",
-            (SamplingOption::Seed, _) => "seed",
-            (SamplingOption::FrequencyPenalty, _) => "frequency_penalty",
-            (SamplingOption::PresencePenalty, _) => "presence_penalty",
-            (SamplingOption::ReasoningEffort, Self::Completions) => "reasoning_effort",
             (SamplingOption::ReasoningEffort, Self::Responses) => "reasoning.effort",
-            (SamplingOption::JsonObject | SamplingOption::JsonSchema, Self::Completions) => "response_format",
             (SamplingOption::JsonObject | SamplingOption::JsonSchema, Self::Responses) => "text.format",
+            (option, _) => option.param_name(),
         }
     }
 

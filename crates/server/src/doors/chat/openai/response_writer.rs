@@ -160,6 +160,7 @@ impl ResponseWriter {
         response.incomplete_details = match finish {
             TurnEndReason::Stop
             | TurnEndReason::ClientCalls
+            | TurnEndReason::AwaitingApproval
             | TurnEndReason::Cancelled
             | TurnEndReason::Failed(_) => None,
             TurnEndReason::Length | TurnEndReason::Budget(TurnLimitKind::Tokens) => {

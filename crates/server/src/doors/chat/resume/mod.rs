@@ -28,6 +28,8 @@ use crate::{config::ChatConfig, lifecycle::Lifecycle};
 
 /// How long a turn continues without a reader, and how long its stream is kept after its end.
 const DETACHED_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a cancelled turn may take to end.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 /// Largest stream that is kept.
 const MAX_STREAM_BYTES: usize = 16 * 1024 * 1024;
 /// Streams of one user at once.
@@ -47,7 +49,7 @@ type ResumableStreamMap = HashMap<ResumableStreamKey, Arc<ResumableStream>>;
 
 /// All resumable streams.
 #[derive(Debug)]
-pub(crate) struct ResumableStreams(Arc<ResumableStreamTable>);
+pub(super) struct ResumableStreams(Arc<ResumableStreamTable>);
 
 /// The streams and their limits.
 #[derive(Debug)]
@@ -108,7 +110,7 @@ fn evict_oldest_idle(streams: &mut ResumableStreamMap, of: Option<&UserId>) -> b
 
 impl ResumableStreams {
     /// Empty, with the limits of the configuration.
-    pub(crate) fn new(config: &ChatConfig) -> Self {
+    pub(super) fn new(config: &ChatConfig) -> Self {
         let (max_answers, max_bytes) = (config.replays, config.replay_bytes);
         Self(Arc::new(ResumableStreamTable {
             streams: Mutex::default(),
@@ -124,6 +126,15 @@ impl ResumableStreams {
         streams.contains_key(&(owner.clone(), id.to_owned()))
             || streams_of_user(&streams, &owner.user).count() < MAX_STREAMS_PER_USER
             || streams_of_user(&streams, &owner.user).any(|replay| replay.idle_since().is_some())
+    }
+
+    /// Cancels the turn of a stream that is still running, and waits until it no longer counts. Its readers get its end.
+    /// False if there is none, or if it does not end in time.
+    pub(super) async fn end_turn(&self, owner: &CallOwner, id: &str) -> bool {
+        let running = self.0.lock_streams().get(&(owner.clone(), id.to_owned())).cloned();
+        let Some(running) = running.filter(|replay| !replay.turn_ended.is_cancelled()) else { return false };
+        running.cancel.cancel();
+        tokio::time::timeout(CANCEL_TIMEOUT, running.turn_ended.cancelled()).await.is_ok()
     }
 
     /// Records the stream of a turn and returns its first reader. If there is no room, the turn is returned.
@@ -145,8 +156,7 @@ impl ResumableStreams {
             if !self.0.make_room(&mut streams, &owner.user) {
                 return Err(Box::new((turn, writer)));
             }
-            let replay =
-                ResumableStream::new(writer.protocol(), turn.cancel.clone(), preamble, self.0.bytes.clone());
+            let replay = ResumableStream::new(writer.protocol(), &turn, preamble, self.0.bytes.clone());
             streams.insert(key.clone(), replay.clone());
             replay
         };

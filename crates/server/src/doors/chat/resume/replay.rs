@@ -32,6 +32,8 @@ const MAX_READ_BYTES: usize = 64 * 1024;
 pub(super) struct ResumableStream {
     pub(super) protocol: ChatProtocol,
     pub(super) cancel: CancellationToken,
+    /// Cancelled when its turn has ended and no longer counts.
+    pub(super) turn_ended: CancellationToken,
     buffer: Mutex<ReplayBuffer>,
     /// Bytes of all buffers.
     all_bytes: Arc<AtomicUsize>,
@@ -135,7 +137,7 @@ enum BufferRead {
 impl ResumableStream {
     pub(super) fn new(
         protocol: ChatProtocol,
-        cancel: CancellationToken,
+        turn: &ActiveTurn,
         preamble: Bytes,
         all_bytes: Arc<AtomicUsize>,
     ) -> Arc<Self> {
@@ -150,7 +152,14 @@ impl ResumableStream {
             ended_at: None,
         };
         let changes = watch::Sender::new(0);
-        let replay = Arc::new(Self { protocol, cancel, buffer: Mutex::new(buffer), all_bytes, changes });
+        let replay = Arc::new(Self {
+            protocol,
+            cancel: turn.cancel.clone(),
+            turn_ended: turn.ended.clone(),
+            buffer: Mutex::new(buffer),
+            all_bytes,
+            changes,
+        });
         replay.update_buffer(|buffer| buffer.push(preamble));
         replay
     }

@@ -204,6 +204,8 @@ mod tests {
             steps: StepTimes::default(),
             bytes_in: 0,
             bytes_out: 0,
+            approval: None,
+            waiting: false,
             trace: TraceContext { trace_id: 1, parent: None, span_id: 1, sampled: false },
         }
     }

@@ -3,16 +3,16 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
-use toolyard_protocol::{PackageName, Problem, items::AppItems};
+use toolyard_protocol::{PackageName, Problem};
 
-use super::CommandOutcome;
 use crate::{
     cli::CommandContext,
+    commands::{
+        CommandOutcome,
+        apps::tools::{NewVersion, PublishedToolSet, ToolSetBody},
+    },
     error::CliError,
-    output::RenderText,
-    tool_file::{ToolFile, ToolFileFormat},
+    tool_file::ToolFile,
 };
 
 const HELP: &str = "\
@@ -34,47 +34,6 @@ pub(crate) struct MigrateArgs {
     /// The app to publish them for; it must be registered
     #[arg(long, value_name = "PACKAGE", requires = "into")]
     package: Option<PackageName>,
-}
-
-/// Body of `POST /api/apps/{package}/tools`.
-#[derive(Serialize)]
-pub(crate) struct ToolSetBody<'a> {
-    pub(crate) tools: &'a [Box<RawValue>],
-    #[serde(flatten)]
-    pub(crate) items: &'a AppItems,
-}
-
-impl RenderText for ToolSetBody<'_> {
-    fn render_text(&self) -> String {
-        serde_json::to_value(self).map(|set| format!("{set:#}")).unwrap_or_default()
-    }
-}
-
-/// Response to a new tool set.
-#[derive(Debug, Deserialize)]
-pub(crate) struct NewVersion {
-    pub(crate) version: u64,
-}
-
-/// A published tool set.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct PublishedToolSet {
-    pub(crate) package_name: PackageName,
-    pub(crate) version: u64,
-    pub(crate) tool_count: usize,
-    pub(crate) form: ToolFileFormat,
-}
-
-impl RenderText for PublishedToolSet {
-    fn render_text(&self) -> String {
-        let Self { package_name, version, tool_count, form } = self;
-        let plural = if *tool_count == 1 { "" } else { "s" };
-        format!(
-            "published {tool_count} tool{plural} of {package_name} as version {version}, from {}",
-            form.label()
-        )
-    }
 }
 
 pub(crate) async fn migrate_tools(

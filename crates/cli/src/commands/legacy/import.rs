@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use tokio::{fs::File, io::BufReader};
+use tokio::fs::File;
 use toolyard_protocol::{
     PackageName, Problem,
     api::AppCreated,
@@ -17,13 +17,13 @@ use toolyard_protocol::{
     tool::ToolDefinition,
 };
 
-use super::{
-    CommandOutcome,
-    apps::add::{NewAppBody, app_detail_fields},
-};
 use crate::{
     cli::CommandContext,
     client::ApiClient,
+    commands::{
+        CommandOutcome,
+        apps::add::{NewAppBody, app_detail_fields},
+    },
     error::CliError,
     lines::{BoundedLine, BoundedLines},
     output::RenderText,
@@ -140,7 +140,7 @@ pub(crate) async fn import_apps(
     let unreadable = |error| CliError::Unreadable { file: args.file.clone(), error };
     let client = if args.dry_run { None } else { Some(cx.client()?) };
     let file = File::open(&args.file).await.map_err(unreadable)?;
-    let mut lines = BoundedLines::new(BufReader::new(file), MAX_LINE_BYTES);
+    let mut lines = BoundedLines::new(file, MAX_LINE_BYTES);
     let (mut number, mut summary) =
         (0, AppImportSummary { dry_run: args.dry_run, ..AppImportSummary::default() });
     while let Some(line) = lines.next().await.map_err(unreadable)? {

@@ -7,10 +7,9 @@ use http::Request;
 use http_body_util::Full;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use toolyard_net::{ClientSettings, Guard, HttpClient, NetError, OutsideUrl};
+use toolyard_net::{ClientSettings, HttpClient, NetError, OutsideUrl};
 use toolyard_protocol::{PackageName, Problem, app::DeclaredPermission, device::HardwareRequirement};
 
-use super::add::field_problem;
 use crate::{
     client::ApiClient,
     error::CliError,
@@ -22,16 +21,10 @@ const FILE: &str = "tpa_config.json";
 /// Timeout for the app's response.
 const WAIT: Duration = Duration::from_secs(15);
 
-/// Which URLs of apps may be requested from here: public ones, and those on this machine if the server runs here too. The
-/// URL may come from a third party, and this machine may be in a network that they cannot reach.
-pub(crate) fn guard_for_server(server: &ApiClient) -> Guard {
-    if server.is_on_loopback() { Guard::dev() } else { Guard::strict() }
-}
-
 /// Fetches and parses the file.
-pub(super) async fn fetch_tool_file(url: &str, server: &ApiClient) -> Result<ToolFile, CliError> {
+pub(crate) async fn fetch_tool_file(url: &str, server: &ApiClient) -> Result<ToolFile, CliError> {
     let failed = |why: String| CliError::Fetch { url: format!("{}/{FILE}", url.trim_end_matches('/')), why };
-    let guard = guard_for_server(server);
+    let guard = server.guard_for_apps();
     let base = OutsideUrl::parse(url, &guard).map_err(|error| failed(error.to_string()))?;
     let request = Request::get(base.join(FILE))
         .body(Full::new(Bytes::new()))
@@ -53,17 +46,17 @@ pub(super) async fn fetch_tool_file(url: &str, server: &ApiClient) -> Result<Too
 
 /// The fields of the file besides the tools.
 #[derive(Debug, Default)]
-pub(super) struct AppFileDetails {
-    pub(super) package_name: Option<PackageName>,
-    pub(super) name: Option<String>,
-    pub(super) description: Option<String>,
-    pub(super) permissions: Vec<DeclaredPermission>,
-    pub(super) hardware_requirements: Vec<HardwareRequirement>,
-    pub(super) settings: Vec<Value>,
+pub(crate) struct AppFileDetails {
+    pub(crate) package_name: Option<PackageName>,
+    pub(crate) name: Option<String>,
+    pub(crate) description: Option<String>,
+    pub(crate) permissions: Vec<DeclaredPermission>,
+    pub(crate) hardware_requirements: Vec<HardwareRequirement>,
+    pub(crate) settings: Vec<Value>,
 }
 
 /// Parses the fields and reports every problem at once. Unknown fields are ignored.
-pub(super) fn parse_file_details(mut members: Map<String, Value>) -> Result<AppFileDetails, Vec<Problem>> {
+pub(crate) fn parse_file_details(mut members: Map<String, Value>) -> Result<AppFileDetails, Vec<Problem>> {
     let mut problems = Vec::new();
     let about = AppFileDetails {
         package_name: take_field(&mut members, "packageName", &mut problems),
@@ -83,7 +76,7 @@ fn take_field<T: DeserializeOwned>(
     problems: &mut Vec<Problem>,
 ) -> Option<T> {
     let value = members.remove(name).filter(|value| !value.is_null())?;
-    serde_json::from_value(value).map_err(|error| problems.push(field_problem(name, &error))).ok()
+    serde_json::from_value(value).map_err(|error| problems.push(Problem::new(name, error.to_string()))).ok()
 }
 
 #[cfg(test)]
