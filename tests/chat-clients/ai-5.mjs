@@ -1,7 +1,12 @@
 // The AI SDK, version 5 and later: its chat without a screen, as its bindings for React, Vue and Svelte build on it.
 import { OWN, counting, plan, play, promise, report, say, told } from './story.mjs';
 
-const { AbstractChat, DefaultChatTransport, lastAssistantMessageIsCompleteWithToolCalls } = await import(plan.client);
+const {
+  AbstractChat,
+  DefaultChatTransport,
+  lastAssistantMessageIsCompleteWithApprovalResponses: hasApprovalResponses = () => false,
+  lastAssistantMessageIsCompleteWithToolCalls: hasToolResults,
+} = await import(plan.client);
 
 /** What the bindings keep in a store of their framework. */
 class State {
@@ -53,7 +58,7 @@ class Chat extends AbstractChat {
       onData: (part) => {
         this.#data.push(part);
       },
-      sendAutomaticallyWhen: (now) => this.#asksAgain(lastAssistantMessageIsCompleteWithToolCalls(now)),
+      sendAutomaticallyWhen: (now) => this.#asksAgain(hasToolResults(now) || hasApprovalResponses(now)),
     });
     this.#fetch = fetch;
   }
@@ -114,6 +119,19 @@ await play({
   ask: async (order) => {
     const chat = new Chat(order);
     for (const message of order.messages) await chat.settles(() => chat.sendMessage(message));
+    return chat.report();
+  },
+  // The user is asked, and answers when the test says so.
+  approve: async (order) => {
+    const chat = new Chat(order);
+    await chat.settles(() => chat.sendMessage({ text: order.text }));
+    say('asked', chat.report());
+    await told();
+    const inState = (state) => chat.lastMessage.parts.find((part) => part.state === state);
+    const { id } = inState('approval-requested').approval;
+    await chat.settles(() => chat.addToolApprovalResponse({ id, ...order.answer }));
+    // Before 6.0.158 calls that the server runs do not count, so the app sends the answer itself.
+    if (inState('approval-responded')) await chat.settles(() => chat.sendMessage());
     return chat.report();
   },
   anew: async (order) => {

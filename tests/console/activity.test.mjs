@@ -65,6 +65,8 @@ describe('activity', () => {
   });
 
   test('a failed call shows the error of the app, in the list and in its details', async () => {
+    // Otherwise the user is asked first.
+    await it.api('PUT', `/api/approvals/choices/${TODO}:delete_todo`, { choice: 'always' });
     await call('delete_todo', { todo_id: '99' });
     await written(4);
     const page = await open(browser, base, '/activity?tool=com.example.todo%3Adelete_todo');
@@ -80,7 +82,7 @@ describe('activity', () => {
     await page.context().close();
   });
 
-  test('filters narrow the list, and what comes live', async () => {
+  test('filters apply to the list and to live updates', async () => {
     await call('get_todos');
     await call('no_such_tool');
     const page = await open(browser, base, '/activity');
@@ -103,7 +105,7 @@ describe('activity', () => {
     await page.context().close();
   });
 
-  test('older calls come page by page', async () => {
+  test('older calls are loaded page by page', async () => {
     const { calls } = await it.api('GET', '/api/calls?limit=200');
     for (let count = 0; count < 60; count += 1) await call('get_todos');
     // All of them: one that is written later would come live, as a row more.
@@ -129,7 +131,7 @@ describe('activity', () => {
     await page.context().close();
   });
 
-  test('plots, with their numbers in tables', async () => {
+  test('charts have their numbers in tables', async () => {
     await call('get_todos');
     await call('add_todo', {});
     await written(2);
@@ -164,7 +166,7 @@ describe('activity', () => {
     await page.context().close();
   });
 
-  test('calls and totals are saved as CSV', async () => {
+  test('calls and totals are exported as CSV', async () => {
     await call('get_todos');
     await written(1);
     const page = await open(browser, base, '/activity');
@@ -188,7 +190,7 @@ describe('activity', () => {
     await page.context().close();
   });
 
-  test('upstreams say how they are doing', async () => {
+  test('upstreams show their status', async () => {
     await it.api('POST', '/api/upstreams', { id: 'broken', name: 'Broken', url: 'http://127.0.0.1:9/mcp' });
     const page = await open(browser, base, '/activity');
     await page.getByRole('tab', { name: 'Upstreams' }).click();
@@ -202,7 +204,7 @@ describe('activity', () => {
     await page.context().close();
   });
 
-  test('a call that is not there is said so', async () => {
+  test('an unknown call shows "No such call"', async () => {
     const page = await open(browser, base, '/activity/01a1e3d8d6719b86e65664e4309618c2');
     await page.getByRole('heading', { name: 'No such call' }).waitFor();
     await accessible(page);
@@ -245,7 +247,7 @@ describe("activity of a developer's apps", () => {
   const call = (name) => it.api('POST', '/api/tools/execute', { name, arguments: {} }).catch(() => undefined);
   const rows = (page) => page.getByRole('region', { name: 'Calls' }).getByRole('row');
 
-  test('the switch holds for the list, what comes live, and the details; nobody is named', async () => {
+  test('the scope applies to the list, live updates and details, and no user is named', async () => {
     await call('com.dora.echo:echo');
     await call(`${TODO}:get_todos`);
     const page = await open(browser, base, '/activity', { token });
@@ -277,7 +279,7 @@ describe("activity of a developer's apps", () => {
     await page.context().close();
   });
 
-  test('without the switch the details of such a call are not there', async () => {
+  test('without the scope, details of calls by other users are not found', async () => {
     await call('com.dora.echo:echo');
     const id = await until(async () => (await it.api('GET', '/api/calls?app=com.dora.echo')).calls[0]?.id);
     const page = await open(browser, base, `/activity/${id}`, { token });

@@ -20,7 +20,7 @@ after(async () => {
   await it?.close();
 });
 
-test('a schema that is wrong shows where: JSON by line, and what the server says at its line', async () => {
+test('an invalid schema shows the line of JSON errors and of server errors', async () => {
   const page = await visit(`/apps/${TODO}?tab=tools`);
   await page.getByRole('button', { name: 'JSON Schema' }).click();
   const text = page.getByLabel('JSON Schema of the arguments');
@@ -49,7 +49,7 @@ test('a schema that is wrong shows where: JSON by line, and what the server says
   await page.context().close();
 });
 
-test('parameters inside objects and lists of objects are added, moved, and saved', async () => {
+test('nested parameters and lists of objects are added, moved and saved', async () => {
   await it.api('POST', '/api/apps', {
     packageName: 'com.example.nested',
     name: 'Nested',
@@ -99,7 +99,7 @@ test('parameters inside objects and lists of objects are added, moved, and saved
   await page.context().close();
 });
 
-test('changes that are not saved are not lost by accident', async () => {
+test('unsaved changes are not lost by accident', async () => {
   const page = await visit(`/apps/${TODO}?tab=tools`);
   await page.getByLabel('Title').fill('Another title');
   await page.getByRole('tab', { name: 'Versions' }).click();
@@ -178,7 +178,7 @@ test('a tpa_config.json is imported, and versions are compared and switched', as
   await page.context().close();
 });
 
-test('somebody else saved meanwhile: nothing is overwritten unasked', async () => {
+test('a version that another user saved meanwhile is not overwritten without confirmation', async () => {
   await it.api('POST', '/api/apps', {
     packageName: 'com.example.two',
     name: 'Two',
@@ -197,7 +197,7 @@ test('somebody else saved meanwhile: nothing is overwritten unasked', async () =
   await page.context().close();
 });
 
-test('on a phone nothing is wider than the screen', async () => {
+test('on a phone nothing overflows', async () => {
   for (const path of [`/apps/${TODO}?tab=tools`, `/apps/${TODO}?tab=versions`]) {
     const page = await visit(path, PHONE);
     await page.getByRole('heading', { level: 1 }).waitFor();

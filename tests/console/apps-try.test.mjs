@@ -23,7 +23,7 @@ after(async () => {
   await it?.close();
 });
 
-test('Try it: a sleeping app is woken, and it says so with times; the call as curl works', async () => {
+test('Try it: a stopped app is started and timings are shown; the curl command works', async () => {
   const page = await visit(`/apps/${TODO}?tab=try`);
   await page.getByLabel('todo_item').fill("buy Ada's milk");
   await page.getByRole('button', { name: 'Run' }).click();
@@ -51,7 +51,7 @@ test('Try it: a sleeping app is woken, and it says so with times; the call as cu
   await page.context().close();
 });
 
-test('Try it: as another user, who has no glasses, and with arguments as JSON', async () => {
+test('Try it: as another user without glasses, with arguments as JSON', async () => {
   await it.api('PUT', `/api/installs/${TODO}`, undefined, 'bob@example.com');
   const page = await visit(`/apps/${TODO}?tab=try`);
   await page.getByLabel('Tool').selectOption('get_todos');
@@ -113,7 +113,7 @@ const ORDER = {
   },
 };
 
-test('Try it: objects and lists of objects: added, moved and removed, with defaults, and errors at their field', async () => {
+test('Try it: objects and lists of objects are added, moved and removed, with defaults, and errors appear at their field', async () => {
   await it.api('POST', '/api/apps', {
     packageName: 'com.example.shop',
     name: 'Shop',
@@ -166,7 +166,7 @@ test('Try it: objects and lists of objects: added, moved and removed, with defau
   await page.context().close();
 });
 
-test('Try it: an app that cannot be reached: what to do about it', async () => {
+test('Try it: an unreachable app shows how to fix it', async () => {
   await it.api('POST', '/api/apps', {
     packageName: 'com.example.down',
     name: 'Down',
@@ -186,7 +186,7 @@ test('Try it: an app that cannot be reached: what to do about it', async () => {
   await page.context().close();
 });
 
-test('on a phone nothing is wider than the screen', async () => {
+test('on a phone nothing overflows', async () => {
   for (const path of [`/apps/${TODO}?tab=try`]) {
     const page = await visit(path, PHONE);
     await page.getByRole('heading', { level: 1 }).waitFor();

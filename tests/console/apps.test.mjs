@@ -111,7 +111,7 @@ test('an app is registered, its key is shown once, tools are defined in the edit
   await page.context().close();
 });
 
-test('details are edited, a key is made anew, and an app is deleted by typing its package', async () => {
+test('details are edited, a key is regenerated, and an app is deleted by typing its package', async () => {
   await it.api('POST', '/api/apps', {
     packageName: 'com.example.gone',
     name: 'Going',
@@ -152,7 +152,7 @@ test('details are edited, a key is made anew, and an app is deleted by typing it
   await page.context().close();
 });
 
-test('on a phone nothing is wider than the screen', async () => {
+test('on a phone nothing overflows', async () => {
   for (const path of ['/apps', `/apps/${TODO}`]) {
     const page = await visit(path, PHONE);
     await page.getByRole('heading', { level: 1 }).waitFor();

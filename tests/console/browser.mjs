@@ -25,9 +25,12 @@ export function launch(...more) {
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', ...FROM_FOLDER, ...more] });
 }
 
+/** Every page of the console listens to these. They end with the credential, so a page notices by itself that it was revoked. */
+const STREAMS = ['**/api/changes', '**/api/approvals/events'];
+
 /**
- * A page of the console, signed in. `live: false`: it does not hear of changes, so that nothing happens but what the test does. What goes wrong in it fails the test: errors on its console, requests to other hosts,
- * breaches of its policy.
+ * A page of the console, signed in. `live: false`: it does not hear of changes, so that nothing happens but what the test does. What goes
+ * wrong in it fails the test: errors on its console, requests to other hosts, breaches of its policy.
  */
 export async function open(
   browser,
@@ -39,7 +42,7 @@ export async function open(
   context.setDefaultTimeout(PATIENCE_MS);
   await context.addInitScript(noteToasts);
   if (process.env.CONSOLE_DIST) await context.route('**/console/**', fromFolder);
-  if (!live) await context.route('**/api/changes', () => new Promise(() => {}));
+  if (!live) for (const stream of STREAMS) await context.route(stream, () => new Promise(() => {}));
   const session = token ? { kind: 'token', token } : { kind: 'dev', user };
   // Not in frames without an origin: those have no storage.
   if (user !== null)
@@ -48,6 +51,7 @@ export async function open(
       JSON.stringify(session),
     );
   const page = await context.newPage();
+  closeQuietly(context);
   page.troubles = [];
   page.on('console', (message) => message.type() === 'error' && page.troubles.push(message.text()));
   page.on('pageerror', (error) => page.troubles.push(String(error)));
@@ -57,6 +61,15 @@ export async function open(
   });
   await page.goto(`${url}/console${path}`);
   return page;
+}
+
+/** A request that a test answers itself may be under way when its context is closed. Its error would fail the file after the test has ended. */
+function closeQuietly(context) {
+  const close = context.close.bind(context);
+  context.close = async (options) => {
+    await Promise.all([context, ...context.pages()].map((one) => one.unrouteAll({ behavior: 'ignoreErrors' })));
+    await close(options);
+  };
 }
 
 const TYPES = { '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' };

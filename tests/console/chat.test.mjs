@@ -19,7 +19,7 @@ after(async () => {
 
 const box = (page) => page.getByRole('textbox', { name: 'Message' });
 
-test('a tool of an app: whose it is, arguments, result, time', async () => {
+test('a call of an app tool shows app, arguments, result and duration', async () => {
   const page = await open(browser, url, '/chat');
   await page.getByRole('heading', { name: 'What can I do for you?' }).waitFor();
   await accessible(page);
@@ -34,7 +34,7 @@ test('a tool of an app: whose it is, arguments, result, time', async () => {
   calm(page);
 });
 
-test('the page itself is a tool, and which tools are offered', async () => {
+test('the page provides tools, and the user chooses which are offered', async () => {
   const page = await open(browser, url, '/chat');
   await ask(page, 'call get_page_info');
   await page.getByText(/Done:.*Toolyard/).waitFor();
@@ -48,7 +48,7 @@ test('the page itself is a tool, and which tools are offered', async () => {
   calm(page);
 });
 
-test('markdown, with nothing of it loaded or run', async () => {
+test('markdown is rendered without loading resources or running scripts', async () => {
   const page = await open(browser, url, '/chat');
   await ask(page, 'hostile markdown');
   await page.getByRole('heading', { name: 'A title' }).waitFor();
@@ -62,7 +62,7 @@ test('markdown, with nothing of it loaded or run', async () => {
   calm(page);
 });
 
-test('an answer is stopped, retried, and the question edited', async () => {
+test('a response can be stopped and retried, and the message edited', async () => {
   const page = await open(browser, url, '/chat');
   await ask(page, 'count slowly');
   await page.getByText(/word3\b/).waitFor();
@@ -92,7 +92,7 @@ test('an answer is stopped, retried, and the question edited', async () => {
   calm(page);
 });
 
-test('a reload in the middle of an answer loses nothing', async () => {
+test('a reload during a response loses nothing', async () => {
   const page = await open(browser, url, '/chat');
   await ask(page, 'count slowly');
   await page.getByText(/word5\b/).waitFor();
@@ -113,7 +113,7 @@ test('a reload in the middle of an answer loses nothing', async () => {
   calm(page);
 });
 
-test('an answer goes on while the user looks at another page, and the model can open one', async () => {
+test('a response continues while another page is open, and the model can open a page', async () => {
   const page = await open(browser, url, '/chat');
   await ask(page, 'open the plugins page');
   await page.getByRole('heading', { name: 'Plugins', exact: true }).waitFor();
@@ -124,7 +124,7 @@ test('an answer goes on while the user looks at another page, and the model can 
   calm(page);
 });
 
-test('on other pages and in dialogs nothing is told to the model, and it takes nobody away from there', async () => {
+test('on other pages and in dialogs the model reads no page content and cannot navigate', async () => {
   const page = await open(browser, url, '/plugins');
   await flip(page.getByRole('switch', { name: 'Selected text', exact: true }), true);
   const pages = page.getByRole('navigation', { name: 'Pages' });
@@ -167,7 +167,7 @@ test('on other pages and in dialogs nothing is told to the model, and it takes n
   calm(page);
 });
 
-test('a deleted conversation does not come back, even in the middle of an answer', async () => {
+test('a conversation deleted during a response does not come back', async () => {
   const page = await open(browser, url, '/chat');
   await ask(page, 'count slowly');
   await page.getByText(/word3\b/).waitFor();
@@ -187,7 +187,7 @@ test('a deleted conversation does not come back, even in the middle of an answer
   calm(page);
 });
 
-test('by keyboard: the focus is never lost, and only the last answer is asked for again', async () => {
+test('with the keyboard: focus is never lost, and only the last response can be retried', async () => {
   const page = await open(browser, url, '/chat');
   await page.getByRole('heading', { name: 'What can I do for you?' }).waitFor();
   await focused(box(page));
@@ -236,7 +236,7 @@ test('by keyboard: the focus is never lost, and only the last answer is asked fo
   calm(page);
 });
 
-test('over plain http one can chat, and the page of plugins says why none runs', async () => {
+test('over plain HTTP, chat works and the plugins page says why plugins cannot run', async () => {
   const page = await open(browser, url, '/chat');
   // As browsers have it on pages that are not secure.
   await page.context().addInitScript(() => {
@@ -254,7 +254,7 @@ test('over plain http one can chat, and the page of plugins says why none runs',
   calm(page);
 });
 
-test('a chart and confetti', async () => {
+test('a tool shows a chart, and another one confetti', async () => {
   const page = await open(browser, url, '/chat');
   await ask(page, 'a chart please');
   await page.getByRole('img', { name: 'Apples' }).waitFor();
@@ -271,7 +271,7 @@ test('a chart and confetti', async () => {
   calm(moving);
 });
 
-test('conversations are listed, renamed, exported and deleted, for each user by itself', async () => {
+test('conversations are listed, renamed, exported and deleted, separately for each user', async () => {
   const page = await open(browser, url, '/chat');
   await ask(page, 'first question');
   await page.getByText('You said: first question').waitFor();
@@ -307,7 +307,7 @@ test('conversations are listed, renamed, exported and deleted, for each user by 
   calm(page);
 });
 
-test('the model is chosen, and what goes wrong is told in words', async () => {
+test('the model can be chosen, and errors are shown as text', async () => {
   const page = await open(browser, url, '/chat');
   await page.getByLabel('Model').selectOption('scripted/brain');
   await ask(page, 'with a model');
@@ -332,7 +332,7 @@ test('the model is chosen, and what goes wrong is told in words', async () => {
   calm(page, /429|ERR_FAILED|Failed to load/);
 });
 
-test('without a model the page says what to do', async () => {
+test('without a model the page explains how to configure one', async () => {
   const page = await open(browser, url, '/chat');
   await page.context().route('**/api/models', (route) => route.fulfill({ json: { default: null, models: [], missing: [] } }));
   await page.reload();
@@ -342,7 +342,7 @@ test('without a model the page says what to do', async () => {
   calm(page);
 });
 
-test('on a phone the list opens over the page and nothing is wider than it', async () => {
+test('on a phone the list opens over the page and nothing overflows', async () => {
   const page = await open(browser, url, '/chat', { viewport: { width: 390, height: 844 }, colorScheme: 'dark' });
   await ask(page, 'hostile markdown');
   await page.getByRole('heading', { name: 'A title' }).waitFor();

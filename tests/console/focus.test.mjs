@@ -5,7 +5,7 @@ import { calm, flip, launch, open } from './browser.mjs';
 import { ask, at, consoleOf, gate } from './kit.mjs';
 import { stage } from './stage.mjs';
 
-describe('the focus after a dialog', () => {
+describe('focus after a dialog', () => {
   let it;
   let browser;
   before(async () => {
@@ -30,7 +30,7 @@ describe('the focus after a dialog', () => {
       [selector, text],
     );
 
-  test('a row that is deleted later leaves it to its list', async () => {
+  test('moves to the list if the row is deleted later', async () => {
     await make('goes');
     await make('stays');
     const page = await visit('/settings?tab=tokens');
@@ -41,7 +41,7 @@ describe('the focus after a dialog', () => {
     await page.context().close();
   });
 
-  test('a row that stays without its button has it', async () => {
+  test('moves to the row if only its button is removed', async () => {
     await make('is kept');
     const page = await visit('/settings?tab=tokens');
     await flip(page.getByLabel('Show expired and revoked tokens'), true);
@@ -51,7 +51,7 @@ describe('the focus after a dialog', () => {
     await page.context().close();
   });
 
-  test('a row that goes with its dialog, the last one: to the list, which is empty', async () => {
+  test('moves to the empty list if the last row is removed with its dialog', async () => {
     await it.api('POST', '/api/upstreams', { id: 'gone', name: 'Gone', url: 'http://127.0.0.1:9/mcp' });
     const page = await visit('/settings?tab=upstreams');
     await confirm(page, page.getByRole('button', { name: 'Remove gone' }), 'Remove');
@@ -63,7 +63,7 @@ describe('the focus after a dialog', () => {
     await page.context().close();
   });
 
-  test('nothing is left of what held it: the title of the page', async () => {
+  test('moves to the page title if nothing of the list is left', async () => {
     await make('the only one');
     const page = await visit('/library');
     await page.route('**/api/tokens?*', async (route) => {
@@ -79,7 +79,7 @@ describe('the focus after a dialog', () => {
     await page.context().close();
   });
 
-  test('a page that puts it somewhere itself keeps it there', async () => {
+  test('stays where the page puts it', async () => {
     const page = await visit('/chat');
     await ask(page, 'hello');
     await page.getByText('You said: hello').waitFor();
@@ -91,7 +91,7 @@ describe('the focus after a dialog', () => {
     await page.context().close();
   });
 
-  test('whoever went elsewhere meanwhile is left there', async () => {
+  test('stays where the user moved it meanwhile', async () => {
     await make('slow');
     const page = await visit('/settings?tab=tokens');
     const row = page.getByRole('button', { name: 'Revoke slow' });

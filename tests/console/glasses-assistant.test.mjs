@@ -7,7 +7,7 @@ import { stage, USER } from './stage.mjs';
 
 const TODO = 'com.example.todo';
 
-test('"remind me to buy milk" wakes the to-do app, shows the list, and the assistant stays silent', async () => {
+test('"remind me to buy milk" starts the to-do app, shows the list, and the assistant stays silent', async () => {
   const it = await stage({ port: process.env.STAGE_PORT, assistant: true });
   const browser = await launch();
   try {

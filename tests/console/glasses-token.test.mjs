@@ -5,7 +5,7 @@ import { calm, launch, open } from './browser.mjs';
 import { wear } from './glasses-app.mjs';
 import { stage } from './stage.mjs';
 
-test('with a token the socket is opened by a ticket, never by the token', async () => {
+test('with a token the socket is opened with a ticket, never with the token', async () => {
   const it = await stage({ port: process.env.STAGE_PORT, auth: 'token', settings: ['net.allow_loopback=true'] });
   const browser = await launch();
   try {

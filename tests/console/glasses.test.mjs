@@ -52,7 +52,7 @@ describe('glasses', () => {
     await page.context().close();
   });
 
-  test('a tool call wakes an app, and its picture is drawn', async () => {
+  test('a tool call starts an app, and its bitmap is drawn', async () => {
     const page = await fresh();
     // The page begins to listen for calls when the glasses are on; what ended before it is heard is told all the same.
     const stream = gate();
@@ -81,7 +81,7 @@ describe('glasses', () => {
     await page.context().close();
   });
 
-  test('buttons, head, battery and words reach an app, and it speaks', async () => {
+  test('button, head position, battery and speech events reach an app, and it speaks', async () => {
     const app = await glassesApp(it, { permissions: [{ type: 'MICROPHONE' }] });
     try {
       const page = await fresh();
@@ -126,7 +126,7 @@ describe('glasses', () => {
     }
   });
 
-  test('other glasses have other tools, and the page says why', async () => {
+  test('other glasses have other tools, and the page shows the reason', async () => {
     const app = await glassesApp(it, {
       packageName: 'com.example.maps',
       name: 'Maps',
@@ -153,7 +153,7 @@ describe('glasses', () => {
     }
   });
 
-  test('the glasses stay on while another page is shown, and come back after a loss', async () => {
+  test('glasses stay connected while another page is open, and reconnect after a lost connection', async () => {
     await it.api('DELETE', '/api/session').catch(() => undefined);
     const page = await open(browser, base, '/settings?tab=about');
     const sockets = [];
@@ -176,7 +176,7 @@ describe('glasses', () => {
     await page.context().close();
   });
 
-  test('a second device takes the place of the first, which does not fight', async () => {
+  test('a second device replaces the first, which does not reconnect', async () => {
     const [one, two] = [await fresh(), await open(browser, base, '/glasses')];
     await wear(one);
     await wear(two);
@@ -186,7 +186,7 @@ describe('glasses', () => {
     await Promise.all([one.context().close(), two.context().close()]);
   });
 
-  test('on a phone nothing is wider than the screen', async () => {
+  test('on a phone nothing overflows', async () => {
     const page = await fresh({ viewport: { width: 390, height: 844 }, colorScheme: 'dark' });
     await wear(page, 'Even Realities G1');
     await page.getByRole('button', { name: 'Start To-do list' }).click();

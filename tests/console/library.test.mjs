@@ -28,7 +28,7 @@ after(async () => {
   await it?.close();
 });
 
-test('an app is installed, with its permissions in words, and removed after a question', async () => {
+test('an app is installed with its permissions described, and removed after a confirmation', async () => {
   const page = await visit();
   const snapshots = card(page, 'Snapshots');
   await snapshots.getByText('No glasses connected').waitFor();
@@ -55,7 +55,7 @@ test('an app is installed, with its permissions in words, and removed after a qu
   await page.context().close();
 });
 
-test('an app that wants a grant is installed with it only after a yes to exactly that', async () => {
+test('an app that requests a grant gets it only after an explicit confirmation', async () => {
   const HELPER = 'com.example.helper';
   await it.api('POST', '/api/apps', { packageName: HELPER, name: 'Helper', wants: ['assistant'] });
   const granted = async () => (await it.api('GET', '/api/installs')).installs.find(({ packageName }) => packageName === HELPER)?.assistant;
@@ -86,7 +86,7 @@ test('an app that wants a grant is installed with it only after a yes to exactly
   await page.context().close();
 });
 
-test('it says what fits the glasses, and searches', async () => {
+test('the library shows which apps fit the glasses, and has a search', async () => {
   const wearer = await visit();
   await wear(wearer, 'Even Realities G1');
   const page = await visit();
@@ -104,7 +104,7 @@ test('it says what fits the glasses, and searches', async () => {
   await wearer.context().close();
 });
 
-test('on a phone nothing is wider than the screen', async () => {
+test('on a phone nothing overflows', async () => {
   const page = await visit(PHONE);
   await card(page, 'Snapshots').waitFor();
   await fitsPhone(page);
@@ -112,7 +112,7 @@ test('on a phone nothing is wider than the screen', async () => {
   await page.context().close();
 });
 
-test('pictures of apps come from the server or their own address, and initials stand in for those that do not come', async () => {
+test('app icons load from the server or their own URL, with initials as a fallback', async () => {
   const [ELSEWHERE, LOST] = ['com.example.elsewhere', 'com.example.lost'];
   for (const packageName of [ELSEWHERE, LOST])
     await it.api('POST', '/api/apps', { packageName, name: packageName, iconUrl: 'https://pictures.example.com/i.svg' });

@@ -51,7 +51,7 @@ async function searched(page, box, text) {
   return took;
 }
 
-test('grants: every app, found by its name', async (t) => {
+test('grants: every app is found by its name', async (t) => {
   const page = await it.page('/settings?tab=grants');
   const rows = page.getByRole('list', { name: 'Your apps' }).getByRole('listitem');
   await rows.nth(APPS - 1).waitFor();
@@ -66,7 +66,7 @@ test('grants: every app, found by its name', async (t) => {
   await page.context().close();
 });
 
-test('tools: every group and every tool, and a search that answers at once', async (t) => {
+test('tools: every group and tool is listed, and search responds at once', async (t) => {
   const page = await it.page('/tools');
   await page.getByText(/^\d+ tools on/).waitFor();
   const groups = page.locator('section.tools-group');
@@ -88,7 +88,7 @@ test('tools: every group and every tool, and a search that answers at once', asy
   await page.context().close();
 });
 
-test('apps and the library: all of them can be reached', async () => {
+test('apps and library: all entries are reachable', async () => {
   const apps = await it.page('/apps');
   const rows = apps.locator('.app-list > li');
   await rows.nth(APPS - 1).waitFor();

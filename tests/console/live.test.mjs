@@ -23,7 +23,7 @@ async function visit(path) {
   return page;
 }
 
-test('apps, the library, installs and tools', async () => {
+test('apps, library, installs and tools update live', async () => {
   await live(it);
   const [apps, library, tools, grants] = await Promise.all(['/apps', '/library', '/tools', '/settings?tab=grants'].map(visit));
   await tools.getByText('Add a todo', { exact: true }).waitFor();
@@ -44,7 +44,7 @@ test('apps, the library, installs and tools', async () => {
   await Promise.all([apps, library, tools, grants].map((page) => page.over()));
 });
 
-test('tokens, upstreams and how they are doing', async () => {
+test('tokens, upstreams and upstream status update live', async () => {
   const [tokens, upstreams, health] = await Promise.all(
     ['/settings?tab=tokens', '/settings?tab=upstreams', '/activity?tab=upstreams'].map(visit),
   );
@@ -61,7 +61,7 @@ test('tokens, upstreams and how they are doing', async () => {
   await Promise.all([tokens, upstreams, health].map((page) => page.over()));
 });
 
-test('plugins of the server, and the catalogue', async () => {
+test('server plugins and the catalog update live', async () => {
   const [server, catalogue] = await Promise.all(['/plugins?tab=server', '/plugins?tab=catalogue'].map(visit));
   await server.getByRole('heading', { name: 'No plugins on the server' }).waitFor();
   const manifest = withTool('com.example.live', 'lively', 'return 1;', { name: 'Lively' });
@@ -75,7 +75,7 @@ test('plugins of the server, and the catalogue', async () => {
   await Promise.all([server, catalogue].map((page) => page.over()));
 });
 
-test('what somebody is editing is not taken from them, and they are told', async () => {
+test('a form that is being edited is not overwritten, and shows that a newer version exists', async () => {
   await it.api('POST', '/api/apps', { packageName: 'com.example.both', name: 'Both', tools: [TOOL] });
   const page = await visit('/apps/com.example.both?tab=tools');
   await page.getByLabel('Title').fill('Mine');

@@ -52,7 +52,7 @@ const toPage = (page, name) => page.getByRole('navigation', { name: 'Pages' }).g
 
 const call = (page, tool, args) => callInChat(it, page, tool, args);
 
-test('a signed plugin is installed from a file, runs in a chat beside a tool of the server, is turned off and uninstalled', async () => {
+test('a signed plugin is installed from a file, runs in a chat with a server tool, is disabled and uninstalled', async () => {
   const page = await visit('/plugins');
   await page.getByRole('heading', { name: 'No plugins yet' }).waitFor();
   await accessible(page);
@@ -108,7 +108,7 @@ test('a signed plugin is installed from a file, runs in a chat beside a tool of 
   calm(page);
 });
 
-test('an unsigned plugin needs a second yes', async () => {
+test('an unsigned plugin needs a second confirmation', async () => {
   const page = await visit('/plugins');
   const dialog = await paste(page, withTool('com.example.loose', 'loose', 'return "I ran";'));
   await dialog.getByText('Unsigned', { exact: true }).waitFor();
@@ -123,7 +123,7 @@ test('an unsigned plugin needs a second yes', async () => {
   calm(page);
 });
 
-test('what was changed, called back, ran out or comes from a stranger is not installed', async () => {
+test('a modified, revoked, expired or untrusted plugin is not installed', async () => {
   const page = await visit('/plugins');
   const refused = async (manifest, badge, why) => {
     const dialog = await paste(page, manifest);
@@ -148,7 +148,7 @@ test('what was changed, called back, ran out or comes from a stranger is not ins
   calm(page);
 });
 
-test('a plugin that was changed in the storage, or called back later, does not run', async () => {
+test('a plugin that was modified in storage or revoked later does not run', async () => {
   const page = await visit('/plugins');
   await installSigned(page, withTool('com.example.later', 'later', 'return 1;'));
   await it.api('POST', '/api/plugins/sign', { manifest: withTool('com.example.later', 'later', 'return 1;') });
@@ -174,7 +174,7 @@ test('a plugin that was changed in the storage, or called back later, does not r
   calm(page);
 });
 
-test('an update that asks for more asks again, and tools of one name are refused with both names', async () => {
+test('an update with more permissions asks again, and a duplicate tool name is refused and names both plugins', async () => {
   const page = await visit('/plugins');
   await installSigned(page, plugin());
   let dialog = await paste(page, signed(plugin({ version: '1.1.0', permissions: { clock: true } }), trust.curator));
@@ -202,7 +202,7 @@ test('an update that asks for more asks again, and tools of one name are refused
   calm(page);
 });
 
-test('what a plugin keeps belongs to whoever signed it', async () => {
+test('stored data of a plugin belongs to its signer', async () => {
   const memo = withTool('com.example.memo', 'memo', 'const was = await storage.get("x"); await storage.set("x", args.x); return { was };', {
     permissions: { storage: true },
   });
@@ -222,7 +222,7 @@ test('what a plugin keeps belongs to whoever signed it', async () => {
   calm(page);
 });
 
-test('the catalogue offers what curators signed, for the browser and for the server', async () => {
+test('the catalog lists plugins signed by curators, for the browser and for the server', async () => {
   await it.api('POST', '/api/plugins/sign', {
     manifest: withTool('com.example.listed', 'listed', 'return "listed ran";', { name: 'Listed' }),
   });
@@ -255,7 +255,7 @@ test('the catalogue offers what curators signed, for the browser and for the ser
   calm(page);
 });
 
-test('the root is pinned when it is first seen; another one is refused until the user accepts it', async () => {
+test('the root key is pinned on first use; another one is refused until the user accepts it', async () => {
   const stranger = newKey();
   const kept = { 'toolyard.plugin-root': JSON.stringify({ root: stranger.spki, since: '2026-01-01T00:00:00Z' }) };
   const page = await visit('/plugins', kept);
@@ -272,7 +272,7 @@ test('the root is pinned when it is first seen; another one is refused until the
   calm(page);
 });
 
-test('plugins of an older client are offered as unsigned ones and never run unasked', async () => {
+test('plugins of an older client are listed as unsigned and never run without confirmation', async () => {
   const older = [
     {
       id: 'dev-greeter',

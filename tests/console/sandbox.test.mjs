@@ -72,7 +72,7 @@ const NAMES = [
   ...['requestAnimationFrame', 'setInterval', 'structuredClone', 'Notification', 'RTCPeerConnection', 'EventTarget', 'WorkerGlobalScope'],
 ];
 
-test('code finds the language and nothing of the browser', async () => {
+test('code has the JavaScript language and no browser APIs', async () => {
   const code = `
     const tried = {};
     const attempt = (name, work) => { try { tried[name] = String(work()).slice(0, 200); } catch (error) { tried[name] = 'threw ' + error.name; } };
@@ -110,7 +110,7 @@ test('code finds the language and nothing of the browser', async () => {
   assert.equal(tried.date, 'Thu Jan 01 1970 00:00:00 GMT+0000 (Coordinated Universal Time)');
 });
 
-test('code without permissions reaches nobody, neither the server nor others', async () => {
+test('code without permissions reaches neither the server nor other hosts', async () => {
   const code = `
     const tried = {};
     const attempt = async (name, work) => { try { tried[name] = 'got ' + String(await work()).slice(0, 100); } catch (error) { tried[name] = String(error.message).slice(0, 200); } };
@@ -133,7 +133,7 @@ test('code without permissions reaches nobody, neither the server nor others', a
   assert.deepEqual(other.seen, [], 'nothing went out');
 });
 
-test('the wall stands without our names too: a raw worker in the frame, and the frame itself, get at nothing', async () => {
+test('the browser isolates the sandbox as well: a raw worker in the frame and the frame itself reach nothing', async () => {
   const page = await open(browser, url, '/plugins');
   await page.getByRole('heading', { name: 'Plugins', exact: true }).waitFor();
   // Its own document says that it is there; before that a frame has the empty one of the page.
@@ -244,7 +244,7 @@ test('the wall stands without our names too: a raw worker in the frame, and the 
   assert.equal(page.context().pages().length, 1);
 });
 
-test('an endless loop is ended while the page stays alive', async () => {
+test('an endless loop is terminated and the page stays responsive', async () => {
   const page = await withCode({ loops: 'for (;;);' });
   await begin(page, 'loops');
   await page.getByRole('button', { name: 'Stop' }).waitFor();
@@ -258,7 +258,7 @@ test('an endless loop is ended while the page stays alive', async () => {
   assert.equal(await page.locator('iframe').count(), 0);
 });
 
-test('whoever stops the answer stops the plugin', async () => {
+test('stopping the response stops the plugin', async () => {
   const page = await withCode({ waits: 'for (;;);' });
   await begin(page, 'waits');
   await page.locator('iframe[title="Sandbox of a plugin"]').waitFor({ state: 'attached' });
@@ -267,7 +267,7 @@ test('whoever stops the answer stops the plugin', async () => {
   await page.locator('iframe').waitFor({ state: 'detached' });
 });
 
-test('results, calls, lines and storage have bounds', async () => {
+test('results, calls, log lines and storage are limited', async () => {
   const tools = {
     large: 'return "x".repeat(300 * 1024);',
     circular: 'const a = {}; a.a = a; return a;',
@@ -327,7 +327,7 @@ async function attach(session, isIt) {
 
 // An engine ends the process of a page that takes too much memory. Taking so much would end whatever else runs on the machine, or
 // not end at all on one that has more; so the process is ended by hand, in the middle of the code.
-test('the process of the sandbox ends, as for want of memory: the call ends, and the page stays alive', async () => {
+test('when the sandbox process crashes, the call ends and the page stays responsive', async () => {
   const own = await launch();
   try {
     const page = await withCode({ eats: 'for (;;);' }, {}, own);
@@ -356,7 +356,7 @@ test('the process of the sandbox ends, as for want of memory: the call ends, and
   }
 });
 
-test('a declared host is reached, without credentials, and no other', async () => {
+test('only declared hosts are reachable, without credentials', async () => {
   const code = `
     const answer = await fetch('https://api.example.com/time?x=1', { method: 'POST', headers: { 'X-Key': 'k' }, body: '{}' });
     const tried = [answer.ok, answer.status, answer.headers.get('content-type'), await answer.json()];
@@ -414,7 +414,7 @@ test('a declared host is reached, without credentials, and no other', async () =
   assert.deepEqual([headers.cookie, headers.referer, headers['x-key']], [undefined, undefined, 'k']);
 });
 
-test('messages of others are not believed', async () => {
+test('messages from other windows are ignored', async () => {
   const page = await withCode({ slow: 'await new Promise((done) => setTimeout(done, 1500)); return "mine";' });
   // Another frame that says it is ready gets nothing, and forged results of whatever window change nothing.
   await page.evaluate(() => {

@@ -57,6 +57,8 @@ const PAGES = {
       .click();
     await page.getByText('Trace').first().waitFor();
   },
+  approvals: nothing,
+  'approvals?tab=remembered': nothing,
   apps: nothing,
   [`apps/${TODO}`]: nothing,
   [`apps/${TODO}?tab=tools`]: nothing,
@@ -66,7 +68,9 @@ const PAGES = {
     await page.getByText('What happened').waitFor();
   },
   [`apps/${TODO}?tab=versions`]: nothing,
-  ...Object.fromEntries(['tokens', 'grants', 'upstreams', 'plugins', 'models', 'about'].map((tab) => [`settings?tab=${tab}`, nothing])),
+  ...Object.fromEntries(
+    ['tokens', 'grants', 'upstreams', 'plugins', 'approvals', 'models', 'about'].map((tab) => [`settings?tab=${tab}`, nothing]),
+  ),
   'sign-in': nothing,
 };
 

@@ -25,7 +25,7 @@ describe('settings', () => {
   const settings = (tab, options) => open(browser, base, `/settings?tab=${tab}`, { token: it.token, ...options });
   const status = async (token) => (await fetch(`${it.url}/api/me`, { headers: { Authorization: `Bearer ${token}` } })).status;
 
-  test('a token is made, shown once, works, and is revoked', async () => {
+  test('a token is created, shown once, works, and is revoked', async () => {
     const page = await settings('tokens');
     await page.getByRole('button', { name: 'New token' }).click();
     await accessible(page);
@@ -74,7 +74,7 @@ describe('settings', () => {
     await page.context().close();
   });
 
-  test('tokens come page by page, and all of them can be reached', async () => {
+  test('tokens are loaded page by page, and all of them are reachable', async () => {
     const made = 130;
     for (let count = 0; count < made; count += 1)
       await it.api('POST', '/api/tokens', { name: `number ${count}`, user: `user${count % 20}@example.com` });
@@ -105,7 +105,7 @@ describe('settings', () => {
     await page.context().close();
   });
 
-  test('where the newest ones are all over, it is said, and there are more', async () => {
+  test('if the newest tokens are all expired or revoked, the page says so and loads older ones', async () => {
     const page = await settings('tokens');
     await page.route('**/api/tokens?*', async (route) => {
       const response = await route.fetch();
@@ -125,7 +125,7 @@ describe('settings', () => {
     await page.context().close();
   });
 
-  test('a user has no choice of roles, and no upstreams', async () => {
+  test('a user cannot choose roles and sees no upstreams', async () => {
     const { token } = await it.api('POST', '/api/tokens', { name: 'ada', user: 'ada@example.com' });
     const page = await settings('upstreams', { token });
     await page.getByRole('tab', { name: 'Tokens', selected: true }).waitFor();
@@ -138,7 +138,7 @@ describe('settings', () => {
     await page.context().close();
   });
 
-  test('an app gets the grant, loses it, and has its settings set', async () => {
+  test('a grant is given to an app and revoked, and app settings are saved', async () => {
     await it.api('PATCH', `/api/apps/${TODO}`, {
       settings: [
         { type: 'group', title: 'List' },
@@ -184,7 +184,7 @@ describe('settings', () => {
     await page.context().close();
   });
 
-  test('an upstream is added, changed without its secret being lost, and removed', async () => {
+  test('an upstream is added, edited without losing its secret, and removed', async () => {
     const page = await settings('upstreams');
     await page.getByRole('heading', { name: 'No upstreams' }).waitFor();
     await accessible(page);
@@ -224,7 +224,7 @@ describe('settings', () => {
     await page.context().close();
   });
 
-  test('policy, models and about say what holds', async () => {
+  test('policy, models and about show the current configuration', async () => {
     const page = await settings('plugins');
     await page.getByText(/This server does not run plugins|Users can run plugins/).waitFor();
     await page.getByText('Plugins of one user').waitFor();
@@ -249,7 +249,7 @@ describe('settings', () => {
 
   test('every tab fits on a phone', async () => {
     const page = await settings('tokens', { viewport: { width: 390, height: 844 } });
-    for (const name of ['Tokens', 'Apps and grants', 'Upstreams', 'Plugin policy', 'Models', 'About']) {
+    for (const name of ['Tokens', 'Apps and grants', 'Upstreams', 'Plugin policy', 'Approval policy', 'Models', 'About']) {
       await page.getByRole('tab', { name }).click();
       await page.getByRole('tab', { name, selected: true }).waitFor();
       await settled(page);

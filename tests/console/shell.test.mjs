@@ -9,7 +9,7 @@ const menu = (page) => page.locator('summary').filter({ hasText: 'User menu' });
 const colours = (page) => page.getByLabel('Theme');
 const toPage = (page, name) => page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name }).click();
 
-test('the user menu closes on Escape, on a press outside, by the keyboard going on, and with another page', async () => {
+test('the user menu closes on Escape, on a click outside, when focus leaves, and on navigation', async () => {
   const page = await it.page('/apps');
   const opened = async () => {
     await menu(page).click();
@@ -41,7 +41,7 @@ test('the user menu closes on Escape, on a press outside, by the keyboard going 
   await page.context().close();
 });
 
-test('the menu of pages on a phone closes the same way', async () => {
+test('the page menu on a phone closes the same way', async () => {
   const page = await it.page('/apps', PHONE);
   const button = page.getByRole('button', { name: 'Menu', exact: true });
   const link = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Library' });
@@ -63,7 +63,7 @@ test('the menu of pages on a phone closes the same way', async () => {
   await page.context().close();
 });
 
-test('tabs and filters are in the address, come back from it, and are taken back by the back button', async () => {
+test('tabs and filters are stored in the URL, restored from it, and undone by the back button', async () => {
   await live(it);
   const page = await it.page('/tools?q=add&show=on');
   await page.getByText('Add a todo', { exact: true }).waitFor();
@@ -148,10 +148,11 @@ const looks = (page) =>
     );
   });
 
-test('a page looks the same whichever pages were open before', async () => {
+test('a page looks the same regardless of previously open pages', async () => {
   await live(it);
   await it.api('POST', '/api/tools/execute', { name: 'com.example.todo:get_todos', arguments: {} });
   const PAGES = {
+    Approvals: '/approvals',
     Tools: '/tools',
     Library: '/library',
     Plugins: '/plugins',

@@ -12,7 +12,7 @@ const menu = (page) => page.locator('summary').filter({ hasText: 'User menu' });
 const again = (page) => page.getByRole('dialog', { name: 'Sign in again' });
 const signInPage = (page) => page.getByRole('heading', { name: 'Toolyard', level: 1 });
 
-describe('a token that lapses', () => {
+describe('a token that expires', () => {
   let it;
   let browser;
   before(async () => {
@@ -44,7 +44,7 @@ describe('a token that lapses', () => {
     await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')));
   }
 
-  test('what was typed stays, and what was pressed is done with the new token', async () => {
+  test('typed input is kept, and the pending action runs with the new token', async () => {
     const first = await tokenOf(USER, 'developer');
     const page = await visit('/apps', first);
     await page.getByRole('button', { name: 'New app' }).click();
@@ -82,7 +82,7 @@ describe('a token that lapses', () => {
     await page.context().close();
   });
 
-  test('a page that only looks goes on where it was, with what is new', async () => {
+  test('a read-only page continues where it was, with updated data', async () => {
     const first = await tokenOf(USER);
     const page = await visit('/settings?tab=tokens', first);
     const rows = page.getByRole('list', { name: 'Tokens' }).getByRole('listitem');
@@ -103,7 +103,7 @@ describe('a token that lapses', () => {
     await page.context().close();
   });
 
-  test('somebody else starts afresh, and nothing of before is there', async () => {
+  test('another user starts with a fresh page and sees no previous data', async () => {
     const first = await tokenOf(USER);
     const page = await visit('/library', first);
     await page.getByRole('link', { name: 'Chat' }).click();
@@ -126,7 +126,7 @@ describe('a token that lapses', () => {
     await page.context().close();
   });
 
-  test('what is not saved asks nobody when somebody else begins', async () => {
+  test('unsaved changes cause no prompt when another user signs in', async () => {
     const first = await tokenOf(BOSS, 'operator');
     const page = await visit('/apps/com.example.todo?tab=details', first);
     let prompts = 0;
@@ -144,7 +144,7 @@ describe('a token that lapses', () => {
     await page.context().close();
   });
 
-  test('whoever signs out there, or in another tab, is out', async () => {
+  test('signing out there, or in another tab, signs out', async () => {
     const first = await tokenOf(USER);
     const page = await open(browser, consoleOf(it), '/library', { user: null, live: false });
     await flip(page.getByLabel('Stay signed in on this device'), true);
@@ -172,7 +172,7 @@ describe('a token that lapses', () => {
     await page.context().close();
   });
 
-  test('a new token that one tab keeps for all of them does for the others', async () => {
+  test('a new token that one tab stores for all tabs is used by the others', async () => {
     const first = await tokenOf(USER);
     const page = await open(browser, consoleOf(it), '/library', { user: null, live: false });
     await flip(page.getByLabel('Stay signed in on this device'), true);
@@ -194,7 +194,7 @@ describe('a token that lapses', () => {
     await page.context().close();
   });
 
-  test('an operator goes on acting for the same user', async () => {
+  test('an operator continues to act for the same user', async () => {
     const first = await tokenOf(BOSS, 'operator');
     const page = await visit('/chat', first);
     await menu(page).click();
@@ -212,7 +212,7 @@ describe('a token that lapses', () => {
     await page.context().close();
   });
 
-  test('an answer that was under way is heard to its end after the sign-in', async () => {
+  test('a response in progress is received to its end after the sign-in', async () => {
     const first = await tokenOf(USER);
     const page = await visit('/chat', first);
     await ask(page, 'count slowly');
@@ -233,7 +233,7 @@ describe('a token that lapses', () => {
     await page.context().close();
   });
 
-  test('a message that is sent too late waits for the sign-in', async () => {
+  test('a message sent after expiry waits for the sign-in', async () => {
     const first = await tokenOf(USER);
     const page = await visit('/chat', first);
     await revoke(first);
@@ -244,7 +244,7 @@ describe('a token that lapses', () => {
     await page.context().close();
   });
 
-  test('glasses are off meanwhile, and on again afterwards', async () => {
+  test('glasses disconnect meanwhile and reconnect afterwards', async () => {
     const first = await tokenOf(USER);
     const page = await visit('/glasses', first);
     const sockets = [];
@@ -265,7 +265,7 @@ describe('a token that lapses', () => {
     await page.context().close();
   });
 
-  test('the live list stops asking, and is live again afterwards', async () => {
+  test('the live list stops polling and is live again afterwards', async () => {
     const first = await tokenOf(USER);
     const page = await visit('/activity', first);
     // Timers that were set before do not follow the clock.
@@ -289,7 +289,7 @@ describe('a token that lapses', () => {
     await page.context().close();
   });
 
-  test('when the clock says that the token is over, the server is asked', async () => {
+  test('when the clock says that the token has expired, the server is asked', async () => {
     const first = await tokenOf(USER);
     const page = await open(browser, consoleOf(it), '/chat', { user: null, live: false });
     await page.route('**/api/me', async (route) => {
@@ -309,7 +309,7 @@ describe('a token that lapses', () => {
     await page.context().close();
   });
 
-  test('the stream of changes ends with the token, and the page says so at once', async () => {
+  test('the change stream ends with the token, and the page shows it at once', async () => {
     const first = await tokenOf(USER);
     const page = await visit('/library', first, { live: true });
     await page.getByRole('heading', { name: 'Library', level: 1 }).waitFor();
@@ -323,7 +323,7 @@ describe('a token that lapses', () => {
     await page.context().close();
   });
 
-  test('on a phone, in the dark', async () => {
+  test('on a phone, with the dark theme', async () => {
     const first = await tokenOf(USER);
     const page = await visit('/library', first, PHONE);
     await revoke(first);

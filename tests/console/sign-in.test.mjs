@@ -24,7 +24,7 @@ describe('in dev mode', () => {
   });
   const visit = (path, more) => open(browser, consoleOf(it), path, more);
 
-  test('a known user is picked, and another one after that', async () => {
+  test('a known user is selected, and then another one', async () => {
     const page = await visit('/library', { user: null });
     await page.getByText('anyone on this machine can sign in as any user').waitFor();
     await accessible(page);
@@ -42,7 +42,7 @@ describe('in dev mode', () => {
     await page.context().close();
   });
 
-  test('a name that the server refuses is said at the field, and nobody is signed in', async () => {
+  test('a name that the server refuses shows an error at the field, and no user is signed in', async () => {
     const page = await visit('/library', { user: null });
     const field = page.getByRole('textbox', { name: 'User' });
     await field.fill('ada lovelace');
@@ -75,7 +75,7 @@ describe('in dev mode', () => {
     await page.context().close();
   });
 
-  test('a question that fails in the background leaves the page', async () => {
+  test('a request that fails in the background does not disturb the page', async () => {
     const page = await visit('/apps');
     await page.getByRole('button', { name: 'New app' }).click();
     const name = page.getByRole('dialog').getByLabel('Name', { exact: true });
@@ -97,7 +97,7 @@ describe('in dev mode', () => {
     await page.context().close();
   });
 
-  test('the focus goes to the title of a page, and back to where it was after a dialog', async () => {
+  test('focus moves to the title of a page, and returns to its place after a dialog', async () => {
     const page = await visit('/library', { viewport: { width: 390, height: 844 } });
     await page.getByRole('button', { name: 'Menu' }).click();
     await page.getByRole('link', { name: 'Apps' }).click();
@@ -131,7 +131,7 @@ describe('with tokens', () => {
     await page.getByRole('button', { name: 'Sign in' }).click();
   }
 
-  test('a wrong token is refused, the right one lets in, for this tab alone', async () => {
+  test('a wrong token is refused, a valid one signs in, for this tab only', async () => {
     const { token } = await tokenOf(USER);
     const page = await visit('/library', { user: null });
     await signInPage(page).waitFor();
@@ -155,7 +155,7 @@ describe('with tokens', () => {
     await page.context().close();
   });
 
-  test('a token that was revoked before the page was opened leads to the sign-in, which says why', async () => {
+  test('a token revoked before the page opens leads to the sign-in page with the reason', async () => {
     const { token, info } = await tokenOf(USER);
     const page = await visit('/library', { user: null });
     await enter(page, token);
@@ -172,7 +172,7 @@ describe('with tokens', () => {
     await page.context().close();
   });
 
-  test('before a token ends the console says so', async () => {
+  test('the console warns before a token expires', async () => {
     const { token } = await tokenOf(USER);
     const page = await visit('/library', { user: null });
     await page.route('**/api/me', async (route) => {
@@ -186,7 +186,7 @@ describe('with tokens', () => {
     await page.context().close();
   });
 
-  test('whoever signs out in one tab is out in the others', async () => {
+  test('signing out in one tab signs out the others', async () => {
     const { token } = await tokenOf(USER);
     const page = await visit('/library', { user: null });
     await flip(page.getByLabel('Stay signed in on this device'), true);
@@ -201,7 +201,7 @@ describe('with tokens', () => {
     await page.context().close();
   });
 
-  test('an operator acts for a user, and for themselves again', async () => {
+  test('an operator acts for a user and then for themselves again', async () => {
     const page = await visit('/library', { user: null });
     await enter(page, it.token);
     await menu(page).filter({ hasText: 'boss@example.com' }).click();

@@ -20,7 +20,7 @@ after(async () => {
   await it?.close();
 });
 
-test('somebody without glasses has tools as well', async () => {
+test('a user without glasses has tools', async () => {
   const page = await visit();
   await page.getByRole('region', { name: 'To-do list' }).getByText('Add a todo', { exact: true }).waitFor();
   await accessible(page);
@@ -28,7 +28,7 @@ test('somebody without glasses has tools as well', async () => {
   await page.context().close();
 });
 
-test('a tool that is turned off is gone for assistants, and comes back', async () => {
+test('a disabled tool is hidden from assistants until it is enabled again', async () => {
   await live(it);
   const page = await visit();
   const group = page.getByRole('region', { name: 'To-do list' });
@@ -51,7 +51,7 @@ test('a tool that is turned off is gone for assistants, and comes back', async (
   await page.context().close();
 });
 
-test('the keyboard turns a tool off as well', async () => {
+test('a tool can be disabled with the keyboard', async () => {
   await live(it);
   const page = await visit();
   const toggle = page.getByRole('switch', { name: 'Reopen a todo', exact: true });
@@ -65,7 +65,7 @@ test('the keyboard turns a tool off as well', async () => {
   await page.context().close();
 });
 
-test('what is new, changed and gone since the last look is marked until it is seen', async () => {
+test('new, changed and removed tools are marked until the user has seen them', async () => {
   await live(it);
   const page = await visit();
   const group = page.getByRole('region', { name: 'To-do list' });
@@ -96,7 +96,7 @@ test('what is new, changed and gone since the last look is marked until it is se
   await page.context().close();
 });
 
-test('hidden tools say why, search finds tools, and a phone is wide enough', async () => {
+test('hidden tools show the reason, search finds tools, and the page fits on a phone', async () => {
   await live(it);
   await it.api('POST', '/api/apps', {
     packageName: 'com.example.camera',

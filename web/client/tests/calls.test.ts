@@ -20,7 +20,7 @@ const calling = (...calls: { id: string; tool: string; input?: unknown }[]) =>
     { type: 'finish', finishReason: 'tool-calls' },
   );
 
-test('at most so many run at once, and the others get their turn', async (t) => {
+test('the number of concurrent calls is limited, and the others run afterwards', async (t) => {
   const calls = Array.from({ length: MAX_AT_ONCE + 3 }, (_, n) => ({ id: `c${n}`, tool: 'slow' }));
   const stage = await Stage.start(t, calling(...calls), recorded('time-2'));
   const [full, go] = [promise(), promise()];
@@ -44,7 +44,7 @@ test('at most so many run at once, and the others get their turn', async (t) => 
   assert.deepEqual([sent.length, sent.every(({ output }: any) => output === null)], [calls.length, true]);
 });
 
-test('a tool that fails tells the model why', async (t) => {
+test('a tool that fails returns the reason to the model', async (t) => {
   const stage = await Stage.start(t, recorded('two-1'), recorded('two-2'));
   const manager = new PluginManager()
     .registerTool(
@@ -65,7 +65,7 @@ test('a tool that fails tells the model why', async (t) => {
   assert.equal(textOf(chat), 'Both done.');
 });
 
-test('whatever is thrown, the model reads a reason', async (t) => {
+test('any thrown value becomes an error message for the model', async (t) => {
   const silent = Object.create(null);
   const far = { message: 'of another window' };
   const thrown = [silent, far, new RangeError(), { toString: () => assert.fail() }, 'x'.repeat(5000), undefined];
@@ -84,7 +84,7 @@ test('whatever is thrown, the model reads a reason', async (t) => {
   );
 });
 
-test('a tool that is not there tells the model so, and the others run', async (t) => {
+test('an unknown tool is an error for the model, and the others run', async (t) => {
   const stage = await Stage.start(t, recorded('two-1'), recorded('two-2'));
   const chat = stage.chat(new PluginManager().registerTool(tool('second')));
   await chat.sendMessage({ text: 'two' });
@@ -94,7 +94,7 @@ test('a tool that is not there tells the model so, and the others run', async (t
   );
 });
 
-test('a tool that takes too long is an error and hears of it', async (t) => {
+test('a tool that times out is an error and is cancelled', async (t) => {
   const stage = await Stage.start(t, recorded('two-1'), recorded('two-2'));
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const begun = promise();
@@ -119,7 +119,7 @@ test('a tool that takes too long is an error and hears of it', async (t) => {
   );
 });
 
-test('results that are too large or no JSON are errors', async (t) => {
+test('results that are too large or not JSON are errors', async (t) => {
   const stage = await Stage.start(t, recorded('two-1'), recorded('two-2'), recorded('two-1'), recorded('two-2'));
   const loop: any = {};
   loop.loop = loop;
@@ -133,7 +133,7 @@ test('results that are too large or no JSON are errors', async (t) => {
   assert.match(circular, /^the result cannot be written as JSON: /);
 });
 
-test('what a tool does later to its arguments and its result does not enter the conversation', async (t) => {
+test('later changes of a tool to its arguments and result do not change the conversation', async (t) => {
   const stage = await Stage.start(t, recorded('time-1'), recorded('time-2'));
   const result: any = { list: [1], when: new Date(0), skip: undefined };
   const manager = new PluginManager().registerTool(
@@ -149,7 +149,7 @@ test('what a tool does later to its arguments and its result does not enter the 
   assert.deepEqual([input, output], [{ timezone: 'UTC' }, { list: [1], when: '1970-01-01T00:00:00.000Z' }]);
 });
 
-test('a call that comes twice runs once', async (t) => {
+test('a duplicate call runs once', async (t) => {
   const twice = calling({ id: 'c1', tool: 'count' }, { id: 'c1', tool: 'count' });
   const stage = await Stage.start(t, twice, recorded('time-2'));
   let count = 0;
@@ -158,7 +158,7 @@ test('a call that comes twice runs once', async (t) => {
   assert.equal(count, 1);
 });
 
-test('a call of the server is never run here, even if it has no result', async (t) => {
+test('a server-side call never runs on the client, even without a result', async (t) => {
   const stage = await Stage.start(
     t,
     chunks(
@@ -174,7 +174,7 @@ test('a call of the server is never run here, even if it has no result', async (
   assert.deepEqual([chat.status, stage.seen.length, toolsOf(chat)?.[0]?.state], ['ready', 1, 'input-available']);
 });
 
-test('a call that nobody waits for is not run', async (t) => {
+test('a call that the response does not wait for is not run', async (t) => {
   const ended = chunks(
     { type: 'start', messageId: 'msg_1' },
     { type: 'start-step' },
@@ -190,7 +190,7 @@ test('a call that nobody waits for is not run', async (t) => {
   assert.deepEqual([count, stage.seen.length, noticesOf(chat)?.[0]?.code], [0, 1, 'time']);
 });
 
-test('progress of a tool is told while it runs, and is not kept', async (t) => {
+test('progress of a tool is reported while it runs, and is not stored', async (t) => {
   const stage = await Stage.start(t, recorded('time-1'), recorded('time-2'));
   const heard: ProgressData[] = [];
   const told = promise();
@@ -217,7 +217,7 @@ test('progress of a tool is told while it runs, and is not kept', async (t) => {
   assert.ok(!JSON.stringify(chat.messages).includes('half'));
 });
 
-test('progress of a tool after its end is not told', async (t) => {
+test('progress of a tool after its end is not reported', async (t) => {
   const stage = await Stage.start(t, recorded('two-1'), recorded('two-2'));
   const heard: number[] = [];
   const [first, over] = [promise<ToolContext>(), promise()];
@@ -237,7 +237,7 @@ test('progress of a tool after its end is not told', async (t) => {
   assert.deepEqual(heard, [2]);
 });
 
-test('of much progress at once the middle is lost, never the last', async (t) => {
+test('of many progress reports at once, intermediate ones are dropped, never the last', async (t) => {
   const stage = await Stage.start(t, recorded('time-1'), recorded('time-2'));
   const heard: number[] = [];
   const onData = (part: any) => void heard.push(part.data.progress);

@@ -7,7 +7,7 @@ import { keeping, noticesOf, promise, recorded, refused, Stage, stored, textOf, 
 
 const named = (name: string, hooks: Hooks) => ({ name, version: '1', hooks });
 
-test('every hook runs in its place and in the order of registration', async (t) => {
+test('every hook runs at its time, in the order of registration', async (t) => {
   const stage = await Stage.start(t, recorded('two-1'), recorded('two-2'));
   const log: string[] = [];
   const logs = (name: string): Hooks => ({
@@ -71,7 +71,7 @@ test('a hook changes each request and not the conversation', async (t) => {
   assert.equal(textOf(chat), 'Let me look. It is noon.');
 });
 
-test('hooks see no secrets', async (t) => {
+test('hooks receive no secrets', async (t) => {
   const stage = await Stage.start(t, recorded('time-1'), recorded('time-2'));
   const seen: unknown[] = [];
   const log = keeping();
@@ -101,7 +101,7 @@ test('hooks see no secrets', async (t) => {
   assert.ok(!all.includes('secret') && !all.includes('ada@example.com'), all);
 });
 
-test('an answer is told whole, with every call and result', async (t) => {
+test('`afterResponse` receives the complete answer with every call and result', async (t) => {
   const stage = await Stage.start(t, recorded('mixed-1'), recorded('mixed-2'));
   const answers: ChatAnswer[] = [];
   const manager = new PluginManager();
@@ -128,7 +128,7 @@ test('an answer is told whole, with every call and result', async (t) => {
   );
 });
 
-test('a hook that fails before a request ends the chat and is named', async (t) => {
+test('a `beforeRequest` hook that fails ends the chat, and the error names it', async (t) => {
   const stage = await Stage.start(t, recorded('server'));
   const manager = new PluginManager({ log: keeping() });
   let isReady = false;
@@ -146,7 +146,7 @@ test('a hook that fails before a request ends the chat and is named', async (t) 
   assert.equal(textOf(chat), '42.');
 });
 
-test('a hook that fails after an answer is told and the answer is not lost', async (t) => {
+test('an `afterResponse` hook that fails is reported, and the answer is kept', async (t) => {
   const stage = await Stage.start(t, recorded('server'));
   const manager = new PluginManager({ log: keeping() });
   const heard: string[] = [];
@@ -159,7 +159,7 @@ test('a hook that fails after an answer is told and the answer is not lost', asy
   assert.deepEqual(noticesOf(chat), [{ code: NOTICE_HOOK, message }]);
 });
 
-test('a chat that fails is not told to hooks as an answer', async (t) => {
+test('`afterResponse` does not run for a chat that failed', async (t) => {
   const stage = await Stage.start(t, recorded('broken'), refused(500, 'no'));
   const manager = new PluginManager();
   await manager.use(named('p', { afterResponse: () => assert.fail('there is no answer') }));
@@ -170,7 +170,7 @@ test('a chat that fails is not told to hooks as an answer', async (t) => {
   assert.equal(chat.status, 'error');
 });
 
-test('whoever stops while a hook runs does not wait for it', async (t) => {
+test('stopping while a hook runs does not wait for the hook', async (t) => {
   const stage = await Stage.start(t);
   const begun = promise();
   const manager = new PluginManager({ log: keeping() });
@@ -187,7 +187,7 @@ test('whoever stops while a hook runs does not wait for it', async (t) => {
   assert.deepEqual([chat.status, chat.error, stage.seen.length], ['ready', undefined, 0]);
 });
 
-test('the word of a server that says no is passed on', async (t) => {
+test('the error message of a server that refuses is passed on', async (t) => {
   const told = '{"error":{"code":"INVALID_REQUEST","message":"clientTools.x: no","problems":[{"path":"clientTools.x","message":"no"},5]}}';
   const long = `<html>${'x'.repeat(1000)}`;
   const plays = [refused(400, told), refused(401, '{"error":"who are you?"}'), refused(502, long), refused(503, '')];

@@ -32,7 +32,7 @@ function hanging() {
   return { plugin, running: running.kept, go: go.resolve };
 }
 
-test('whoever stops an answer stops the tools, and late results are dropped', async (t) => {
+test('stopping a response stops the tools, and late results are dropped', async (t) => {
   const stage = await Stage.start(t, recorded('time-1'), recorded('time-2'));
   const { plugin, running, go } = hanging();
   const manager = new PluginManager();
@@ -53,7 +53,7 @@ test('whoever stops an answer stops the tools, and late results are dropped', as
   assert.equal(stage.seen.length, 1, 'nothing is sent');
 });
 
-test('whoever cancels the stream of the transport ends everything too', async (t) => {
+test('cancelling the transport stream stops everything', async (t) => {
   const stage = await Stage.start(t, recorded('time-1'));
   const { plugin, running } = hanging();
   const manager = new PluginManager();
@@ -71,7 +71,7 @@ test('whoever cancels the stream of the transport ends everything too', async (t
   assert.ok(cx.signal.aborted);
 });
 
-test('results that were there before the stop are kept', async (t) => {
+test('results from before the stop are kept', async (t) => {
   const stage = await Stage.start(t, recorded('two-1'));
   const running = promise();
   const manager = new PluginManager().registerTool(tool('first')).registerTool(
@@ -96,7 +96,7 @@ test('results that were there before the stop are kept', async (t) => {
   assert.equal(stage.seen.length, 1);
 });
 
-test('whoever stops an answer ends the request, and no tool runs', async (t) => {
+test('stopping a response cancels the request, and no tool runs', async (t) => {
   const closed = promise();
   const stage = await Stage.start(t, (response) => {
     response.on('close', () => closed.resolve());
@@ -125,7 +125,7 @@ const ends =
   (response) =>
     head(response).end(begun(name, events));
 
-test('an answer that ends in the middle is an error, and no tool runs', async (t) => {
+test('a truncated response is an error, and no tool runs', async (t) => {
   const stage = await Stage.start(t, ends('time-1', 10), breaks('time-1', 10));
   const manager = new PluginManager();
   await manager.use({
@@ -143,7 +143,7 @@ test('an answer that ends in the middle is an error, and no tool runs', async (t
   assert.equal(stage.seen.length, 2);
 });
 
-test('after a break an answer is heard again, its tool runs, and the conversation goes on', async (t) => {
+test('after a lost connection a response is resumed, its tool runs, and the conversation continues', async (t) => {
   const stage = await Stage.start(t, ends('time-1', 4), recorded('time-1'), recorded('time-2'));
   const answers: ChatAnswer[] = [];
   const manager = new PluginManager();
@@ -164,7 +164,7 @@ test('after a break an answer is heard again, its tool runs, and the conversatio
   assert.deepEqual(answers[0]?.history, stored(chat.messages));
 });
 
-test('after a break in a later round the rounds before are still there', async (t) => {
+test('after a lost connection in a later round the earlier rounds are kept', async (t) => {
   const stage = await Stage.start(t, recorded('time-1'), ends('time-2', 4), recorded('time-2'));
   let runs = 0;
   const manager = new PluginManager();
@@ -180,7 +180,7 @@ test('after a break in a later round the rounds before are still there', async (
   );
 });
 
-test('after a reload an answer is heard again and its tool runs', async (t) => {
+test('after a reload a response is resumed and its tool runs', async (t) => {
   const stage = await Stage.start(t, recorded('time-1'), recorded('time-2'));
   const answers: ChatAnswer[] = [];
   const manager = new PluginManager();
@@ -192,7 +192,7 @@ test('after a reload an answer is heard again and its tool runs', async (t) => {
   assert.deepEqual(answers[0]?.history, stored(chat.messages));
 });
 
-test('after a reload in a later round the rounds before are still there', async (t) => {
+test('after a reload in a later round the earlier rounds are kept', async (t) => {
   // What a page may have kept of an answer in two rounds, at any time of the second.
   const before = await Stage.start(t, recorded('mixed-1'), recorded('mixed-2'));
   const manager = new PluginManager();
@@ -210,7 +210,7 @@ test('after a reload in a later round the rounds before are still there', async 
   }
 });
 
-test('every kind of part outlives a break', async (t) => {
+test('every kind of part survives a lost connection', async (t) => {
   const parts: ToolyardMessage['parts'] = [
     { type: 'step-start' },
     { type: 'reasoning', text: 'Hm.', state: 'done' },
@@ -248,14 +248,14 @@ test('every kind of part outlives a break', async (t) => {
   );
 });
 
-test('where there is nothing to resume nothing happens', async (t) => {
+test('resuming without an active stream does nothing', async (t) => {
   const stage = await Stage.start(t, (response) => response.writeHead(204).end());
   const chat = stage.chat(new PluginManager());
   await chat.resumeStream();
   assert.deepEqual([chat.status, chat.messages], ['ready', []]);
 });
 
-test('after the end nobody waits long for the connection to close', async (t) => {
+test('after the end the client does not wait long for the connection to close', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   let open!: ServerResponse;
   const closed = promise();

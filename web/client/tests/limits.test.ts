@@ -19,7 +19,7 @@ async function counting() {
 /** The same response again, with a call of its own. */
 const again = (n: number) => told(sse('loop-1').replaceAll(/call_\w+/g, `call_${n}`));
 
-test('at the limit of rounds tools are not run and the user is told', async (t) => {
+test('at the limit of rounds tools do not run and a notice is shown', async (t) => {
   const stage = await Stage.start(t, recorded('loop-1'), recorded('loop-2'), recorded('loop-3'));
   const { manager, seen } = await counting();
   const chat = stage.chat(manager, { maxToolRounds: 3 });
@@ -43,14 +43,14 @@ test('with one round no tool ever runs', async (t) => {
   assert.deepEqual([stage.seen.length, seen.runs], [1, 0]);
 });
 
-test('a chat has five rounds unless said otherwise', async (t) => {
+test('a chat has five rounds by default', async (t) => {
   const stage = await Stage.start(t, ...Array.from({ length: 9 }, (_, n) => again(n)));
   const { manager, seen } = await counting();
   await stage.chat(manager).sendMessage({ text: 'loop' });
   assert.deepEqual([stage.seen.length, seen.runs], [MAX_TOOL_ROUNDS, MAX_TOOL_ROUNDS - 1]);
 });
 
-test('zero is no limit', async (t) => {
+test('zero means no limit', async (t) => {
   const stage = await Stage.start(t, ...Array.from({ length: 9 }, (_, n) => again(n)), recorded('server'));
   const { manager, seen } = await counting();
   const chat = stage.chat(manager, { maxToolRounds: 0 });
@@ -58,7 +58,7 @@ test('zero is no limit', async (t) => {
   assert.deepEqual([stage.seen.length, seen.runs, textOf(chat)], [10, 9, '42.']);
 });
 
-test('a chat at its limit goes on with the next message of the user, and counts anew', async (t) => {
+test('a chat at its limit continues with the next user message and a new count', async (t) => {
   const stage = await Stage.start(t, recorded('loop-1'), recorded('loop-2'), recorded('time-1'), recorded('time-2'));
   const { manager, seen } = await counting();
   const chat = stage.chat(manager, { maxToolRounds: 2 });
@@ -70,7 +70,7 @@ test('a chat at its limit goes on with the next message of the user, and counts 
   assert.equal(sent.at(-2).state, 'input-available', 'the open call is sent as it is, and the server counts it as failed');
 });
 
-test('rounds are counted in the messages, so a reload does not begin anew', async (t) => {
+test('rounds are counted in the messages, so a reload does not reset the count', async (t) => {
   const stage = await Stage.start(t, recorded('loop-1'), recorded('loop-2'));
   const { manager, seen } = await counting();
   const before = stage.chat(manager, { maxToolRounds: 2 });
@@ -83,7 +83,7 @@ test('rounds are counted in the messages, so a reload does not begin anew', asyn
   assert.deepEqual([seen.runs, seen.answers.at(-1)?.rounds], [0, 3]);
 });
 
-test('steps with tools of the server are no rounds', async (t) => {
+test('steps with server tools do not count as rounds', async (t) => {
   const [byServer, byPage] = ['server', 'time'].map((id) => ({
     type: 'tool-input-available',
     toolCallId: id,

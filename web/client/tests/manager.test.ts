@@ -25,7 +25,7 @@ test('a call with older field names runs', async () => {
   }
 });
 
-test('missing arguments are none, and others than objects do not reach a tool', async () => {
+test('missing arguments are an empty object, and arguments that are not an object are refused', async () => {
   for (const input of [undefined, null, '', ' ']) assert.deepEqual(await echo().run({ id: 'c', name: 'echo', input }), {});
   for (const input of ['half {', '[1]', [1], 5]) {
     await assert.rejects(echo().run({ id: 'c', name: 'echo', input }), /the arguments are not a JSON object/);
@@ -38,11 +38,11 @@ test('a call has an id and a name', async () => {
   await assert.rejects(echo().run({ id: 'c', name: 5 }), /`toolName` is missing/);
 });
 
-test('a tool that is not there is an error', async () => {
+test('an unknown tool is an error', async () => {
   await assert.rejects(echo().run({ id: 'c', name: 'other' }), /^Error: this client has no tool `other`$/);
 });
 
-test('the hook of a plugin comes before its executor, and for its own tools only', async () => {
+test('the hook of a plugin runs before its executor, for its own tools only', async () => {
   const manager = echo();
   const asked: string[] = [];
   await manager.use({
@@ -84,7 +84,7 @@ test('executors and hooks keep their `this`', async () => {
   assert.equal(hooks.seen, 1);
 });
 
-test('hooks change a request in order, and each sees the change before', async () => {
+test('hooks change a request in order, and each receives the previous change', async () => {
   const manager = new PluginManager();
   const add = (word: string) => ({ beforeRequest: (now: RequestDraft) => ({ ...now, system: `${now.system ?? ''}${word}` }) });
   await manager.use({ name: 'a', version: '1', hooks: add('one ') });
@@ -94,14 +94,14 @@ test('hooks change a request in order, and each sees the change before', async (
   assert.deepEqual([changed.system, changed.model, changed.round], ['one two', 'm', 1]);
 });
 
-test('a hook that gives back no draft has failed', async () => {
+test('a hook that returns no draft is an error', async () => {
   const manager = new PluginManager({ log: keeping() });
   await manager.use({ name: 'p', version: '1', hooks: { beforeRequest: () => ({ messages: [] }) as any } });
   const text = /^HookError: the plugin `p` stopped the request: it returned something that is not a draft$/;
   await assert.rejects(manager.beforeRequest(draft()), text);
 });
 
-test('hooks hear an answer even if one of them fails, and none can spoil it for the next', async () => {
+test('all hooks receive the answer even if one fails, and none can change it for the next', async () => {
   const manager = new PluginManager({ log: keeping() });
   const heard: string[] = [];
   const spoils = (now: { text: string }) => {
@@ -115,7 +115,7 @@ test('hooks hear an answer even if one of them fails, and none can spoil it for 
   assert.deepEqual(heard, ['hi', 'hi']);
 });
 
-test('a hook that hangs is not waited for for ever', async (t) => {
+test('a hook that hangs times out', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const manager = new PluginManager({ log: keeping(), hookTimeout: 50 });
   const hangs = () => new Promise<never>(() => {});
@@ -130,7 +130,7 @@ test('a hook that hangs is not waited for for ever', async (t) => {
   await assert.rejects(after(manager.unuse('p')), /did not end well: it took longer than 50 ms/);
 });
 
-test('debug traces each hook, and without it only what fails is told', async () => {
+test('debug traces each hook; without it only failures are logged', async () => {
   const lines = async (debug: boolean) => {
     const log = keeping();
     const manager = new PluginManager({ debug, log });
@@ -155,7 +155,7 @@ test('debug traces each hook, and without it only what fails is told', async () 
   assert.deepEqual(await lines(false), [failed]);
 });
 
-test('a log that fails stops nothing', async () => {
+test('a log that throws stops nothing', async () => {
   const fails = () => {
     throw new Error('no disk');
   };
@@ -164,7 +164,7 @@ test('a log that fails stops nothing', async () => {
   assert.deepEqual(await manager.afterResponse(answer()), [{ plugin: 'p', why: 'no disk' }]);
 });
 
-test('a context for tests of a tool hears everything and says nothing', () => {
+test('a detached context accepts progress and is never cancelled', () => {
   const cx = detachedContext('c', 't');
   cx.progress(1);
   assert.deepEqual([cx.callId, cx.tool, cx.signal.aborted], ['c', 't', false]);

@@ -17,7 +17,7 @@ function page(html: string, url = 'https://user:word@example.com/shop?code=1#tok
   return window as unknown as globalThis.Window & typeof globalThis;
 }
 
-test('a page is told by title, URL, language and headings', async () => {
+test('a page is described by title, URL, language and headings', async () => {
   const window = page('<h1> Brot\n <b>und</b> Salz </h1><h3>Preise</h3><h2 hidden>x</h2><h2></h2><div aria-hidden="true"><h2>y</h2></div>');
   assert.deepEqual(await run(pagePlugin({ window }), 'get_page_info'), {
     title: 'Ein Laden',
@@ -31,7 +31,7 @@ test('a page is told by title, URL, language and headings', async () => {
   });
 });
 
-test('headings that the browser does not draw are not told', async () => {
+test('hidden headings are left out', async () => {
   const window = page('<h1>a</h1><h2>b</h2>');
   const [, second] = window.document.querySelectorAll('h1, h2');
   second!.checkVisibility = () => false;
@@ -42,12 +42,12 @@ test('headings that the browser does not draw are not told', async () => {
   );
 });
 
-test('the query and the fragment of a URL are told only where the program says so, its password never', async () => {
+test('query and fragment of a URL are included only if the program allows it, its password never', async () => {
   const { url } = await run(pagePlugin({ window: page(''), query: true }), 'get_page_info');
   assert.equal(url, 'https://example.com/shop?code=1#token');
 });
 
-test('what is told of a page has bounds', async () => {
+test('the description of a page is limited', async () => {
   const window = page(`<h1>${'a'.repeat(300)}</h1>`.repeat(60), `https://example.com/${'p'.repeat(3000)}`);
   window.document.title = 't'.repeat(400);
   const whole = await run(pagePlugin({ window }), 'get_page_info');
@@ -57,7 +57,7 @@ test('what is told of a page has bounds', async () => {
   assert.deepEqual([few.headings.length, few.moreHeadings], [2, 58]);
 });
 
-test('what is selected is read, and nothing where nothing is', async () => {
+test('selected text is read, and an empty selection is empty', async () => {
   const window = page('<p>Brot und Salz</p>');
   const plugin = selectionPlugin({ window });
   assert.deepEqual(await run(plugin, 'get_selection'), { text: '', characters: 0, cut: false });
@@ -65,7 +65,7 @@ test('what is selected is read, and nothing where nothing is', async () => {
   assert.deepEqual(await run(plugin, 'get_selection'), { text: 'Brot und Salz', characters: 13, cut: false });
 });
 
-test('what is selected in a field is read, unless it is one for a password', async () => {
+test('a selection in a field is read, unless it is a password field', async () => {
   const window = page('<textarea>Brot und Salz</textarea><input type="text" value="Butter"><input type="password" value="geheim">');
   const plugin = selectionPlugin({ window });
   const inside = async (selector: string) => {
@@ -79,7 +79,7 @@ test('what is selected in a field is read, unless it is one for a password', asy
   assert.equal(await inside('input[type=password]'), '');
 });
 
-test('a selection has bounds, and no character is cut in half', async () => {
+test('a selection is limited, and no character is cut in half', async () => {
   const window = page(`<p>${'😀'.repeat(20_000)}</p>`);
   window.getSelection()!.selectAllChildren(window.document.querySelector('p')!);
   const plugin = selectionPlugin({ window });
@@ -112,7 +112,7 @@ function clipboard(state: PermissionState | 'unknown', text = 'Brot') {
   return { navigator, asked, board };
 }
 
-test('the clipboard is read and written where the page may', async () => {
+test('the clipboard is read and written if the page has permission', async () => {
   for (const state of ['granted', 'prompt', 'unknown'] as const) {
     const { navigator, asked, board } = clipboard(state);
     const plugin = clipboardPlugin({ navigator });
@@ -122,13 +122,13 @@ test('the clipboard is read and written where the page may', async () => {
   }
 });
 
-test('a browser without permissions is asked by doing it', async () => {
+test('a browser without the permissions API is asked by using the clipboard', async () => {
   const { navigator } = clipboard('granted');
   delete navigator.permissions;
   assert.equal((await run(clipboardPlugin({ navigator }), 'read_clipboard')).text, 'Brot');
 });
 
-test('where the page may not touch the clipboard it says so', async () => {
+test('a denied clipboard permission is reported', async () => {
   const { navigator, board } = clipboard('denied');
   const plugin = clipboardPlugin({ navigator });
   await assert.rejects(run(plugin, 'read_clipboard'), /this page may not read the clipboard: the user or the browser denied it/);
@@ -136,7 +136,7 @@ test('where the page may not touch the clipboard it says so', async () => {
   assert.equal(board.writes, 0);
 });
 
-test('a user who says no, and a browser that fails, are told apart', async () => {
+test('a denial by the user and a failure of the browser are distinguished', async () => {
   const { navigator } = clipboard('prompt');
   navigator.clipboard.readText = () => Promise.reject(new DOMException('Document is not focused.', 'NotAllowedError'));
   navigator.clipboard.writeText = () => Promise.reject(new DOMException('no memory', 'DataError'));
@@ -146,12 +146,12 @@ test('a user who says no, and a browser that fails, are told apart', async () =>
   await assert.rejects(run(plugin, 'copy_to_clipboard', { text: 'x' }), /^DataError: no memory$/);
 });
 
-test('a page without a clipboard says why', async () => {
+test('a page without a clipboard reports the reason', async () => {
   const text = /this page cannot read the clipboard: it needs HTTPS and a browser that supports it/;
   await assert.rejects(run(clipboardPlugin({ navigator: {} }), 'read_clipboard'), text);
 });
 
-test('what is read from the clipboard and written to it has bounds', async () => {
+test('clipboard reads and writes are limited', async () => {
   const { navigator, board } = clipboard('granted', 'x'.repeat(30_000));
   const plugin = clipboardPlugin({ navigator });
   const read = await run(plugin, 'read_clipboard');
@@ -161,7 +161,7 @@ test('what is read from the clipboard and written to it has bounds', async () =>
   assert.equal(board.writes, 0);
 });
 
-test('arguments that do not fit are answered with what is wrong', async () => {
+test('invalid arguments return what is wrong', async () => {
   const { navigator } = clipboard('granted');
   const [page_, selection, board] = [
     pagePlugin({ window: page('') }),
@@ -186,21 +186,21 @@ test('arguments that do not fit are answered with what is wrong', async () => {
   }
 });
 
-test('outside a browser the tools say so', async () => {
+test('outside a browser the tools return an error', async () => {
   const text = /there is no page: this program does not run in a browser/;
   await assert.rejects(run(pagePlugin(), 'get_page_info'), text);
   await assert.rejects(run(selectionPlugin(), 'get_selection'), text);
   await assert.rejects(run(clipboardPlugin(), 'read_clipboard'), text);
 });
 
-test('in a browser the tools use the page they are in', async (t) => {
+test('in a browser the tools use the current page', async (t) => {
   Object.assign(globalThis, { window: page('<h1>hier</h1>') });
   t.after(() => Reflect.deleteProperty(globalThis, 'window'));
   assert.equal((await run(pagePlugin(), 'get_page_info')).headings[0].text, 'hier');
   assert.equal((await run(selectionPlugin(), 'get_selection')).text, '');
 });
 
-test('all plugins that ship can be used together', async () => {
+test('all built-in plugins can be used together', async () => {
   const manager = new PluginManager();
   for (const plugin of [pagePlugin(), selectionPlugin(), clipboardPlugin()]) await manager.use(plugin);
   const names = ['get_page_info', 'get_selection', 'read_clipboard', 'copy_to_clipboard'];

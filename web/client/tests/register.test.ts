@@ -37,7 +37,7 @@ test('a valid plugin is registered', async () => {
   assert.equal(manager.pluginOf('get_current_time'), 'time');
 });
 
-test('a plugin hears that it is registered and may set tools then', async () => {
+test('`onRegister` is called and can set tools', async () => {
   const manager = new PluginManager();
   const onRegister = async (tools: PluginTools) => tools.replace([...tools.get(), tool('found')]);
   await manager.use({ ...plugin('p', 'own'), hooks: { onRegister } });
@@ -59,7 +59,7 @@ test('a plugin without a version is refused', async () => {
   }
 });
 
-test('a plugin is registered once', async () => {
+test('a plugin can be registered only once', async () => {
   const manager = new PluginManager();
   await manager.use(plugin('p'));
   await assert.rejects(manager.use(plugin('p')), /^PluginError: a plugin `p` is registered already; unuse it first$/);
@@ -75,15 +75,15 @@ test('a plugin that registers twice at the same time is registered once', async 
   );
 });
 
-test('names of tools do not begin with a digit', async () => {
+test('tool names do not begin with a digit', async () => {
   await isRefused(plugin('p', '1a'), 'bad-tool', /the plugin `p` cannot be used: clientTools\.1a: the name must begin/);
 });
 
-test('names of tools have no special characters', async () => {
+test('tool names have no special characters', async () => {
   for (const name of ['a-b', 'a.b', 'a b']) await isRefused(plugin('p', name), 'bad-tool', /the name must begin/);
 });
 
-test('a plugin has each tool once', async () => {
+test('a plugin with a duplicate tool is refused', async () => {
   await isRefused(plugin('p', 'a', 'a'), 'bad-tool', /clientTools\.a: there are two of that name/);
 });
 
@@ -121,7 +121,7 @@ test('two plugins cannot have the same tool', async () => {
   assert.deepEqual([manager.pluginNames(), manager.hasExecutor('b')], [['one'], false]);
 });
 
-test('tools without a plugin have names of their own too', async () => {
+test('tools without a plugin need unique names as well', async () => {
   const manager = new PluginManager().registerTool(tool('a'));
   assert.throws(() => manager.registerTool(tool('a')), /^PluginError: a tool `a` is registered already, by this program$/);
   await assert.rejects(manager.use(plugin('p', 'a')), /a tool `a` is registered already, by this program/);
@@ -148,7 +148,7 @@ test('a plugin that fails to register leaves nothing behind', async () => {
   await manager.use(plugin('p', 'a', 'found'));
 });
 
-test('a plugin that sets tools that cannot be used is refused', async () => {
+test('a plugin that sets invalid tools is refused', async () => {
   const manager = quiet().registerTool(tool('mine'));
   const sets = (name: string) => ({
     ...plugin('p'),
@@ -168,7 +168,7 @@ test('a plugin that hangs while it registers is refused', async (t) => {
   assert.ok(!manager.hasExecutor('a'));
 });
 
-test('a time limit beyond what a timer can count is as long as a timer can count', async (t) => {
+test('a time limit beyond the range of a timer is capped', async (t) => {
   const timers = t.mock.method(globalThis, 'setTimeout');
   const manager = new PluginManager({ registerTimeout: Infinity });
   await manager.use({ ...plugin('p'), hooks: { onRegister: () => {} } });
@@ -178,7 +178,7 @@ test('a time limit beyond what a timer can count is as long as a timer can count
   );
 });
 
-test('tools are not offered before their plugin is ready', async () => {
+test('tools are not offered before their plugin is registered', async () => {
   const manager = new PluginManager();
   const ready = promise();
   const using = manager.use({ ...plugin('p', 'a'), hooks: { onRegister: () => ready.kept } });
@@ -188,7 +188,7 @@ test('tools are not offered before their plugin is ready', async () => {
   assert.ok(manager.hasPlugin('p') && manager.hasExecutor('a'));
 });
 
-test('a plugin changes its tools later', async () => {
+test('a plugin can change its tools later', async () => {
   const manager = new PluginManager();
   let own!: PluginTools;
   await manager.use({ ...plugin('p', 'a'), hooks: { onRegister: (tools) => void (own = tools) } });
@@ -205,7 +205,7 @@ test('a plugin changes its tools later', async () => {
   );
 });
 
-test('a plugin can be taken away, and hears of it', async () => {
+test('a plugin can be unregistered, and is notified', async () => {
   const manager = new PluginManager();
   const heard: boolean[] = [];
   const hooks = { onUnregister: () => void heard.push(manager.hasExecutor('a')) };
@@ -215,11 +215,11 @@ test('a plugin can be taken away, and hears of it', async () => {
   await manager.use(plugin('p', 'a'));
 });
 
-test('what is not registered cannot be taken away', async () => {
+test('a plugin that is not registered cannot be unregistered', async () => {
   await assert.rejects(new PluginManager().unuse('p'), /^PluginError: no plugin `p` is registered$/);
 });
 
-test('a plugin that does not end well is gone all the same', async () => {
+test('a plugin that fails to unregister is removed nevertheless', async () => {
   const manager = quiet();
   await manager.use({ ...plugin('p', 'a'), hooks: { onUnregister: () => Promise.reject(new Error('stuck')) } });
   const text = /^PluginError: the plugin `p` is not registered any more, but did not end well: stuck$/;
@@ -228,14 +228,14 @@ test('a plugin that does not end well is gone all the same', async () => {
   await manager.use(plugin('p', 'a'));
 });
 
-test('registrations chain', async () => {
+test('registrations can be chained', async () => {
   const manager = new PluginManager();
   const same = await (await manager.registerTool(tool('x')).use(plugin('b'))).use(plugin('a'));
   assert.equal(same, manager);
   assert.deepEqual(manager.pluginNames(), ['b', 'a'], 'in the order of registration');
 });
 
-test('closing takes all plugins away, the last one first', async () => {
+test('closing unregisters all plugins in reverse order', async () => {
   const manager = quiet();
   const log: string[] = [];
   for (const name of ['a', 'b', 'c']) {
@@ -252,14 +252,14 @@ test('closing takes all plugins away, the last one first', async () => {
   assert.deepEqual([log, manager.pluginNames()], [['c', 'b', 'a'], []]);
 });
 
-test('all tools are listed, and without plugins there are none', async () => {
+test('all tools are listed; without plugins the list is empty', async () => {
   const manager = new PluginManager();
   assert.deepEqual(manager.clientToolDefinitions(), []);
   await manager.use(plugin('p', 'a', 'b'));
   assert.deepEqual(manager.clientToolDefinitions(), [definition('a'), definition('b')]);
 });
 
-test('a definition cannot be changed from outside once it is registered', async () => {
+test('a registered definition cannot be changed from outside', async () => {
   const manager = new PluginManager();
   const mine = { ...tool('a'), secret: 'not for the server' };
   manager.registerTool(mine);

@@ -5,7 +5,7 @@ import { createChatOptions, PluginManager, type CallRun } from '@toolyard/client
 
 import { keeping, promise, recorded, Stage, stored, textOf, timePlugin, tool, toolsOf } from './stage.js';
 
-test('a tool of the page runs and the conversation goes on', async (t) => {
+test('a client tool runs and the conversation continues', async (t) => {
   const stage = await Stage.start(t, recorded('time-1'), recorded('time-2'));
   const manager = new PluginManager();
   await manager.use(timePlugin());
@@ -28,7 +28,7 @@ test('a tool of the page runs and the conversation goes on', async (t) => {
   assert.equal(second.messageId, second.messages[1].id, 'it goes on with the same message');
 });
 
-test('requests carry no tools where there are none, and nothing that was not said', async (t) => {
+test('requests without tools and options have no fields for them', async (t) => {
   const stage = await Stage.start(t, recorded('server'));
   await stage.chat(new PluginManager()).sendMessage({ text: 'server' });
   const [seen] = stage.seen;
@@ -37,7 +37,7 @@ test('requests carry no tools where there are none, and nothing that was not sai
   assert.equal(seen!.headers['x-user-id'], undefined);
 });
 
-test('requests carry what was said, and a message of the user may say otherwise', async (t) => {
+test('requests carry the options, and a message can override them', async (t) => {
   const stage = await Stage.start(t, recorded('server'), recorded('server'));
   let tokens = 0;
   const token = async () => `secret-${(tokens += 1)}`;
@@ -71,14 +71,14 @@ test('requests carry what was said, and a message of the user may say otherwise'
   assert.equal(stage.seen[0]!.headers['x-user-id'], 'ada@example.com');
 });
 
-test('a tool of the server alone takes one request', async (t) => {
+test('a server tool alone needs one request', async (t) => {
   const stage = await Stage.start(t, recorded('server'));
   const chat = stage.chat(new PluginManager());
   await chat.sendMessage({ text: 'server' });
   assert.deepEqual([stage.seen.length, textOf(chat)], [1, '42.']);
 });
 
-test('tools of the server and of the page in one step', async (t) => {
+test('server tools and client tools run in one step', async (t) => {
   const stage = await Stage.start(t, recorded('mixed-1'), recorded('mixed-2'));
   const manager = new PluginManager();
   await manager.use(timePlugin(() => 'noon'));
@@ -94,7 +94,7 @@ test('tools of the server and of the page in one step', async (t) => {
   );
 });
 
-test('tools run side by side', async (t) => {
+test('tools run concurrently', async (t) => {
   const stage = await Stage.start(t, recorded('two-1'), recorded('two-2'));
   const [first, second] = [promise(), promise()];
   // Each waits for the other: one after the other they would wait for ever.
@@ -122,7 +122,7 @@ test('tools run side by side', async (t) => {
   assert.deepEqual([stage.seen.length, textOf(chat)], [2, 'Both done.'], 'both results go in one request');
 });
 
-test('a function of the program takes the place of hooks and executors', async (t) => {
+test('`onToolCall` of the program replaces hooks and executors', async (t) => {
   const stage = await Stage.start(t, recorded('two-1'), recorded('two-2'));
   const seen: unknown[] = [];
   const onToolCall = async ({ call, context, isKnown, run }: CallRun) => {
@@ -142,7 +142,7 @@ test('a function of the program takes the place of hooks and executors', async (
   );
 });
 
-test('a tool that went while it was asked for runs as it was offered', async (t) => {
+test('a tool that was removed after it was offered still runs', async (t) => {
   const manager = new PluginManager();
   await manager.use(timePlugin());
   const stage = await Stage.start(
@@ -159,7 +159,7 @@ test('a tool that went while it was asked for runs as it was offered', async (t)
   assert.equal(stage.seen[1]!.body.clientTools, undefined, 'it is not offered any more');
 });
 
-test('calls are traced without what was said', async (t) => {
+test('calls are traced without their content', async (t) => {
   const stage = await Stage.start(t, recorded('time-1'), recorded('time-2'));
   const log = keeping();
   const manager = new PluginManager({ debug: true, log });
@@ -169,7 +169,7 @@ test('calls are traced without what was said', async (t) => {
   assert.match(log.lines[0]!, /^debug toolyard: call call_\w+ of get_current_time\(timezone\) ran in \d+ ms$/);
 });
 
-test('messages that a framework wraps in proxies are sent', async (t) => {
+test('messages wrapped in proxies by a framework are sent', async (t) => {
   const stage = await Stage.start(t, recorded('server'));
   const { transport } = createChatOptions(new PluginManager(), { url: `${stage.url}/` });
   const message = { id: 'u', role: 'user' as const, parts: new Proxy([{ type: 'text' as const, text: 'server' }], {}) };

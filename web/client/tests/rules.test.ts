@@ -17,7 +17,7 @@ function told(parameters: unknown, name = 'a', limits: Partial<ClientToolLimits>
 
 const nested = (depth: number): object => (depth === 1 ? { type: 'object' } : { type: 'object', properties: { a: nested(depth - 1) } });
 
-test('schemas within the rules are taken', () => {
+test('schemas within the rules are accepted', () => {
   const schema = {
     type: 'object',
     properties: {
@@ -33,7 +33,7 @@ test('schemas within the rules are taken', () => {
   assert.equal(told({ type: 'object' }, 'constructor'), '');
 });
 
-test('each rule says which tool and why', () => {
+test('each violation names the tool and the reason', () => {
   const wide = Object.fromEntries(Array.from({ length: 65 }, (_, n) => [`p${n}`, {}]));
   const loop: any = { type: 'object' };
   loop.self = loop;
@@ -64,13 +64,13 @@ test('alternatives count as depth', () => {
   assert.match(told({ type: 'object', properties: { x: either } }), /deeper than 8/);
 });
 
-test('names begin with a letter and have letters, digits and _ only', () => {
+test('names begin with a letter and contain only letters, digits and _', () => {
   for (const name of ['', '1a', 'a-b', 'a.b', 'a b', '_a', 'ä', 'a'.repeat(65)]) {
     assert.match(told({ type: 'object' }, name), /the name must begin with a letter/, name);
   }
 });
 
-test('at most 64 tools are taken, of plugins and of the program together', async () => {
+test('at most 64 tools are accepted, of plugins and the program together', async () => {
   const manager = new PluginManager();
   for (let n = 0; n < 63; n += 1) manager.registerTool(tool(`t${n}`));
   const plugin = (...names: string[]) => ({
@@ -84,7 +84,7 @@ test('at most 64 tools are taken, of plugins and of the program together', async
   assert.equal(manager.clientToolDefinitions().length, 64);
 });
 
-test('a server with other bounds can be told of', () => {
+test('limits of a server can be configured', () => {
   assert.match(told(nested(3), 'a', { depth: 2 }), /deeper than 2/);
   assert.equal(told(nested(9), 'a', { depth: 9 }), '');
 });

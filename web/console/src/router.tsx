@@ -47,6 +47,17 @@ const tools = createRoute({
   validateSearch: params('q', 'show'),
   component: lazyRouteComponent(() => import('./pages/tools/page'), 'ToolsPage'),
 });
+const approvals = createRoute({
+  getParentRoute: () => root,
+  path: '/approvals',
+  validateSearch: params('tab'),
+  component: lazyRouteComponent(() => import('./pages/approvals/page'), 'ApprovalsPage'),
+});
+const approval = createRoute({
+  getParentRoute: () => root,
+  path: '/approvals/$id',
+  component: lazyRouteComponent(() => import('./pages/approvals/one'), 'ApprovalPage'),
+});
 const chat = createRoute({
   getParentRoute: () => root,
   path: '/chat',
@@ -84,7 +95,7 @@ const settings = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, apps, app, library, tools, chat, plugins, glasses, activity, call, settings]),
+  routeTree: root.addChildren([home, apps, app, library, tools, approvals, approval, chat, plugins, glasses, activity, call, settings]),
   basepath: '/console',
   defaultPreload: 'intent',
   // Plain text, because people read and edit URLs.

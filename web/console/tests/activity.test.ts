@@ -15,7 +15,7 @@ import {
 import { bucketLabels, callSeries, errorRates, errorSeries, seriesName } from '../src/pages/activity/shape';
 import { callerLabel, describeOutcome, splitTool } from '../src/pages/activity/labels';
 
-test('events are read however the pieces fall', () => {
+test('events are parsed wherever the bytes are split', () => {
   const text = ': keep alive\n\nevent: call\nid: 7\ndata: {"a":\ndata: 1}\n\r\nevent:missed\r\ndata:3\r\n\r\ndata: plain\n\n';
   const whole = [
     { event: 'call', data: '{"a":\n1}', id: '7' },
@@ -33,7 +33,7 @@ test('events are read however the pieces fall', () => {
 
 const NOW = Date.parse('2026-01-02T03:04:05.678Z');
 
-test('filters become the questions of the server', () => {
+test('filters become query parameters', () => {
   assert.equal(startTime({ ...NO_FILTERS, hours: '1' }, NOW), '2026-01-02T02:04:00.000Z');
   const filters = { ...NO_FILTERS, app: ' com.a ', tool: 'com.a:t', outcome: 'OK', user: 'bob' };
   assert.deepEqual(listQuery(filters, NOW), {
@@ -59,7 +59,7 @@ test('filters become the questions of the server', () => {
   });
 });
 
-test('filters are what the address says, and never what the role cannot see', () => {
+test('filters come from the URL, limited to what the role can see', () => {
   const filters = { ...NO_FILTERS, scope: 'apps' as const, hours: '1', user: 'bob' };
   const written = Object.fromEntries(Object.entries(searchFrom(filters)).filter(([, value]) => value !== undefined));
   assert.deepEqual(written, { of: 'apps', hours: '1', user: 'bob' });
@@ -73,7 +73,7 @@ test('filters are what the address says, and never what the role cannot see', ()
   assert.deepEqual(visibleFilters(filters, { builds: false, operates: false }), { ...filters, user: '', scope: 'mine' });
 });
 
-test('a call that just ended is listed only if it fits', () => {
+test('a call that just ended is listed only if it matches the filters', () => {
   const call = { tool: 'com.a:t', outcome: 'OK', userId: 'ada', startedAt: '' };
   assert.ok(matchesFilters(call, NO_FILTERS));
   assert.ok(matchesFilters(call, { ...NO_FILTERS, app: 'com.a', tool: 'com.a:t', outcome: 'OK', user: 'ada' }));
@@ -83,7 +83,7 @@ test('a call that just ended is listed only if it fits', () => {
   assert.ok(matchesFilters({ tool: 'com.a:t', outcome: 'OK', startedAt: '' }, { ...NO_FILTERS, scope: 'apps', user: 'bob' }));
 });
 
-test('numbers get the shape of plots', () => {
+test('numbers are converted to chart series', () => {
   assert.deepEqual(
     errorRates([
       { calls: [4, 0, 1], errors: [1, 0, 0] },
@@ -99,7 +99,7 @@ test('numbers get the shape of plots', () => {
   assert.equal(seriesName('*'), 'other');
 });
 
-test('a series has the same look in all plots, and errors have a total where there are more', () => {
+test('a series looks the same in all charts, and several error series have a total', () => {
   const a = { key: 'com.a', calls: [4, 0], errors: [1, 0] };
   const b = { key: 'com.b', calls: [4, 2], errors: [3, 0] };
   const rest = { key: '*', calls: [2, 0], errors: [0, 0] };
@@ -123,7 +123,7 @@ test('a series has the same look in all plots, and errors have a total where the
   assert.deepEqual(errorSeries([a]), [{ name: 'com.a', hue: 0, values: [25, 0] }]);
 });
 
-test('codes and names in words', () => {
+test('codes and names have display texts', () => {
   assert.equal(describeOutcome('TIMEOUT'), 'The app did not respond in time.');
   assert.match(describeOutcome('NEW_CODE'), /Unknown code/);
   assert.equal(callerLabel('app:com.a'), 'the app com.a');

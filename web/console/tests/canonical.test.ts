@@ -9,7 +9,7 @@ import { OLDER, RAW_DIGEST, RSA, RSA_SMALL, seeded, spki } from './trust-fixture
 const HASH = 'e9a3277eb624bd2be8dff56add006df6e142ad8e8b68a16dbaba808c19465651';
 const written = (text: string) => canonical(readStrict(text));
 
-test('the examples of RFC 8785', () => {
+test('the examples of RFC 8785 are reproduced', () => {
   const text = String.raw`{
     "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
     "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
@@ -37,7 +37,7 @@ test('numbers are written as ECMAScript does', () => {
   }
 });
 
-test('what could be read in two ways is refused', () => {
+test('ambiguous JSON is refused', () => {
   for (const text of [
     ...[
       '{"a":1,"a":1}',
@@ -73,7 +73,7 @@ test('what could be read in two ways is refused', () => {
   assert.equal(written('{"__proto__":{"a":1}}'), '{"__proto__":{"a":1}}');
 });
 
-test('canonical bytes and hash of the tools that all implementations agree on', async () => {
+test('canonical bytes and hash match the other implementations', async () => {
   const tools = (readStrict(OLDER) as { tools: JsonObject }).tools;
   const text = canonical(tools);
   assert.equal(bytesOf(text).length, 282);
@@ -81,7 +81,7 @@ test('canonical bytes and hash of the tools that all implementations agree on', 
   assert.match(text, /"maximum":1e\+21,"minimum":0,"multipleOf":0\.1/);
 });
 
-test('an Ed25519 signature over the text of the hash', async () => {
+test('an Ed25519 signature over the hash text is verified', async () => {
   const secret = seeded(Uint8Array.from({ length: 32 }, (_, n) => n));
   const signature = 'M9AM3Mjholgh+BNbU1QRTCGJg37TeHNz6+w6x3RhHx26K7aJKKZk8KoxZlOp4Wblc/EcMf6FigPV8GXOhCT4Bw==';
   assert.equal(sign(null, Buffer.from(HASH), secret).toString('base64'), signature);
@@ -94,7 +94,7 @@ test('an Ed25519 signature over the text of the hash', async () => {
   assert.ok(!(await verifies(key, bytesOf(`${HASH} `), decodeBase64(signature)!)));
 });
 
-test('an RSA key: size, form, and signatures', async () => {
+test('RSA keys: size, format and signatures are checked', async () => {
   const key = await readKey(RSA);
   assert.equal(key.kind, 'RS256');
   assert.ok(await verifies(key, Uint8Array.from(Buffer.from(HASH, 'hex')), decodeBase64(RAW_DIGEST)!));
@@ -102,12 +102,12 @@ test('an RSA key: size, form, and signatures', async () => {
   await assert.rejects(readKey('AAAA'), /SPKI/);
 });
 
-test('base64 has one form', () => {
+test('only canonical base64 is accepted', () => {
   assert.deepEqual([...(decodeBase64('AAE=') ?? [])], [0, 1]);
   for (const text of ['AAE', 'AAF=', '-_==', 'A A=', 'AAE=\n']) assert.equal(decodeBase64(text), null, text);
 });
 
-test('what a manifest signs', () => {
+test('a manifest signature covers the expected fields', () => {
   const text =
     '{"version":"1.0.0","tools":[{"executorCode":"return 1;","parameters":{"type":"object"},"name":"one"}],"schemaVersion":1,"publisher":"Example","name":"One","id":"one","x":[1.0,1e3],"alg":"x","keyId":"y","signature":"z"}';
   const expected =

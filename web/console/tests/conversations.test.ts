@@ -41,7 +41,7 @@ beforeEach(() => {
   room = Number.POSITIVE_INFINITY;
 });
 
-test('what is saved is there again, for its user only, the newest first', () => {
+test('saved conversations are restored for their user only, newest first', () => {
   save('ada', 'one', say('first'));
   save('ada', 'two', say('second'));
   assert.deepEqual(
@@ -52,21 +52,21 @@ test('what is saved is there again, for its user only, the newest first', () => 
   assert.deepEqual([conversations('bob'), contentOf('bob', 'one')], [[], null]);
 });
 
-test('a name that the user gave stays', () => {
+test('a name set by the user is kept', () => {
   save('ada', 'one', say('first'));
   renameConversation('ada', 'one', 'Mine');
   save('ada', 'one', say('other'));
   assert.equal(conversations('ada')[0]?.title, 'Mine');
 });
 
-test('there are so many and no more, and the oldest go with all they had', () => {
+test('the number of conversations is limited, and the oldest are deleted with their content', () => {
   for (let n = 0; n <= MAX_CONVERSATIONS; n += 1) save('ada', `c${n}`, say('x'));
   assert.equal(conversations('ada').length, MAX_CONVERSATIONS);
   assert.equal(contentOf('ada', 'c0'), null);
   assert.ok(contentOf('ada', 'c1'));
 });
 
-test('all together and each one have a bound', () => {
+test('total size and size per conversation are limited', () => {
   const large = 'x'.repeat(MAX_CHARS_OF_ONE - 1_000);
   for (const id of ['a', 'b', 'c']) save('ada', id, say(large));
   assert.deepEqual(
@@ -80,7 +80,7 @@ test('all together and each one have a bound', () => {
   assert.match(left.at(-1)?.id ?? '', /^39/);
 });
 
-test('a browser that is full loses older ones first, and says so when that is not enough', () => {
+test('full storage deletes older conversations first, and saving fails if that is not enough', () => {
   save('ada', 'old', say('x'.repeat(5_000)));
   room = 7_000;
   assert.equal(save('ada', 'new', say('y'.repeat(5_000))), true);
@@ -92,7 +92,7 @@ test('a browser that is full loses older ones first, and says so when that is no
   assert.deepEqual([conversations('ada').length, contentOf('ada', 'new')?.messages.length], [1, 1], 'and then nothing goes');
 });
 
-test('a browser that others filled loses no more than makes room', () => {
+test('storage filled by others deletes no more than needed', () => {
   for (const id of ['a', 'b', 'c', 'd']) save('ada', id, say(id.repeat(2_000)));
   kept.set('of somebody else', 'x'.repeat(50_000));
   room = [...kept.values()].reduce((sum, text) => sum + text.length, 0);
@@ -107,7 +107,7 @@ test('a browser that others filled loses no more than makes room', () => {
   assert.equal(contentOf('ada', 'f'), null);
 });
 
-test('what cannot be put back in one piece is not begun', () => {
+test('a failed save leaves the previous state', () => {
   save('ada', 'one', say('first'));
   const list = kept.get('toolyard.chats/ada');
   const setItem = localStorage.setItem;
@@ -124,13 +124,13 @@ test('what cannot be put back in one piece is not begun', () => {
   );
 });
 
-test('one message that is too long does not empty the conversation', () => {
+test('a message that is too long does not clear the conversation', () => {
   save('ada', 'one', say('first'));
   assert.equal(save('ada', 'one', say('first'), say('x'.repeat(MAX_CHARS_OF_ONE), 'assistant')), false);
   assert.deepEqual(contentOf('ada', 'one')?.messages, [say('first')]);
 });
 
-test('titles are short and one line', () => {
+test('titles are short and on one line', () => {
   assert.equal(titleOf([]), 'New conversation');
   assert.equal(titleOf([say('hello', 'assistant'), say(' a\n\nb ')]), 'a b');
   assert.equal(titleOf([say('x'.repeat(200))]).length, 80);

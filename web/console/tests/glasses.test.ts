@@ -29,7 +29,7 @@ import {
 const read = (message: object) => readMessage(JSON.stringify(message));
 const AT = '2026-01-02T03:04:05.678Z';
 
-test('every layout is read, and what is broken or unknown harms nobody', () => {
+test('every layout is parsed; invalid and unknown ones are ignored', () => {
   const layout = (fields: object) => {
     const message = read({ type: 'display_event', packageName: 'com.example.todo', view: 'main', layout: fields });
     assert.equal(message?.type, 'display');
@@ -65,7 +65,7 @@ test('every layout is read, and what is broken or unknown harms nobody', () => {
   assert.equal(long?.kind === 'text' && long.text.length, MAX_TEXT);
 });
 
-test('other messages, and what is none', () => {
+test('other messages are parsed, and invalid ones are ignored', () => {
   assert.deepEqual(read({ type: 'connection_ack', sessionId: 'ada', timestamp: AT }), { type: 'ack', user: 'ada', at: AT });
   assert.deepEqual(read({ type: 'auth_error', message: 'expired' }), { type: 'refused', message: 'expired' });
   assert.deepEqual(read({ type: 'microphone_state_change', isMicrophoneEnabled: true }), { type: 'microphone', on: true });
@@ -101,7 +101,7 @@ test('other messages, and what is none', () => {
   for (const none of ['', '{', '[]', 'null', '{"type":1}']) assert.equal(readMessage(none), null);
 });
 
-test('the messages of the device are those of the phone', () => {
+test('device messages have the format of the phone app', () => {
   assert.deepEqual(connectionState('Mentra Live'), { type: 'glasses_connection_state', modelName: 'Mentra Live', status: 'CONNECTED' });
   assert.deepEqual(transcription('hi', false, 'de-DE'), {
     type: 'local_transcription',
@@ -115,7 +115,7 @@ test('the messages of the device are those of the phone', () => {
   assert.deepEqual(playbackResult('r', null, 'no'), { type: 'audio_play_response', requestId: 'r', success: false, error: 'no' });
 });
 
-test('glasses have the gestures that their buttons report', () => {
+test('gestures match the buttons of the glasses', () => {
   const gestures = (events: string[], type = 'press') =>
     gesturesOf({ modelName: 'M', hasButton: true, button: { buttons: [{ type, events }] } });
   assert.deepEqual(
@@ -136,7 +136,7 @@ test('glasses have the gestures that their buttons report', () => {
   assert.deepEqual(gesturesOf({ modelName: 'M', hasButton: false, button: { buttons: [{ type: 'press', events: ['press'] }] } }), []);
 });
 
-test('the display shows what came last, and nothing after it is cleared or lost', () => {
+test('the display shows the last layout, and nothing after it is cleared or disconnected', () => {
   let worn = applyMessage(INITIAL_STATE, { type: 'ack', user: 'ada', at: AT }, AT);
   assert.equal(worn.status, 'on');
   worn = applyMessage(worn, { type: 'display', app: 'a', layout: { kind: 'text', text: '1. milk' }, durationMs: null }, AT);
@@ -148,7 +148,7 @@ test('the display shows what came last, and nothing after it is cleared or lost'
   assert.deepEqual([lost.picture, lost.microphone, lost.problem, lost.log.length], [null, false, 'why', worn.log.length]);
 });
 
-test('the dashboard is seen while the wearer looks up, and is no picture of an app', () => {
+test('the dashboard is visible while the wearer looks up, and does not replace the layout of the app', () => {
   const draw = (view: string, text: string) => {
     const message = read({ type: 'display_event', packageName: 'toolyard', view, layout: { layoutType: 'text_wall', text } });
     assert.ok(message);
@@ -171,7 +171,7 @@ test('the dashboard is seen while the wearer looks up, and is no picture of an a
   assert.deepEqual(mode, { type: 'dashboard-mode', mode: 'expanded' });
 });
 
-test('log and transcript have a bound', () => {
+test('log and transcript are limited', () => {
   let worn = INITIAL_STATE;
   for (let place = 0; place < MAX_LOG + 5; place += 1) worn = withLogEntry(worn, 'you', `word ${place}`, null, AT);
   assert.deepEqual([worn.log.length, worn.log[0]?.text], [MAX_LOG, `word ${MAX_LOG + 4}`]);
@@ -183,7 +183,7 @@ test('log and transcript have a bound', () => {
   assert.equal(withSpokenOutcome(worn, newest.id, 'heard').aloud[0]?.outcome, 'heard');
 });
 
-test('only the pong after the glasses said what they are asks for anything anew', () => {
+test('only the pong after a capability report triggers a reload', () => {
   const pong = (worn: typeof INITIAL_STATE) => applyMessage(worn, { type: 'pong' }, AT);
   assert.equal(pong(INITIAL_STATE), INITIAL_STATE);
   // One ping was on its way before.
@@ -194,7 +194,7 @@ test('only the pong after the glasses said what they are asks for anything anew'
   assert.equal(pong(two), two);
 });
 
-test('only speech of this server is fetched, and a signed address without the credential', () => {
+test('only speech from this server is fetched, and signed URLs without credentials', () => {
   const at = (address: string) => speechAt(address, 'https://yard.example');
   assert.deepEqual(at('https://yard.example/api/tts?text=a'), { path: '/api/tts?text=a', signed: false });
   assert.deepEqual(at('http://127.0.0.1:8787/api/tts?text=a&signature=s'), { path: '/api/tts?text=a&signature=s', signed: true });
@@ -208,7 +208,7 @@ test('only speech of this server is fetched, and a signed address without the cr
     assert.equal(at(other), null);
 });
 
-test('a call is logged once, whether the stream or the ledger told it first', () => {
+test('a call is logged once, whether the stream or the ledger reports it first', () => {
   let worn = withCallLogged(INITIAL_STATE, 'c1', 'finished add: OK', 'a', AT);
   worn = withCallLogged(worn, 'c1', 'finished add: OK', 'a', AT);
   assert.deepEqual(
@@ -219,7 +219,7 @@ test('a call is logged once, whether the stream or the ledger told it first', ()
   assert.equal(worn.loggedCalls.length, MAX_LOGGED_CALLS);
 });
 
-test('calls are told from when the server let the glasses in, also after a loss, and anew after they were off', () => {
+test('calls are shown since the connection, across a lost connection, and from the start after a disconnect', () => {
   const LATER = '2026-01-02T03:05:00.000Z';
   const on = applyMessage(INITIAL_STATE, { type: 'ack', user: 'ada', at: AT }, AT);
   assert.equal(on.since, AT);

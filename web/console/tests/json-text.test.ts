@@ -8,7 +8,7 @@ function wrong(text: string) {
   return `${parsed.at.line}:${parsed.at.column} ${parsed.message}`;
 }
 
-test('says line, column and what is wrong', () => {
+test('errors have line, column and reason', () => {
   assert.equal(wrong('{\n  "a": 1,\n}'), '2:9 a trailing comma');
   assert.equal(wrong('{\n  "a" 1\n}'), '2:7 expected a colon after "a", found `1`');
   assert.equal(wrong("{ 'a': 1 }"), "1:3 expected a name in double quotes, found `'`");
@@ -23,7 +23,7 @@ test('says line, column and what is wrong', () => {
   assert.match(wrong('['.repeat(500)), /nested deeper than 100$/);
 });
 
-test('takes what JSON.parse takes, and refuses what it refuses', () => {
+test('accepts and refuses the same texts as JSON.parse', () => {
   const fine = [
     '1',
     '-0.5e+3',
@@ -47,7 +47,7 @@ test('takes what JSON.parse takes, and refuses what it refuses', () => {
   }
 });
 
-test('finds the line of a path, or of the nearest part above it', () => {
+test('finds the line of a path, or of its nearest parent', () => {
   const parsed = parseJson(
     '{\n  "properties": {\n    "x": {\n      "type": "strin"\n    }\n  },\n  "required": [\n    "x",\n    "y"\n  ]\n}',
   );

@@ -40,7 +40,7 @@ function changed(manifest: Manifest, change: (value: any) => void): Manifest {
 const older = () => readManifest(OLDER);
 const OTHER_HASH = 'a'.repeat(64);
 
-test('a signed plugin runs with what it asks for', async () => {
+test('a signed plugin runs with the permissions it requests', async () => {
   const manifest = await signed(plugin(), key(1));
   const verdict = await judged(manifest);
   assert.deepEqual(
@@ -53,7 +53,7 @@ test('a signed plugin runs with what it asks for', async () => {
   assert.ok((await judged(again)).runs, 'order and white space do not matter');
 });
 
-test('a change anywhere is seen', async () => {
+test('any modification is detected', async () => {
   const manifest = await signed(plugin(), key(1));
   const changes: ((m: any) => void)[] = [
     (m) => (m.id = 'com.example.other'),
@@ -71,7 +71,7 @@ test('a change anywhere is seen', async () => {
   refused(await judged(changed(manifest, (m) => (m.signature = other))), 'modified', /the signature is invalid/);
 });
 
-test('an unsigned plugin runs only where somebody said so', async () => {
+test('an unsigned plugin runs only if the user allowed it', async () => {
   const manifest = read(plugin());
   const hash = await hashOf(manifest);
   const allow = (id: string, contentHash: string | null, permissions = manifest.permissions) => ({
@@ -88,7 +88,7 @@ test('an unsigned plugin runs only where somebody said so', async () => {
   refused(await judged(await signed(plugin(), key(2)), allow('com.example.time', hash)), 'unknown-key', /no trusted key list/);
 });
 
-test('keys that are unknown, not yet good, or ran out', async () => {
+test('unknown, not yet valid and expired keys are refused', async () => {
   const manifest = await signed(plugin(), key(1));
   refused(await judged(await signed(plugin(), key(2))), 'unknown-key', /no trusted key list/);
   const withKey = async (more: object) =>
@@ -108,7 +108,7 @@ test('keys that are unknown, not yet good, or ran out', async () => {
   assert.ok((await judged(short, { now: at('2026-05-31') })).runs);
 });
 
-test('what was called back does not run', async () => {
+test('revoked plugins do not run', async () => {
   const manifest = await signed(plugin(), key(1));
   const revoking = (id: string, contentHash: string | null) => ({
     revocations: { number: 0, expiresAt: null, keys: [], plugins: [{ id, contentHash, reason: 'steals' }] },
@@ -135,14 +135,14 @@ test('what was called back does not run', async () => {
   );
 });
 
-test('what was installed is pinned', async () => {
+test('an installed plugin is pinned', async () => {
   const manifest = await signed(plugin(), key(1));
   const pinned = await hashOf(manifest);
   assert.ok((await judged(manifest, { pinned })).runs);
   refused(await judged(await signed({ ...plugin(), version: '1.3.0' }, key(1)), { pinned }), 'modified', /not what was installed/);
 });
 
-test('a plugin of the older form runs without permissions', async () => {
+test('a plugin in the older format runs without permissions', async () => {
   const asking = changed(older(), (m) => (m.permissions = { network: ['evil.com'], clock: true }));
   const verdict = await judged(asking);
   assert.ok(verdict.runs && isEmpty(verdict.permissions) && verdict.covers === 'tools', verdict.reason);
@@ -152,7 +152,7 @@ test('a plugin of the older form runs without permissions', async () => {
   refused(await judged(raw), 'modified', /the signature is invalid/);
 });
 
-test('tools of the older form are hashed again', async () => {
+test('tools in the older format are hashed again', async () => {
   const other = changed(older(), (m) => (m.tools[0].executorCode = 'return 2;'));
   refused(await judged(other), 'modified', /do not match the signed hash/);
   const hash = await toolsHashOf(other);
@@ -162,7 +162,7 @@ test('tools of the older form are hashed again', async () => {
   refused(await judged(changed(older(), (m) => delete m.curatorId)), 'unknown-key', /name the key that signed it/);
 });
 
-test('a curator may have several keys and lose one; kinds are not mixed', async () => {
+test('a curator can have several keys and lose one; key types are not mixed', async () => {
   const ground = await world();
   const more = [
     await entry(RSA_OTHER, 'The curators', { curatorId: 'curator-1', revokedAt: NOW }),
@@ -181,7 +181,7 @@ test('a curator may have several keys and lose one; kinds are not mixed', async 
   refused(await judged(changed(manifest, (m) => (m.keyId = rsa))), 'unknown-key', /no trusted key list/);
 });
 
-test('what an update asks again', async () => {
+test('an update with more permissions asks again, and other changes are reported', async () => {
   const old = await signed(plugin(), key(1));
   const change = async (edit: (m: any) => void, by = key(1)) => {
     const value: any = plugin();

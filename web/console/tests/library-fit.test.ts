@@ -9,7 +9,7 @@ const fit = (missingRequired: string[], missingOptional: string[] = [], deviceKn
   missingOptional,
 });
 
-test('whether an app fits is said in words', () => {
+test('whether an app fits is described as text', () => {
   const words = (...given: Parameters<typeof fit>) => fitLabel(fit(...given), 'Even Realities G1').words;
   assert.equal(words([]), 'Fits your Even Realities G1');
   assert.equal(words(['CAMERA']), 'Needs a camera; your glasses have none');

@@ -24,14 +24,14 @@ const text = async (value: Value | Promise<Value>, by = ROOT) => JSON.stringify(
 const pin = async (): Promise<Pin> => ({ root: await publicOf(ROOT), keysSeen: 0, revocationsSeen: 0 });
 const refusedAs = (kind: string) => (error: unknown) => (error as { kind?: string }).kind === kind;
 
-test('lists of the pinned root are taken', async () => {
+test('lists signed by the pinned root are accepted', async () => {
   const [list, after] = await acceptKeys(await pin(), await text(keys(7)), NOW);
   assert.deepEqual([list.number, list.keys.length, list.keys[0]?.owner, after.keysSeen], [7, 1, 'Ada', 7]);
   const [back, last] = await acceptRevocations(after, await text(revocations(3)), NOW);
   assert.deepEqual([back.plugins, last.keysSeen, last.revocationsSeen], [[{ id: 'a', contentHash: null, reason: 'r' }], 7, 3]);
 });
 
-test('lists of others and changed ones are not', async () => {
+test('lists of other signers and modified lists are refused', async () => {
   const first = await pin();
   const good = await text(keys(7));
   await assert.rejects(acceptKeys(first, await text(keys(7), key(1)), NOW), refusedAs('other-root'));
@@ -55,7 +55,7 @@ test('lists of others and changed ones are not', async () => {
   await assert.rejects(acceptRevocations(first, await text(keys(1)), NOW), refusedAs('malformed'));
 });
 
-test('an old list does not come back, and one past its time is not taken', async () => {
+test('replayed and expired lists are refused', async () => {
   const [, seen] = await acceptKeys(await pin(), await text(keys(7)), NOW);
   await acceptKeys(seen, await text(keys(7)), NOW);
   await assert.rejects(acceptKeys(seen, await text(keys(6)), NOW), refusedAs('replayed'));
@@ -68,7 +68,7 @@ test('an old list does not come back, and one past its time is not taken', async
   await assert.rejects(acceptRevocations(await pin(), await text(revocations(1, ending)), late), refusedAs('expired'));
 });
 
-test('a root hands over to the next, and is not believed again', async () => {
+test('a root hands over to the next and is not trusted afterwards', async () => {
   const handovers = [await handOver(ROOT, key(101)), await handOver(key(101), key(102))];
   const [, far] = await acceptKeys(await pin(), await text(keys(5, { handovers }), key(102)), NOW);
   assert.equal(far.root.text, spki(key(102)));
@@ -81,7 +81,7 @@ test('a root hands over to the next, and is not believed again', async () => {
   assert.equal(same.root.text, spki(ROOT), 'told before it is used');
 });
 
-test('what was taken before counts after a handover, and what cannot be read any more has run out', async () => {
+test('lists accepted before a handover stay valid; unreadable lists count as expired', async () => {
   const old = await text(revocations(3));
   const [, before] = await acceptRevocations(await pin(), old, NOW);
   const handovers = [await handOver(ROOT, key(101))];
@@ -100,14 +100,14 @@ test('what was taken before counts after a handover, and what cannot be read any
   assert.deepEqual([(await storedRevocations(after, null, spki(ROOT))).expiresAt, (await storedKeys(after, null)).expiresAt], [null, null]);
 });
 
-test('nobody else can hand over', async () => {
+test('only the pinned root can hand over', async () => {
   const stranger = { handovers: [await handOver(key(66), key(67))] };
   await assert.rejects(acceptKeys(await pin(), await text(keys(2, stranger), key(67)), NOW), refusedAs('other-root'));
   const forged = { handovers: [{ ...(await handOver(ROOT, key(101))), root: spki(key(67)) }] };
   await assert.rejects(acceptKeys(await pin(), await text(keys(2, forged), key(67)), NOW), refusedAs('other-root'));
 });
 
-test('every bound is kept', async () => {
+test('all limits are enforced', async () => {
   const first = await pin();
   const { id } = await publicOf(key(1));
   const entry = { keyId: id, key: spki(key(1)), owner: 'Ada' };

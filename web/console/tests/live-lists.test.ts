@@ -1,18 +1,38 @@
 import './browser-parts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { QueryObserver } from '@tanstack/react-query';
 import { LIST_KEYS, topicsOf } from '../src/api/live-lists';
+import { queryClient } from '../src/api/queries';
 import { helpFor } from '../src/pages/apps/try/help';
 import { containsWords, matches, searchWords } from '../src/ui/matches';
 
-test('topics of an event are those that this console knows', () => {
+test('unknown topics of an event are ignored', () => {
   assert.deepEqual(topicsOf('{"topics":["apps","tokens"]}'), ['apps', 'tokens']);
   assert.deepEqual(topicsOf('{"topics":["apps","of a newer server",5]}'), ['apps']);
   for (const odd of ['{', '{}', '[]', 'null', '{"topics":"apps"}']) assert.deepEqual(topicsOf(odd), []);
   assert.ok(Object.values(LIST_KEYS).every((keys) => keys.length > 0));
 });
 
-test('a developer is told what to do when the app cannot be reached', () => {
+test('a change during the first load of a list is not lost', async () => {
+  const loads: ((list: string) => void)[] = [];
+  const queryFn = () => new Promise<string>((resolve) => loads.push(resolve));
+  const observer = new QueryObserver(queryClient, { queryKey: ['first load'], queryFn });
+  const stop = observer.subscribe(() => undefined);
+  assert.equal(loads.length, 1);
+  const invalidated = queryClient.invalidateQueries({ queryKey: ['first load'] });
+  // The response to the first request is older than the change.
+  loads[0]?.('before the change');
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(loads.length, 2);
+  loads[1]?.('after the change');
+  await invalidated;
+  assert.equal(observer.getCurrentResult().data, 'after the change');
+  stop();
+  queryClient.clear();
+});
+
+test('an unreachable app shows the developer how to fix it', () => {
   const help = helpFor('NETWORK_ERROR', { kind: 'tools-only', publicUrl: 'http://127.0.0.1:7010/' }, 'say', { words: "it's" });
   assert.ok(help !== undefined);
   assert.match(help.title, /No response from http:\/\/127\.0\.0\.1:7010/);
@@ -28,7 +48,7 @@ test('a developer is told what to do when the app cannot be reached', () => {
   assert.equal(helpFor('EXECUTION_ERROR', { kind: 'session', publicUrl: 'http://x' }, 'x', {}), undefined);
 });
 
-test('a search looks for every word, whatever the letters', () => {
+test('a search matches every word, ignoring case', () => {
   assert.ok(matches('TODO list', 'A todo', 'in a List'));
   assert.ok(!matches('todo x', 'A todo'));
   assert.ok(containsWords(searchWords(''), 'anything'));

@@ -28,7 +28,7 @@ function told(change: (manifest: any) => void): string[] {
   return [];
 }
 
-test('both forms are read', () => {
+test('both formats are parsed', () => {
   const older = readManifest(OLDER);
   assert.deepEqual([older.olderForm, older.id, older.signature?.alg, older.publisher], [true, 'dev-time-plugin', 'RS256', null]);
   const own = read(plugin());
@@ -36,7 +36,7 @@ test('both forms are read', () => {
   assert.equal(read({ id: 'a', name: 'A', version: 'one', tools: [tool()] }).version, 'one');
 });
 
-test('every rule is told with its place', () => {
+test('every violation names its place', () => {
   const cases: [(manifest: any) => void, string][] = [
     [(m) => (m.type = 'toolyard/keys'), 'type: this is a different kind'],
     [(m) => (m.schemaVersion = 2), 'schemaVersion: expected 1'],
@@ -84,7 +84,7 @@ test('every rule is told with its place', () => {
   assert.throws(() => readManifest('[]'), /expected an object/);
 });
 
-test('hosts', () => {
+test('hosts are validated', () => {
   for (const good of ['api.example.com', 'localhost', '*.example.com', '127.0.0.1', 'xn--bcher-kva.example', 'a-b.c1'])
     assert.equal(hostProblem(good), null, good);
   for (const bad of [
@@ -119,7 +119,7 @@ test('hosts', () => {
   );
 });
 
-test('permissions: both, and beyond', () => {
+test('permissions are intersected and compared', () => {
   const asked = (value: Json) => {
     const problems: Problem[] = [];
     const read = readPermissions(value, problems);

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 // Styles of a page stay loaded when another page is opened: each page has one class around everything, and styles nothing else.
 const pages = new URL('../src/pages/', import.meta.url);
 
-test('the styles of each page are inside its own class', () => {
+test('the styles of each page are scoped to its class', () => {
   const roots = new Map<string, string>();
   for (const page of readdirSync(pages)) {
     const text = readFileSync(new URL(`${page}/style.css`, pages), 'utf8');

@@ -16,7 +16,7 @@ beforeEach(() => {
   for (const key of Object.keys(kept)) delete kept[key];
 });
 
-test('data belongs to a plugin, whoever signed it and a user', () => {
+test('data belongs to a plugin, its signer and a user', () => {
   pluginStorage('a', 'key1', 'ada').set('x', '1');
   assert.equal(pluginStorage('a', 'key1', 'ada').get('x'), '1');
   for (const [plugin, signer, user] of [
@@ -29,7 +29,7 @@ test('data belongs to a plugin, whoever signed it and a user', () => {
   }
 });
 
-test('what nobody signed has a place of its own, and all of a plugin goes with it', () => {
+test('data of unsigned plugins is separate, and uninstalling a plugin deletes all of its data', () => {
   for (const signer of ['key1', 'key2', null]) pluginStorage('a', signer, 'ada').set('x', '1');
   pluginStorage('ab', null, 'ada').set('x', '2');
   assert.equal(Object.keys(kept).length, 4);

@@ -34,7 +34,7 @@ beforeEach(() => {
   asked = [];
 });
 
-test('a request whose token lapsed waits, and is sent with the next one', async () => {
+test('a request whose token expired waits and is sent with the next token', async () => {
   const save = fetchRaw('/api/apps', { method: 'POST', body: 'typed' });
   const list = responseData(api.GET('/api/tools'));
   await turns();
@@ -55,7 +55,7 @@ test('a request whose token lapsed waits, and is sent with the next one', async 
   assert.equal(sessionStorage.getItem('toolyard.session'), JSON.stringify(token('two')));
 });
 
-test('what waits is not sent for somebody else, nor after a sign-out', async () => {
+test('waiting requests are not sent for another user or after a sign-out', async () => {
   for (const leave of [() => signIn(token('other'), false), () => signOut()]) {
     signIn(token('one'), false);
     const save = fetchRaw('/api/apps', { method: 'POST', body: 'typed' });
@@ -69,7 +69,7 @@ test('what waits is not sent for somebody else, nor after a sign-out', async () 
   }
 });
 
-test('what is given up does not wait', async () => {
+test('an aborted request does not wait', async () => {
   const stop = new AbortController();
   const save = fetchRaw('/api/apps', { signal: stop.signal });
   await turns();
@@ -81,7 +81,7 @@ test('what is given up does not wait', async () => {
   assert.ok(!asked.some((one) => one.includes('two')));
 });
 
-test('a refusal that is not about the token is told, and the session goes on', async () => {
+test('a 401 that is not about the token is an error, and the session continues', async () => {
   good.add('one');
   noUser = true;
   await assert.rejects(fetchRaw('/api/tools'), (error) => error instanceof ApiError && error.status === 401);
@@ -89,14 +89,14 @@ test('a refusal that is not about the token is told, and the session goes on', a
   assert.deepEqual(session(), token('one'));
 });
 
-test('an answer that comes late is not for who is here now', async () => {
+test('a response after a sign-out is dropped', async () => {
   good.add('one');
   const list = fetchRaw('/api/tools');
   signOut();
   await assert.rejects(list, isSignedOut);
 });
 
-test('a token that ended says nothing to the other tabs; a sign-out does', async () => {
+test('an expired token does not affect the other tabs; a sign-out does', async () => {
   signIn(token('one'), true);
   const heard: string[] = [];
   const stop = onLapse((now) => heard.push(now));
@@ -122,7 +122,7 @@ test('a token that ended says nothing to the other tabs; a sign-out does', async
   assert.equal(localStorage.getItem('toolyard.session'), null);
 });
 
-test('a token for this tab alone leaves what the other tabs have', async () => {
+test('a token for this tab only does not change the other tabs', async () => {
   signIn(token('one'), true);
   const list = fetchRaw('/api/apps');
   await turns();
@@ -132,7 +132,7 @@ test('a token for this tab alone leaves what the other tabs have', async () => {
   assert.equal(localStorage.getItem('toolyard.session'), JSON.stringify(token('one')));
 });
 
-test('who comes back: the same user, or another one', async () => {
+test('a new sign-in is recognized as the same or another user', async () => {
   const people: Record<string, { name: string; operates?: boolean }> = {
     ada: { name: 'ada' },
     boss: { name: 'boss', operates: true },

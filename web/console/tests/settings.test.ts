@@ -6,7 +6,7 @@ import { bodyOf, draftOf, NEW } from '../src/pages/settings/upstream-draft';
 
 const one = (fields: object) => readSettings([{ key: 'k', label: 'L', ...fields }])[0] as Setting;
 
-test('settings of apps become fields and come back as values', () => {
+test('app settings are converted to fields and back to values', () => {
   for (const [fields, field, value] of [
     [{ type: 'toggle', value: true }, 'true', true],
     [{ type: 'text', value: 'x' }, 'x', 'x'],
@@ -27,7 +27,7 @@ test('settings of apps become fields and come back as values', () => {
   ]);
 });
 
-test('what was not edited goes back as it came, and defaults are not frozen', () => {
+test('unedited values are sent back unchanged, and defaults are not stored', () => {
   const settings = readSettings([
     { key: 'loud', type: 'toggle', value: 'yes', defaultValue: false },
     { key: 'lines', type: 'text', value: 5 },
@@ -50,7 +50,7 @@ test('what was not edited goes back as it came, and defaults are not frozen', ()
   assert.deepEqual(valuesOf(slider, new Map([['k', '']])).values, {});
 });
 
-test('a value out of bounds is said in words, and an empty one keeps the default', () => {
+test('a value out of range shows an error, and an empty one keeps the default', () => {
   const slider = one({ type: 'slider', min: 1, max: 5 });
   assert.deepEqual(
     [parseValue(slider, '9'), parseValue(slider, '0'), parseValue(slider, 'x'), parseValue(slider, ' ')],
@@ -59,7 +59,7 @@ test('a value out of bounds is said in words, and an empty one keeps the default
   assert.deepEqual(parseValue(one({ type: 'moon_phase' }), '{'), { error: 'Enter valid JSON.' });
 });
 
-test('an upstream goes through the form unharmed', () => {
+test('an upstream is unchanged by the form', () => {
   const details = {
     name: 'GitHub',
     description: '',
@@ -84,7 +84,7 @@ test('an upstream goes through the form unharmed', () => {
   assert.deepEqual(bodyOf(draftOf('files', program), false), { body: program });
 });
 
-test('what is wrong with an upstream is said at its field', () => {
+test('errors of an upstream appear at their field', () => {
   const wrong = (draft: object) => {
     const read = bodyOf({ ...NEW, id: 'a', url: 'https://x', ...draft }, true);
     return 'wrong' in read ? Object.keys(read.wrong) : [];
@@ -97,7 +97,7 @@ test('what is wrong with an upstream is said at its field', () => {
   assert.deepEqual(wrong({ kind: 'command', command: 'x', env: 'A' }), ['env']);
 });
 
-test('a token is good until it ends or is revoked', () => {
+test('a token is valid until it expires or is revoked', () => {
   const now = Date.parse('2026-01-02T00:00:00Z');
   assert.equal(tokenState({ expiresAt: '2026-01-03T00:00:00Z' }, now), 'good');
   assert.equal(tokenState({ expiresAt: '2026-01-02T00:00:00Z' }, now), 'ended');

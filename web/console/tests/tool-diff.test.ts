@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { diffLines, diffSets, folded } from '../src/pages/apps/versions/diff';
 
-test('tools are added, removed and changed, with the texts before and after', () => {
+test('a diff lists added, removed and changed tools with their texts before and after', () => {
   const from = {
     tools: [
       {
@@ -49,7 +49,7 @@ test('tools are added, removed and changed, with the texts before and after', ()
   assert.deepEqual(diffSets(from, from), []);
 });
 
-test('lines that both have come once, others before and after', () => {
+test('common lines appear once, others as removed and added', () => {
   const told = (before: string, after: string) =>
     diffLines(before, after).map(({ kind, text }) => `${{ same: ' ', before: '-', after: '+' }[kind]}${text}`);
   assert.deepEqual(told('a\nb\nc\nd', 'a\nx\nc\nd\ne'), [' a', '-b', '+x', ' c', ' d', '+e']);
@@ -57,13 +57,13 @@ test('lines that both have come once, others before and after', () => {
   assert.deepEqual(told('a', 'a'), [' a']);
 });
 
-test('what is the same far from a change is left out', () => {
+test('unchanged lines far from a change are left out', () => {
   const lines = (change: string) => [...'abcdefgh', change, ...'ijklm'].join('\n');
   const told = folded(diffLines(lines('x'), lines('y')), 2).map((line) => (line.kind === 'fold' ? `(${line.count})` : line.text));
   assert.deepEqual(told, ['(6)', 'g', 'h', 'x', 'y', 'i', 'j', '(3)']);
 });
 
-test('texts too long to compare are shown whole', () => {
+test('texts too long to compare are shown completely', () => {
   const many = (sign: string) => Array.from({ length: 1_500 }, (_, place) => `${sign}${place}`).join('\n');
   const lines = diffLines(many('a'), many('b'));
   assert.equal(lines.length, 3_000);

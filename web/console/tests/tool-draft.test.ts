@@ -33,7 +33,7 @@ const TOOL: Json = {
   mentraExtensions: { activationPhrases: { en: ['add'], de: ['neu', 'dazu'] }, category: 'utility', mine: true },
 };
 
-test('a tool that nobody changed is written as it came', () => {
+test('an unchanged tool is saved unchanged', () => {
   const { definition, problems, rows } = writeDraft(readDraft(TOOL));
   assert.deepEqual({ definition, problems, rows }, { definition: TOOL, problems: [], rows: [] });
   assert.equal(readDraft(TOOL).input.view, 'form');
@@ -41,7 +41,7 @@ test('a tool that nobody changed is written as it came', () => {
   assert.equal(JSON.stringify(writeDraft(readDraft(least)).definition), JSON.stringify(least));
 });
 
-test('what the form changes is changed, and nothing else', () => {
+test('only fields edited in the form change', () => {
   const draft = readDraft(TOOL);
   const { definition } = writeDraft({
     ...draft,
@@ -58,7 +58,7 @@ test('what the form changes is changed, and nothing else', () => {
   });
 });
 
-test('form and schema are two views of the same, back and forth', () => {
+test('form and schema convert to each other and back', () => {
   const there = switchView(readDraft(TOOL), 'schema').draft;
   assert.equal(there.input.view, 'schema');
   const back = switchView(there, 'form');
@@ -67,7 +67,7 @@ test('form and schema are two views of the same, back and forth', () => {
   assert.deepEqual(writeDraft(back.draft).definition, TOOL);
 });
 
-test('a schema that the form cannot show stays a schema, with the reason', () => {
+test('a schema that the form cannot show stays a schema and shows the reason', () => {
   const why = (schema: unknown) => {
     const read = readRows(schema);
     return 'why' in read ? read.why : undefined;
@@ -94,7 +94,7 @@ test('a schema that the form cannot show stays a schema, with the reason', () =>
   assert.equal(formProblem(draft), 'The form cannot show this schema: it uses "anyOf".');
 });
 
-test('rows say what is wrong with them, and then the schema is not shown', () => {
+test('rows show their errors, and the schema is not shown then', () => {
   const rows = [
     newRow(),
     { ...newRow(), name: 'a' },
@@ -111,13 +111,13 @@ test('rows say what is wrong with them, and then the schema is not shown', () =>
   assert.ok(writeDraft(draft).problems.length > 0);
 });
 
-test('a row keeps what it has no field for, and says so', () => {
+test('a row keeps keywords without a field, and lists them', () => {
   const read = readRows(TOOL.inputSchema);
   assert.ok('rows' in read);
   assert.deepEqual(read.rows.map(describeExtras), [['minLength 1'], ['null is allowed', 'format "date"'], [], ['maxItems 3'], []]);
 });
 
-test('ids and broken JSON are refused where they are typed', () => {
+test('invalid ids and JSON are refused at their field', () => {
   const of = (draft: ToolDraft) => writeDraft(draft).problems.map(({ message }) => message);
   assert.deepEqual(of(newDraft('')), ['Each tool needs an id.']);
   assert.deepEqual(of(newDraft('a:b')), ['An id cannot contain a colon, which separates package and tool.']);
@@ -158,7 +158,7 @@ const NESTED: Json = {
   required: ['lines'],
 };
 
-test('objects and lists of objects have rows of their own, and come back as they were', () => {
+test('objects and lists of objects have nested rows and are saved unchanged', () => {
   const read = readRows(NESTED);
   assert.ok('rows' in read);
   assert.deepEqual(
@@ -180,7 +180,7 @@ test('objects and lists of objects have rows of their own, and come back as they
   assert.equal(JSON.stringify(writeDraft(readDraft(tool)).definition), JSON.stringify(tool), 'to the letter where nothing changed');
 });
 
-test('what is changed inside an object is written there, and what is wrong is said at its row', () => {
+test('changes inside an object are saved there, and errors appear at their row', () => {
   const read = readRows(NESTED);
   assert.ok('rows' in read);
   const [address, lines, ...others] = read.rows as [Row, Row, ...Row[]];
@@ -207,7 +207,7 @@ test('what is changed inside an object is written there, and what is wrong is sa
   }
 });
 
-test('rows are moved, and another order is another schema', () => {
+test('rows can be moved, and the order changes the schema', () => {
   assert.deepEqual(
     [moveRow(['a', 'b', 'c'], 0, 1), moveRow(['a', 'b', 'c'], 2, 0), moveRow(['a'], 0, 0)],
     [['b', 'a', 'c'], ['c', 'a', 'b'], ['a']],
@@ -219,7 +219,7 @@ test('rows are moved, and another order is another schema', () => {
   assert.ok(!haveSameOrder(turned, NESTED) && haveSameOrder(NESTED, structuredClone(NESTED)));
 });
 
-test('objects deeper than the form shows stay a schema', () => {
+test('objects nested too deeply for the form stay a schema', () => {
   let schema: Json = { type: 'object', properties: { x: { type: 'string' } } };
   for (let depth = 0; depth < 6; depth += 1) schema = { type: 'object', properties: { in: schema } };
   assert.ok('rows' in readRows(schema));

@@ -9,7 +9,7 @@ function problems(value: unknown): string[] {
   return answer.problems.map(({ path, message }) => `${path ?? ''}: ${message}`);
 }
 
-test('a tpa_config.json becomes definitions', () => {
+test('a tpa_config.json is converted to definitions', () => {
   const answer = read({
     name: 'Notes',
     version: '1',
@@ -53,7 +53,7 @@ test('a tpa_config.json becomes definitions', () => {
   });
 });
 
-test('definitions stay as they are; a bare list is that of an older console', () => {
+test('definitions are unchanged; a bare list is the format of an older console', () => {
   const definition = { name: 'a', inputSchema: { type: 'object', x: 1 }, other: [1] };
   const answer = read({ tools: [definition] });
   assert.ok('file' in answer);
@@ -63,7 +63,7 @@ test('definitions stay as they are; a bare list is that of an older console', ()
   assert.equal(list.file.form, 'console');
 });
 
-test('everything that is wrong is named at once', () => {
+test('all errors are reported at once', () => {
   assert.deepEqual(problems('{\n  "tools": [}'), [': Not JSON: line 2, column 13: expected a value, found `}`.']);
   assert.deepEqual(problems({}), ['tools: expected a list of tools, or an object with `tools`']);
   assert.deepEqual(problems({ tools: Array.from({ length: 1_001 }, () => 0) }), ['tools: 1001 tools; at most 1000']);

@@ -40,7 +40,7 @@ const vectors = JSON.parse(readFileSync('../../contract/trust-vectors.json', 'ut
 const time = (text: string | null | undefined) => (text == null ? null : Date.parse(text));
 const permissions = (value: Json | undefined) => readPermissions(value, []);
 
-test('canonical forms and hashes agree', async () => {
+test('canonical forms and hashes match the vectors', async () => {
   assert.ok(vectors.canonical.length > 10);
   for (const { text, canonical: expected, hash } of vectors.canonical) {
     if (expected === null) {
@@ -53,7 +53,7 @@ test('canonical forms and hashes agree', async () => {
   }
 });
 
-test('verdicts agree', async () => {
+test('verdicts match the vectors', async () => {
   assert.ok(vectors.verdicts.length > 10);
   for (const { name, manifest, context, verdict: expected } of vectors.verdicts) {
     const keys = await Promise.all(

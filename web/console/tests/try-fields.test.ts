@@ -42,7 +42,7 @@ function named(name: string): Field {
   return found;
 }
 
-test('each schema has its field; what no field is for is JSON', () => {
+test('each schema type has a field; others are edited as JSON', () => {
   assert.ok(form.kind === 'group');
   assert.deepEqual(
     form.fields.map(({ kind }) => kind),
@@ -51,14 +51,14 @@ test('each schema has its field; what no field is for is JSON', () => {
   assert.deepEqual([named('name').label, named('name').required, named('at').hint], ['Name', true, 'Where']);
 });
 
-test('a schema that leads back to itself ends', () => {
+test('a recursive schema terminates', () => {
   const again = fieldsOf({ type: 'object', properties: { child: { $ref: '#' } } });
   assert.ok(again.kind === 'group');
   const loop = fieldsOf({ type: 'object', $defs: { a: { $ref: '#/$defs/a' } }, properties: { x: { $ref: '#/$defs/a' } } });
   assert.ok(loop.kind === 'group' && loop.fields[0]?.kind === 'json');
 });
 
-test('what is typed becomes arguments; what is not typed is not there', () => {
+test('typed values become arguments; empty fields are omitted', () => {
   const typed: FormInput = {
     name: 'x',
     unit: '1',
@@ -74,7 +74,7 @@ test('what is typed becomes arguments; what is not typed is not there', () => {
   assert.deepEqual(wrong, []);
 });
 
-test('what is wrong is said at its place', () => {
+test('errors appear at their field', () => {
   const { wrong } = collect(form, { count: '1.5', at: { lon: 'x' }, items: [{}], free: '{' });
   assert.deepEqual(
     wrong.map(({ path, message }) => `${path}: ${message}`),
@@ -89,11 +89,11 @@ test('what is wrong is said at its place', () => {
   );
 });
 
-test('a group that need not be there is asked for only when something is in it', () => {
+test('an optional group is validated only if it has a value', () => {
   assert.deepEqual(collect(form, { name: 'x' }), { value: { name: 'x', items: [] }, wrong: [] });
 });
 
-test('arguments come back into the form only where they stay the same', () => {
+test('arguments are loaded into the form only if they stay unchanged', () => {
   const args = { items: [{ n: 2 }], name: 'x', at: { lat: 1 } };
   const typed = inputFromArguments(form, args);
   assert.ok(typed !== null);
@@ -123,7 +123,7 @@ const ORDER = fieldsOf({
   required: ['lines', 'address'],
 });
 
-test('a form begins with its defaults, and so does a new item of a list', () => {
+test('a form and a new list item start with their defaults', () => {
   const typed = emptyInput(ORDER);
   assert.deepEqual(collect(ORDER, typed).value, { name: 'Ada', lines: [{ count: 1, unit: 'm' }], address: { country: 'DE' } });
   assert.ok(ORDER.kind === 'group');
@@ -133,7 +133,7 @@ test('a form begins with its defaults, and so does a new item of a list', () => 
   assert.deepEqual([mayAdd([undefined], lines.limits), mayAdd([undefined, undefined], lines.limits)], [true, false]);
 });
 
-test('bounds are checked at the field that is beyond them', () => {
+test('limits are checked at the field that violates them', () => {
   const typed: FormInput = { name: 'A', lines: [{ count: '0' }, { count: '10' }, { count: '2' }], address: {} };
   assert.deepEqual(
     collect(ORDER, typed).wrong.map(({ path, message }) => `${path}: ${message}`),
@@ -142,7 +142,7 @@ test('bounds are checked at the field that is beyond them', () => {
   assert.deepEqual(collect(ORDER, { lines: [], address: {} }).wrong, [{ path: 'lines', message: 'At least 1 item.' }]);
 });
 
-test('what the server says of arguments stands at the fields that it names', () => {
+test('server errors about arguments appear at the fields they name', () => {
   const typed: FormInput = { name: 'A', lines: [{ count: '1' }], address: { country: 'x' } };
   const paths = pathsOf(ORDER, typed);
   assert.deepEqual(paths, [

@@ -25,12 +25,12 @@ export function withQuery(path: string, query: Query = {}): string {
   return text === '' ? path : `${path}?${text}`;
 }
 
-async function get<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> {
+export async function get<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> {
   const response = await fetchRaw(withQuery(path, query), signal ? { signal } : {});
   return (await response.json()) as T;
 }
 
-async function send<T>(method: string, path: string, body?: unknown): Promise<T> {
+export async function send<T>(method: string, path: string, body?: unknown): Promise<T> {
   const json = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
   const response = await fetchRaw(path, { method, ...json });
   return (response.status === 204 ? undefined : await response.json()) as T;

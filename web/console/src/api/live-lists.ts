@@ -15,6 +15,8 @@ export const LIST_KEYS: Readonly<Record<string, readonly QueryKey[]>> = {
   upstreams: [['upstreams']],
   tokens: [['tokens']],
   session: [['session']],
+  approvals: [['approvals'], ['approval-rules']],
+  definitions: [['definitions']],
 };
 
 /** The topics of an event. Unknown topics are ignored. */
@@ -58,7 +60,7 @@ export function useLiveLists(): void {
   }, [isLapsed, isVisible, session]);
 }
 
-function onVisibility(listener: () => void): () => void {
+export function onVisibility(listener: () => void): () => void {
   document.addEventListener('visibilitychange', listener);
   return () => document.removeEventListener('visibilitychange', listener);
 }

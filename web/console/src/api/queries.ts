@@ -1,10 +1,27 @@
 /** The TanStack Query client, and queries that several pages share. */
-import { QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
+import { type InvalidateOptions, type InvalidateQueryFilters, QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
 import { getDevices, getMe } from './console';
 import { ApiError } from './error';
 import { onLapse, onSessionChange, signOut } from './session';
 
-export const queryClient = new QueryClient({
+/**
+ * TanStack Query does not restart the first load of a query, so the change that invalidates it would be lost: the response may be older
+ * than the change. Such a load is cancelled before its query is invalidated.
+ */
+class ConsoleQueryClient extends QueryClient {
+  override async invalidateQueries<Key extends readonly unknown[]>(
+    filters: InvalidateQueryFilters<Key> = {},
+    options?: InvalidateOptions,
+  ): Promise<void> {
+    await this.cancelQueries({
+      ...filters,
+      predicate: (query) => query.state.data === undefined && (filters.predicate?.(query) ?? true),
+    });
+    return super.invalidateQueries(filters, options);
+  }
+}
+
+export const queryClient = new ConsoleQueryClient({
   defaultOptions: {
     // A server on this machine or in the local network can be reached without internet access.
     mutations: { networkMode: 'always' },

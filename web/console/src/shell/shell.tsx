@@ -6,6 +6,8 @@ import { useRef, useState } from 'react';
 import { ApiError } from '../api/error';
 import { useLiveLists } from '../api/live-lists';
 import { meQuery } from '../api/queries';
+import { pendingQuery } from '../approvals/queries';
+import { useApprovalEvents } from '../approvals/watch';
 import { signOut, useLapsed, useSession } from '../api/session';
 import { Button } from '../ui/button';
 import { ErrorBox, Loading } from '../ui/feedback';
@@ -65,6 +67,7 @@ export function Shell() {
           onClick={() => setOpen(!open)}
         >
           {open ? <X aria-hidden /> : <Menu aria-hidden />}
+          <PendingDot />
           <span className="hidden">Menu</span>
         </button>
         <Link to="/chat" className="brand">
@@ -81,6 +84,7 @@ export function Shell() {
               <Link to={to} className="nav-link" activeProps={{ className: 'nav-link here', 'aria-current': 'page' }}>
                 <Icon aria-hidden size={18} />
                 {name}
+                {to === '/approvals' && <PendingCount />}
               </Link>
             </li>
           ))}
@@ -98,5 +102,24 @@ export function Shell() {
 /** Only if a user is signed in. */
 function LiveLists() {
   useLiveLists();
+  useApprovalEvents();
   return null;
+}
+
+/** The number of approvals that wait for the user. */
+function PendingCount() {
+  const { data } = useQuery(pendingQuery);
+  if (data === undefined || data.length === 0) return null;
+  return (
+    <span className="badge count">
+      {data.length}
+      <span className="hidden"> waiting</span>
+    </span>
+  );
+}
+
+/** On a phone the menu hides the number; the dot says that there is one. */
+function PendingDot() {
+  const { data } = useQuery(pendingQuery);
+  return data !== undefined && data.length > 0 ? <span className="pending-dot" aria-hidden /> : null;
 }

@@ -11,7 +11,7 @@ import { Badge, Empty, ErrorBox, Loading, Notice } from '../../ui/feedback';
 import { useNextPage } from '../../ui/more';
 import { duration, fullTime } from '../../ui/time';
 import { matchesFilters, listQuery, scopeQuery, type Filters } from './filters';
-import { interfaceLabel, splitTool } from './labels';
+import { interfaceLabel, splitTool, outcomeKind } from './labels';
 
 const PAGE = '50';
 /** Maximum number of rows. The same number of new calls is kept, so that no call is missing between them and the ledger page. */
@@ -148,7 +148,7 @@ function CallTable({ rows, scope, withUser }: { rows: readonly CallSummary[]; sc
                   )}
                 </td>
                 <td className="outcome" role="cell">
-                  <Badge kind={call.outcome === 'OK' ? 'good' : 'bad'}>{call.outcome}</Badge>
+                  <Badge kind={outcomeKind(call.outcome)}>{call.outcome}</Badge>
                   {call.replayed && <Badge title="Returned for a repeated idempotency key. The tool did not run again.">replayed</Badge>}
                 </td>
                 <td className="number" role="cell">

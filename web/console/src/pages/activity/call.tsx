@@ -11,7 +11,7 @@ import { Card, Page } from '../../ui/page';
 import { bytes, duration, fullTime } from '../../ui/time';
 import { StepBar } from './step-bar';
 import { useLastSearch } from './use-filters';
-import { callerLabel, interfaceLabel, describeOutcome, splitTool } from './labels';
+import { callerLabel, interfaceLabel, describeOutcome, splitTool, outcomeKind } from './labels';
 import './style.css';
 
 export function CallPage() {
@@ -67,7 +67,7 @@ function Details({ call }: { call: CallSummary }) {
     <>
       <Card title="Outcome">
         <p className="row flat">
-          <Badge kind={call.outcome === 'OK' ? 'good' : 'bad'}>{call.outcome}</Badge>
+          <Badge kind={outcomeKind(call.outcome)}>{call.outcome}</Badge>
           {describeOutcome(call.outcome)}
         </p>
         {call.errorMessage != null && <Code label="Error message" value={call.errorMessage} />}

@@ -3,12 +3,13 @@
 /** The meaning of outcomes, as in docs/errors.md. */
 const OUTCOMES: Record<string, string> = {
   OK: 'The tool returned a result.',
+  AWAITING_APPROVAL: 'The user was asked first. After a yes, the call runs and is listed as another call.',
   INVALID_REQUEST: 'The request body was not a valid call.',
   INVALID_TOOL_NAME: 'The name was neither package:tool nor an alias.',
   TOOL_NOT_FOUND: 'The caller has no such tool: not installed, hidden, or turned off.',
   INVALID_ARGUMENTS: 'The arguments do not match the input schema.',
   CONFLICT: 'The idempotency key was already used for another call.',
-  DENIED: "The operator's policy denied the call.",
+  DENIED: "The user or the operator's policy denied the call.",
   RATE_LIMITED: 'Too many calls in a short time. It can be retried.',
   OVERLOADED: 'Too many calls at once, or the server was stopping. It can be retried.',
   APP_NOT_AVAILABLE: 'The app could not be reached or started: no public URL, start refused, missing hardware, or it did not connect.',
@@ -25,6 +26,8 @@ const OUTCOMES: Record<string, string> = {
 };
 
 export const CODES = Object.keys(OUTCOMES);
+/** A call that waits has not failed. */
+export const outcomeKind = (code: string) => (code === 'OK' ? 'good' : code === 'AWAITING_APPROVAL' ? 'accent' : 'bad');
 export const describeOutcome = (code: string) => OUTCOMES[code] ?? 'Unknown code.';
 
 export const STEPS = ['find', 'validate', 'authorize', 'ready', 'invoke', 'check'] as const;

@@ -9,7 +9,7 @@ import { duration } from '../../ui/time';
 import { useUrlChoice } from '../../ui/url-state';
 import { usageQuery, type Filters } from './filters';
 import { bucketLabels, callSeries, errorSeries } from './shape';
-import { describeOutcome, STEPS, STEP_LABELS } from './labels';
+import { describeOutcome, STEPS, STEP_LABELS, outcomeKind } from './labels';
 
 const REFRESH_MS = 30_000;
 
@@ -83,7 +83,7 @@ function OverTime({ usage, by, onBy }: { usage: UsageOverTime; by: 'app' | 'tool
           <ul className="plain-list outcomes" aria-label="Outcomes">
             {usage.outcomes.map((one) => (
               <li key={one.code}>
-                <Badge kind={one.code === 'OK' ? 'good' : 'bad'}>{one.code}</Badge>
+                <Badge kind={outcomeKind(one.code)}>{one.code}</Badge>
                 <span className="muted grow">{describeOutcome(one.code)}</span>
                 <strong>{one.count}</strong>
               </li>

@@ -4,7 +4,7 @@
  */
 import { Chat } from '@ai-sdk/react';
 import { createChatOptions, TruncatedError, type ChatSettings, type ToolyardMessage } from '@toolyard/client';
-import type { ChatTransport } from 'ai';
+import { lastAssistantMessageIsCompleteWithApprovalResponses, type ChatTransport } from 'ai';
 import { sendRequest, fetchRaw } from '../../api/client';
 import { onLapse, onSessionChange } from '../../api/session';
 import { browserTools, syncBrowserTools } from '../../plugins/manager';
@@ -17,6 +17,8 @@ const SAVE_EVERY_MS = 500;
 /** Timeout of tools in this browser; the sandbox has its own, lower limit. */
 const TOOL_TIMEOUT_MS = 35_000;
 const MAX_TOOL_ROUNDS = 10;
+/** Says that this client shows approval requests and sends the answers. */
+const APPROVALS_HEADER = 'x-toolyard-approvals';
 /** Number of conversations in memory, in addition to those that are busy or visible. */
 const MAX_OPENED = 12;
 
@@ -61,6 +63,8 @@ export class ChatSession {
       ...options,
       id,
       transport: this.#watched(options.transport),
+      // Once every call of an answer has its result, or the user's yes or no, the conversation continues by itself.
+      sendAutomaticallyWhen: (state) => options.sendAutomaticallyWhen(state) || lastAssistantMessageIsCompleteWithApprovalResponses(state),
       onData: (part) => {
         if (part.type === 'data-progress') this.notes.hear(part.data);
       },
@@ -194,7 +198,9 @@ export class ChatSession {
   }
 
   async #fetch(input: Parameters<typeof fetch>[0], init: RequestInit = {}): Promise<Response> {
-    const response = await sendRequest(new Request(input, init));
+    const request = new Request(input, init);
+    request.headers.set(APPROVALS_HEADER, '1');
+    const response = await sendRequest(request);
     const seconds = response.ok ? Number.NaN : Number.parseInt(response.headers.get('Retry-After') ?? '', 10);
     this.retryAt = Number.isNaN(seconds) ? null : Date.now() + seconds * 1_000;
     return response.ok ? this.#cancellable(response) : response;

@@ -8,6 +8,7 @@ import { Notice } from '../../ui/feedback';
 import { toastError } from '../../ui/toast';
 import type { ChatSession } from './chats';
 import { Composer } from './composer';
+import { RespondContext } from './inline-approval';
 import { Message } from './message';
 import { NoModel } from './no-model';
 import { describeProblem } from './problem';
@@ -50,9 +51,16 @@ export function Conversation({ talk, onBegin }: { talk: ChatSession; onBegin: ()
     // The server closes its streams when the token expires. Check whether that is the reason; the rest is read after the sign-in.
     if (error instanceof TruncatedError) void queryClient.invalidateQueries({ queryKey: meQuery.queryKey });
   }, [error]);
+  const respond = useCallback(
+    async (id: string, approved: boolean, reason?: string) => {
+      await talk.chat.addToolApprovalResponse({ id, approved, ...(reason !== undefined && { reason }) });
+      talk.save();
+    },
+    [talk],
+  );
   const hiddenCount = Math.max(0, messages.length - shown);
   return (
-    <>
+    <RespondContext value={respond}>
       <div className="chat-scroll" ref={scroll} tabIndex={0} role="region" aria-label="Messages">
         <div className="chat-column">
           {messages.length === 0 && !busy && <Welcome onAsk={(text) => void send(text)} />}
@@ -108,7 +116,7 @@ export function Conversation({ talk, onBegin }: { talk: ChatSession; onBegin: ()
           }}
         />
       </div>
-    </>
+    </RespondContext>
   );
 }
 

@@ -2,11 +2,13 @@
 import { isToolUIPart } from 'ai';
 import type { ToolData, ToolyardMessage } from '@toolyard/client';
 import { Check, Copy, Pencil, RotateCcw } from 'lucide-react';
-import { memo, useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { Fragment, memo, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { Button, IconButton } from '../../ui/button';
 import { copy } from '../../ui/code';
 import { Notice } from '../../ui/feedback';
 import { TextArea } from '../../ui/form';
+import { approvalRef, approvalsByCall, requestedApproval } from './approval-data';
+import { InlineApproval } from './inline-approval';
 import { MarkdownText } from './markdown';
 import type { CallNotes } from './notes';
 import { ToolRow } from './tool-row';
@@ -84,6 +86,8 @@ function Parts({ message, notes, live }: Pick<Props, 'message' | 'notes'> & { li
   const progress = useSyncExternalStore(notes.subscribe, notes.progress);
   const about = new Map<string, ToolData>();
   for (const part of message.parts) if (part.type === 'data-tool') about.set(part.data.toolCallId, part.data);
+  const waiting = approvalsByCall(message.parts);
+  const calls = new Set(message.parts.flatMap((part) => (isToolUIPart(part) ? [part.toolCallId] : [])));
   return message.parts.map((part, place) => {
     if (part.type === 'text') return part.text === '' ? null : <MarkdownText key={place} text={part.text} />;
     if (part.type === 'data-notice')
@@ -93,9 +97,21 @@ function Parts({ message, notes, live }: Pick<Props, 'message' | 'notes'> & { li
         </Notice>
       );
     if (part.type === 'reasoning') return part.text === '' ? null : <Thoughts key={place} text={part.text} />;
+    const ref = approvalRef(part);
+    // Shown with its call, if that is part of the message.
+    if (ref !== null)
+      return ref.toolCallId !== undefined && calls.has(ref.toolCallId) ? null : <InlineApproval key={place} id={ref.id} live={live} />;
     if (!isToolUIPart(part)) return null;
     const id = part.toolCallId;
-    return <ToolRow key={id} part={part} about={about.get(id)} progress={progress.get(id)} ms={durations[id]} live={live} />;
+    const requested = requestedApproval(part);
+    const isOpen = part.state !== 'output-available' && part.state !== 'output-error' && part.state !== 'output-denied';
+    const approval = waiting.get(id) ?? requested;
+    return (
+      <Fragment key={id}>
+        <ToolRow part={part} about={about.get(id)} progress={progress.get(id)} ms={durations[id]} live={live} />
+        {isOpen && approval !== undefined && <InlineApproval id={approval} requested={requested} live={live} />}
+      </Fragment>
+    );
   });
 }
 

@@ -29,7 +29,8 @@ export function ToolRow({ part, about, progress, ms, live }: Props) {
   const { done, failed, result } = outcomeOf(part);
   const waiting = !done && live;
   const chart = tool === 'show_chart' && part.state === 'output-available' ? drawable(part.input) : null;
-  const state = failed ? 'failed' : done ? 'done' : waiting ? 'running' : 'not finished';
+  const isAsked = part.state === 'approval-requested';
+  const state = failed ? 'failed' : done ? 'done' : isAsked ? 'waiting for approval' : waiting ? 'running' : 'not finished';
   return (
     <div className="tool-row">
       <details>
@@ -87,6 +88,7 @@ function Progress({ progress, total, message }: ProgressData) {
 /** Tools of this page report failures as `{ error }`. */
 function outcomeOf(part: ToolUIPart | DynamicToolUIPart): { done: boolean; failed: boolean; result: unknown } {
   if (part.state === 'output-error') return { done: true, failed: true, result: part.errorText };
+  if (part.state === 'output-denied') return { done: true, failed: true, result: 'You denied this call. It did not run.' };
   if (part.state !== 'output-available') return { done: false, failed: false, result: undefined };
   const { output } = part;
   const error =

@@ -4,6 +4,7 @@ import { useMe } from '../../api/queries';
 import { Page } from '../../ui/page';
 import { Tabs } from '../../ui/tabs';
 import { About } from './about';
+import { ApprovalRules } from './approval-rules';
 import { Grants } from './grants';
 import { Models } from './models';
 import { Policy } from './policy';
@@ -12,19 +13,20 @@ import { Upstreams } from './upstreams';
 import './style.css';
 
 const TABS = [
-  { id: 'tokens', name: 'Tokens', builders: false, part: Tokens },
-  { id: 'grants', name: 'Apps and grants', builders: false, part: Grants },
-  { id: 'upstreams', name: 'Upstreams', builders: true, part: Upstreams },
-  { id: 'plugins', name: 'Plugin policy', builders: false, part: Policy },
-  { id: 'models', name: 'Models', builders: false, part: Models },
-  { id: 'about', name: 'About', builders: false, part: About },
+  { id: 'tokens', name: 'Tokens', to: 'all', part: Tokens },
+  { id: 'grants', name: 'Apps and grants', to: 'all', part: Grants },
+  { id: 'upstreams', name: 'Upstreams', to: 'builders', part: Upstreams },
+  { id: 'plugins', name: 'Plugin policy', to: 'all', part: Policy },
+  { id: 'approvals', name: 'Approval policy', to: 'operators', part: ApprovalRules },
+  { id: 'models', name: 'Models', to: 'all', part: Models },
+  { id: 'about', name: 'About', to: 'all', part: About },
 ] as const;
 
 export function SettingsPage() {
   const me = useMe();
   const { tab } = useSearch({ from: '/settings' });
   const navigate = useNavigate({ from: '/settings' });
-  const tabs = TABS.filter((one) => me.builds || !one.builders);
+  const tabs = TABS.filter(({ to }) => to === 'all' || (to === 'builders' ? me.builds : me.operates));
   const current = tabs.find((one) => one.id === tab) ?? TABS[0];
   const Part = current.part;
   return (

@@ -1,18 +1,25 @@
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { changesQuery } from '../../api/definitions';
 import { queryClient } from '../../api/queries';
+import { CHOICES, dataLabel } from '../../approvals/labels';
+import { choicesQuery } from '../../approvals/queries';
 import { AppIcon } from '../../ui/app-icon';
 import { Badge } from '../../ui/feedback';
 import { Switch } from '../../ui/form';
 import { FIRST, Lazy } from '../../ui/lazy';
 import { toast } from '../../ui/toast';
 import { useFlip } from '../../ui/use-flip';
-import { switchTool } from './queries';
+import { ChoiceSelect } from './choice';
+import { labelsQuery, switchTool } from './queries';
 import { effects, parametersOf, type Tool } from './tool';
 import type { ToolGroup } from './use-tools';
 
 /** Heights until rendered, in pixels. */
 export const ROW_HEIGHT = 46;
 export const GROUP_HEAD = 76;
+
+const NO_LABELS: readonly string[] = [];
 
 interface Props {
   group: ToolGroup;
@@ -50,6 +57,11 @@ function ToolRow({ tool, mark, onSwitch }: { tool: Tool; mark: string | undefine
       toast(`${tool.title} is ${on ? 'on' : 'off'}.`);
     },
   });
+  const { data: choices } = useQuery(choicesQuery);
+  const labels = useQuery(labelsQuery).data?.get(tool.name) ?? NO_LABELS;
+  const choice = choices?.choices.find((one) => one.tool === tool.name);
+  const { data: changed } = useQuery(changesQuery);
+  const isChanged = changed?.changes.some((one) => one.tool === tool.name && one.state === 'pending' && one.oldInUse) ?? false;
   const [isOpen, setOpen] = useState(false);
   const isHidden = tool.hidden !== undefined && !tool.isOff;
   const change = (on: boolean) => {
@@ -63,10 +75,20 @@ function ToolRow({ tool, mark, onSwitch }: { tool: Tool; mark: string | undefine
           <summary>
             <span className="tool-title">{tool.title}</span>
             {mark !== undefined && <Badge kind="accent">{mark}</Badge>}
+            {isChanged && <Badge kind="warn">Changed; the accepted version stays in use</Badge>}
             {isHidden && <Badge kind="warn">Hidden: {tool.hidden}</Badge>}
+            {choice !== undefined && <Badge>{CHOICES[choice.choice].badge}</Badge>}
+            {labels.map((label) => (
+              <Badge key={label}>{dataLabel(label).name}</Badge>
+            ))}
             <span className="tool-words">{tool.description}</span>
           </summary>
-          {isOpen && <ToolDetails tool={tool} />}
+          {isOpen && (
+            <>
+              <ToolDetails tool={tool} labels={labels} />
+              {choices !== undefined && <ChoiceSelect tool={tool} choice={choice} />}
+            </>
+          )}
         </details>
       </div>
       <Switch label={tool.title} on={isOn} onChange={change} />
@@ -74,7 +96,7 @@ function ToolRow({ tool, mark, onSwitch }: { tool: Tool; mark: string | undefine
   );
 }
 
-function ToolDetails({ tool }: { tool: Tool }) {
+function ToolDetails({ tool, labels }: { tool: Tool; labels: readonly string[] }) {
   const parameters = parametersOf(tool.definition);
   const declared = effects(tool.definition);
   return (
@@ -83,6 +105,7 @@ function ToolDetails({ tool }: { tool: Tool }) {
       <p>
         <code>{tool.name}</code>
       </p>
+      {labels.length > 0 && <p className="muted">{labels.map((label) => dataLabel(label).meaning).join(' ')}</p>}
       {declared.length > 0 && <p className="muted">Declared by its developer: {declared.join(', ')}.</p>}
       {tool.definition === undefined ? (
         <p className="muted">Turn it on to see its parameters.</p>

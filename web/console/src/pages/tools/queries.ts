@@ -10,6 +10,13 @@ export const toolsQuery = queryOptions({
 
 export const offQuery = queryOptions({ queryKey: ['tools', 'off'], queryFn: () => responseData(api.GET('/api/settings/tools')) });
 
+/** What the tools do with data. It changes with the tools, so it is refetched with them. */
+export const labelsQuery = queryOptions({
+  queryKey: ['tools', 'labels'],
+  queryFn: () => responseData(api.GET('/api/tools/labels')),
+  select: ({ tools }) => new Map(tools.map(({ tool, labels }) => [tool, labels] as const)),
+});
+
 /** The user's apps, for their names and icons. */
 export const installsQuery = queryOptions({ queryKey: ['installs'], queryFn: () => responseData(api.GET('/api/installs')) });
 

@@ -29,7 +29,7 @@ const CATEGORIES = ['productivity', 'media', 'communication', 'utility', 'other'
 
 const HINT_WORDS: Record<Hint, { label: string; hint: string }> = {
   readOnlyHint: { label: 'Read-only', hint: 'It changes nothing' },
-  destructiveHint: { label: 'Destructive', hint: 'If yes, assistants ask before they run it' },
+  destructiveHint: { label: 'Destructive', hint: 'If yes, users are asked before it runs, unless they or the operator decided otherwise' },
   idempotentHint: { label: 'Safe to repeat', hint: 'Running it twice has the same effect as once' },
 };
 

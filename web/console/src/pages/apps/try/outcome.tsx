@@ -75,11 +75,13 @@ function ProgressList({ progress }: { progress: readonly Progress[] }) {
 
 function Done({ done, app, user, isOther, onAgain }: Props & { done: Extract<AttemptState, { state: 'done' }> }) {
   const { outcome, record } = done;
-  const { result } = outcome;
+  const { result, pending } = outcome;
   return (
     <>
       <p className="row">
-        {result.success ? (
+        {pending !== undefined ? (
+          <Badge kind="accent">Waiting for approval</Badge>
+        ) : result.success ? (
           <Badge kind="good">
             <CircleCheck size={14} aria-hidden /> OK
           </Badge>
@@ -92,6 +94,16 @@ function Done({ done, app, user, isOther, onAgain }: Props & { done: Extract<Att
           {duration(Math.round(outcome.tookMs * 1_000))} measured in the browser, for {done.user}
         </span>
       </p>
+      {pending !== undefined && (
+        <Notice>
+          <p>
+            The user is asked before this call runs.{' '}
+            <Link to="/approvals/$id" params={{ id: pending }}>
+              Open the approval
+            </Link>
+          </p>
+        </Notice>
+      )}
       {result.error !== undefined && result.error !== null && (
         <Notice kind="bad">
           <p>{result.error.message}</p>

@@ -16,6 +16,8 @@ export interface Progress {
 
 export interface Outcome {
   result: RestResult;
+  /** The approval that the call waits for. */
+  pending?: string;
   /** As measured in the browser. */
   tookMs: number;
   callId: string | null;
@@ -44,6 +46,7 @@ export async function run(asked: Asked): Promise<Outcome> {
   const started = performance.now();
   const end = (result: RestResult, callId: string | null): Outcome => ({
     result,
+    ...pendingIn(result),
     callId,
     tookMs: performance.now() - started,
     ...(ranBefore !== undefined && { ranBefore }),
@@ -68,6 +71,10 @@ export async function run(asked: Asked): Promise<Outcome> {
     if (!(error instanceof ApiError)) throw error;
     return end({ success: false, error: { code: error.code as 'INTERNAL' & never, message: error.message, retryable: false } }, null);
   }
+}
+
+function pendingIn(result: RestResult): { pending?: string } {
+  return result.pending == null ? {} : { pending: result.pending.id };
 }
 
 async function isRunning({ app, headers, signal }: Asked): Promise<boolean | undefined> {
