@@ -7,16 +7,19 @@
 #![expect(clippy::disallowed_methods, reason = "a measuring tool asks the machine for the time")]
 
 mod app;
+mod approvals;
 mod assistant;
 mod calls;
 mod chat;
 mod client;
+mod data_flow;
 mod lists;
 mod load;
 mod mcp;
 mod memory;
 mod process;
 mod sandbox;
+mod secrets;
 mod setup;
 mod wake;
 
@@ -63,6 +66,9 @@ enum Topic {
     Assistant,
     Shortlist,
     Sandbox,
+    Approvals,
+    Secrets,
+    DataFlow,
 }
 
 /// Parts that run as processes of their own.
@@ -88,6 +94,10 @@ async fn main() {
 }
 
 async fn measure(args: &Args) {
+    // Needs no server.
+    if args.only == [Topic::DataFlow] {
+        return data_flow::measure(args.rounds).await;
+    }
     let bench = setup::Bench::start(&args.toolyard).await;
     println!(
         "all processes pinned to core {CORE}; {} rounds of {} s, interleaved, medians",
@@ -117,6 +127,9 @@ async fn measure(args: &Args) {
             Topic::Assistant => assistant::measure(&bench, &args.assistant).await,
             Topic::Shortlist => chat::shortlist(),
             Topic::Sandbox => sandbox::measure(rounds).await,
+            Topic::Approvals => approvals::measure(&bench).await,
+            Topic::Secrets => secrets::measure(),
+            Topic::DataFlow => data_flow::measure(rounds).await,
         }
     }
     println!("Memory (PSS) after all of this: {:.1} MiB", memory::now(&bench));

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use toolyard_net::{ClientSettings, Guard, HttpClient};
 use toolyard_sandbox::process::{
-    PoolParts, RunOwner, RunRequest, SlotLimits, WORKER_ARGUMENT, WorkerCommand, WorkerPool,
+    PoolParts, RUNS_PER_WORKER, RunOwner, RunRequest, SlotLimits, WORKER_ARGUMENT, WorkerCommand, WorkerPool,
 };
 use toolyard_sandbox::{RunPermissions, Sandbox, SandboxHost, SandboxJob, SandboxLimits};
 
@@ -67,6 +67,7 @@ async fn workers() -> WorkerPool {
         command: WorkerCommand { program, arguments: vec![WORKER_ARGUMENT.to_owned()] },
         limits: SandboxLimits::default(),
         slots: SlotLimits { runs: 8, per_user: 4, per_content: 6, waiting: 64 },
+        runs_per_worker: RUNS_PER_WORKER,
         host: host(),
         tasks: TaskTracker::new(),
     };
