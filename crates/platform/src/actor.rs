@@ -120,3 +120,15 @@ pub struct ActorOfUser {
     /// The actor.
     pub actor: Actor,
 }
+
+impl ActorOfUser {
+    /// Whether the actor is the user in person, and not someone who acts for the user.
+    pub fn is_user_in_person(&self) -> bool {
+        match &self.actor {
+            Actor::Person { name, credential, .. } => {
+                name == self.user.as_str() || *credential == Credential::DevHeader
+            }
+            Actor::App(_) => false,
+        }
+    }
+}

@@ -15,6 +15,7 @@
 //! | upstream MCP servers | [`upstreams`] |
 //! | which definitions are accepted | [`definitions`] |
 //! | approvals, and what runs without a question | [`approvals`] |
+//! | the browsers in which users are notified | [`push`] |
 //! | plugins of users, and what curators sign and revoke | [`plugins`] |
 //! | how formats of the first generation are converted | [`legacy`] |
 //! | a user's session, its running apps, and tickets for sockets | [`users`] |
@@ -32,6 +33,7 @@ pub mod installs;
 mod lease;
 pub mod legacy;
 pub mod plugins;
+pub mod push;
 mod rate_limits;
 pub mod settings;
 pub mod tokens;

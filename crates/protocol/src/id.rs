@@ -1,4 +1,4 @@
-//! Ids of users, calls, app sessions, tokens, approvals and changed definitions.
+//! Ids of users, calls, app sessions, tokens, approvals, changed definitions and browsers.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -139,6 +139,30 @@ impl FromStr for DefinitionChangeId {
     }
 }
 
+/// The id of a browser that is notified. It follows from its URL at the push service.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PushSubscriptionId(Arc<str>);
+
+impl PushSubscriptionId {
+    /// An id of 16 bytes, in hex.
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(hex::encode(bytes).into())
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for PushSubscriptionId {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        parse_hex_id(text, "the id of a browser: 32 hex digits").map(Self)
+    }
+}
+
 /// Parses an id of 16 bytes in hex.
 fn parse_hex_id(text: &str, what: &'static str) -> Result<Arc<str>, InvalidId> {
     let is_hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
@@ -148,7 +172,7 @@ fn parse_hex_id(text: &str, what: &'static str) -> Result<Arc<str>, InvalidId> {
     Ok(text.into())
 }
 
-text_type!(UserId, CallId, AppSessionId, TokenId, ApprovalId, DefinitionChangeId);
+text_type!(UserId, CallId, AppSessionId, TokenId, ApprovalId, DefinitionChangeId, PushSubscriptionId);
 
 #[cfg(test)]
 mod tests {

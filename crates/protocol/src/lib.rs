@@ -45,6 +45,7 @@ pub mod name_hash;
 pub mod platform_settings;
 pub mod plugin;
 pub mod problem;
+pub mod push;
 pub mod raw;
 pub mod result;
 pub mod schema_expansion;
@@ -60,7 +61,7 @@ pub mod visible;
 pub mod wildcard;
 
 pub use error::ErrorCode;
-pub use id::{AppSessionId, ApprovalId, CallId, DefinitionChangeId, TokenId, UserId};
+pub use id::{AppSessionId, ApprovalId, CallId, DefinitionChangeId, PushSubscriptionId, TokenId, UserId};
 pub use line::JsonLine;
 pub use name::{InvalidName, LocalName, PackageName, ToolAlias, ToolName, ToolRef};
 pub use platform_settings::PlatformSettings;

@@ -1,7 +1,4 @@
 //! Notifies a program of the operator when a user is asked, and when the question is answered or expires.
-//!
-//! Notifications never delay a call: they wait in a bounded queue and are sent one after the other. What is sent is read
-//! when it is sent, so the queue holds ids only.
 
 use std::time::Duration;
 
@@ -9,27 +6,17 @@ use bytes::Bytes;
 use http::{HeaderValue, Request, StatusCode, Uri, header};
 use http_body_util::Full;
 use serde_json::{Value, json};
-use tokio::sync::{
-    broadcast::{self, error::RecvError},
-    mpsc,
-};
-use toolyard_core::ports::Change;
 use toolyard_net::{Guard, HttpClient, OutsideUrl, SigningKey, sign_all};
-use toolyard_protocol::{
-    ApprovalId,
-    approval::{ApprovalInfo, ApprovalState},
-    session::iso_millis,
-};
+use toolyard_protocol::{ApprovalId, approval::ApprovalInfo, session::iso_millis};
 
 use crate::{
+    approval_events::{ApprovalEvent, follow_approvals, read_approval},
     approvals::approval_info,
     config::ApprovalsConfig,
     serve::{ServerDependencies, ServerStartError},
     state::ServerState,
 };
 
-/// Notifications that wait. More are dropped, and logged.
-const MAX_QUEUED: usize = 1_000;
 /// Attempts for one notification.
 const MAX_ATTEMPTS: u32 = 5;
 /// Pause after the first failed attempt; it doubles with each further one.
@@ -43,24 +30,6 @@ pub(crate) struct ApprovalWebhook {
     keys: Vec<SigningKey>,
     with_summary: bool,
     http: HttpClient,
-}
-
-/// What happened to an approval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ApprovalEvent {
-    Requested,
-    Answered,
-}
-
-impl ApprovalEvent {
-    /// The type of the notification. A question that nobody answered ends as well.
-    fn wire_name(self, state: ApprovalState) -> &'static str {
-        match (self, state) {
-            (Self::Requested, _) => "approval.requested",
-            (Self::Answered, ApprovalState::Expired) => "approval.expired",
-            (Self::Answered, _) => "approval.answered",
-        }
-    }
 }
 
 /// Why a notification was not accepted.
@@ -98,44 +67,25 @@ impl ApprovalWebhook {
         }))
     }
 
-    /// Sends notifications from now on, until the server stops.
+    /// Sends notifications from now on, one after the other, until the server stops.
     pub(crate) fn start(self, state: &ServerState) {
-        let (queue, queued) = mpsc::channel(MAX_QUEUED);
-        let stopping = state.lifecycle.stopping.clone();
-        let changes = state.change_feed.follow();
-        state.lifecycle.spawn(async move {
+        let mut queued = follow_approvals(state, "webhook");
+        let (lifecycle, state) = (state.lifecycle.clone(), state.clone());
+        let stopping = lifecycle.stopping.clone();
+        let send_queued = async move {
+            while let Some((event, id)) = queued.recv().await {
+                let Some(record) = read_approval(&state, &id).await else { continue };
+                let info = approval_info(&state.approvals, &record);
+                let body = self.render_body(event, &info, &iso_millis(state.clock.now()));
+                self.deliver(&state, &id, body).await;
+            }
+        };
+        lifecycle.spawn(async move {
             tokio::select! {
-                () = queue_changes(changes, queue) => {}
+                () = send_queued => {}
                 () = stopping.cancelled() => {}
             }
         });
-        let (stopping, state) = (state.lifecycle.stopping.clone(), state.clone());
-        state.lifecycle.clone().spawn(async move {
-            tokio::select! {
-                () = self.send_queued(&state, queued) => {}
-                () = stopping.cancelled() => {}
-            }
-        });
-    }
-
-    async fn send_queued(
-        &self,
-        state: &ServerState,
-        mut queued: mpsc::Receiver<(ApprovalEvent, ApprovalId)>,
-    ) {
-        while let Some((event, id)) = queued.recv().await {
-            let record = match state.stores.approvals.find_approval(&id).await {
-                Ok(Some(record)) => record,
-                Ok(None) => continue,
-                Err(error) => {
-                    tracing::error!(%error, approval = %id, "approval not read");
-                    continue;
-                }
-            };
-            let info = approval_info(&state.approvals, &record);
-            let body = self.render_body(event, &info, &iso_millis(state.clock.now()));
-            self.deliver(state, &id, body).await;
-        }
     }
 
     fn render_body(&self, event: ApprovalEvent, info: &ApprovalInfo, at: &str) -> Bytes {
@@ -187,28 +137,6 @@ impl ApprovalWebhook {
                 Err(DeliveryError::Temporary(format!("the receiver responded with {status}")))
             }
             _ => Err(DeliveryError::Permanent(format!("the receiver responded with {status}"))),
-        }
-    }
-}
-
-/// Queues what happens to approvals.
-async fn queue_changes(
-    mut changes: broadcast::Receiver<Change>,
-    queue: mpsc::Sender<(ApprovalEvent, ApprovalId)>,
-) {
-    loop {
-        let event = match changes.recv().await {
-            Ok(Change::ApprovalRequested { id, .. }) => (ApprovalEvent::Requested, id),
-            Ok(Change::ApprovalAnswered { id, .. }) => (ApprovalEvent::Answered, id),
-            Ok(_) => continue,
-            Err(RecvError::Lagged(missed)) => {
-                tracing::warn!(missed, "changes missed by the approval webhook");
-                continue;
-            }
-            Err(RecvError::Closed) => return,
-        };
-        if let Err(error) = queue.try_send(event) {
-            tracing::warn!(%error, "approval webhook notification dropped");
         }
     }
 }

@@ -13,6 +13,7 @@
 //! | the web console's files | `console` |
 //! | every setting | [`config`] |
 
+mod approval_events;
 mod approval_webhook;
 mod approvals;
 mod assembly;
@@ -49,6 +50,7 @@ pub mod serve;
 mod speech;
 mod state;
 pub mod telemetry;
+mod web_push;
 
 pub use console::{ConsoleFile, ConsoleFiles};
 pub use lifecycle::Lifecycle;

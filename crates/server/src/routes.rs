@@ -164,6 +164,7 @@ pub fn route_table() -> Vec<Route> {
     routes.extend(rest::calls::routes());
     routes.extend(rest::approvals::routes());
     routes.extend(rest::approval_rules::routes());
+    routes.extend(rest::push::routes());
     routes.extend(rest::definitions::routes());
     routes.extend(rest::changes::routes());
     routes.extend(rest::usage::routes());

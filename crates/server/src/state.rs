@@ -29,6 +29,7 @@ use crate::{
     plugins::PluginRuntime,
     speech::SpeechEngine,
     telemetry::CallMetrics,
+    web_push::WebPush,
 };
 
 /// The state that all handlers share. Cheap to clone.
@@ -98,6 +99,8 @@ pub struct SharedState {
     pub(crate) change_feed: ChangeFeed,
     /// The web console.
     pub console: ConsoleFiles,
+    /// Notifies users' browsers. None if the operator switched it off.
+    pub(crate) web_push: Option<WebPush>,
     /// Icons of apps.
     pub(crate) icons: IconCache,
     /// What only chats need: models, long results, turns, resumable streams.

@@ -36,6 +36,7 @@ pub async fn open(settings: StoreSettings, tasks: &TaskTracker) -> Result<Stores
         labels: store.clone(),
         pins: store.clone(),
         quarantine: store.clone(),
+        push_subscriptions: store.clone(),
         tokens: store.clone(),
         maintenance: store,
     })

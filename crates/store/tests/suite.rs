@@ -76,6 +76,7 @@ suite!(
     a_token_is_revoked_with_those_issued_by_it,
     upstreams_are_packages_and_keep_their_last_offer,
     an_outdated_offer_or_token_is_not_stored,
+    push_subscriptions_belong_to_one_user_and_are_bounded,
     usage_is_counted,
     users_and_what_they_can_install_are_found,
     tokens_are_revoked_even_if_the_issuing_token_is_gone,

@@ -57,8 +57,8 @@ use self::{
 use crate::{
     pinning::PinPolicy,
     ports::{
-        AppRecord, ChangeSubscriber, InstalledApp, PluginProvider, SourceKind, StoreError, StoredToolSet,
-        Stores, UserPlugin, UserPresence,
+        AppRecord, ChangeSubscriber, InstalledApp, PluginProvider, SourceKind, StoreError, Stores,
+        UserPlugin, UserPresence,
     },
     schema::{
         pool::{SET_TIMEOUT, WorkOwner, WorkPool},

@@ -10,6 +10,7 @@ mod live;
 mod maintenance;
 mod pins;
 mod plugins;
+mod push;
 mod quota;
 mod source;
 mod stores;
@@ -45,6 +46,7 @@ pub use plugins::{
     PluginListStore, PluginNamespace, PluginProvider, PluginRuns, PluginSwitch, PublishedPlugin,
     PublishedPluginStore, UserPlugin,
 };
+pub use push::{PushSubscriptionStore, StoredPushSubscription};
 pub use quota::{QuotaKind, QuotaReached, StoreQuotas};
 pub(crate) use source::SourceTable;
 pub use source::{

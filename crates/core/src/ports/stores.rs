@@ -6,7 +6,8 @@ use super::{
     Announcements, AppDataStore, AppRunStore, AppStore, ApprovalRuleStore, ApprovalStore, CallLog,
     DefinitionStore, DeviceStore, InstallStore, InstalledPluginStore, IssuedTokenStore, LabelStore, Ledger,
     OfferStore, PinStore, PluginDataStore, PluginListStore, PreferenceStore, PublishedPluginStore,
-    QuarantineStore, StoreMaintenance, ToolSwitchStore, UpstreamStore, UpstreamTokenStore, UsageLog,
+    PushSubscriptionStore, QuarantineStore, StoreMaintenance, ToolSwitchStore, UpstreamStore,
+    UpstreamTokenStore, UsageLog,
 };
 
 /// Everything durable, by port. Created by the store, passed as a whole, cheap to clone.
@@ -58,6 +59,8 @@ pub struct Stores {
     pub pins: Arc<dyn PinStore>,
     /// Changed definitions that wait for an answer.
     pub quarantine: Arc<dyn QuarantineStore>,
+    /// Browsers that users want to be notified in.
+    pub push_subscriptions: Arc<dyn PushSubscriptionStore>,
     /// Issued tokens.
     pub tokens: Arc<dyn IssuedTokenStore>,
     /// Announcements of changes in all of these.

@@ -10,7 +10,7 @@ use toolyard_protocol::{
     },
 };
 
-use super::{after_days, is_user_in_person};
+use super::after_days;
 use crate::{Actor, ActorOfUser, Platform, PlatformError};
 
 /// How long ago a press of the button may be that confirms an answer, in seconds.
@@ -83,7 +83,7 @@ fn check_surface(
                 "this app may not answer for the user; the operator can add it to `approvals.apps`",
             ));
         }
-        Actor::Person { .. } if !is_user_in_person(actor) => {
+        Actor::Person { .. } if !actor.is_user_in_person() => {
             return Err(PlatformError::forbidden("only the user can answer"));
         }
         Actor::App(_) | Actor::Person { .. } => {}

@@ -19,21 +19,11 @@ pub use self::{
     preview::preview_rule,
     withdraw::withdraw,
 };
-use crate::{Actor, ActorOfUser, Credential, Platform, PlatformError};
-
-/// Whether the actor is the user in person. Someone who acts for the user may ask, but not answer.
-fn is_user_in_person(actor: &ActorOfUser) -> bool {
-    match &actor.actor {
-        Actor::Person { name, credential, .. } => {
-            name == actor.user.as_str() || *credential == Credential::DevHeader
-        }
-        Actor::App(_) => false,
-    }
-}
+use crate::{ActorOfUser, Platform, PlatformError};
 
 /// Refuses everyone but the user.
 fn require_user(actor: &ActorOfUser) -> Result<(), PlatformError> {
-    if is_user_in_person(actor) {
+    if actor.is_user_in_person() {
         return Ok(());
     }
     Err(PlatformError::forbidden("only the user can decide what runs without a question"))

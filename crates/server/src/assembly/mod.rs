@@ -32,6 +32,7 @@ use crate::{
     serve::{ServerDependencies, ServerStartError},
     state::{ServerExposure, ServerState, SharedState},
     telemetry::CallMetrics,
+    web_push::{WebPush, start_push},
 };
 
 /// Builds all parts and starts the live ones.
@@ -52,6 +53,7 @@ pub(crate) async fn assemble(
         auth_mode: mode,
         exposure,
         mcp: McpDoor::new(&*secrets, &*deps.ids, &config.mcp),
+        web_push: WebPush::from_config(&config, &*secrets, web.clone()),
         icons: IconCache::new(web, deps.clock.clone()),
         oidc: config.auth.oidc.clone().map(|oidc| OidcVerifier::new(oidc, http)),
         tokens: platform.tokens.clone(),
@@ -103,6 +105,7 @@ async fn start_live_parts(state: &ServerState) -> Result<(), ServerStartError> {
     }
     state.upstreams.start().await.map_err(ServerStartError::store_unreadable)?;
     approvals::start_runs(state);
+    start_push(state);
     start_housekeeping(state);
     Ok(())
 }

@@ -48,6 +48,12 @@ pub struct ApprovalsConfig {
     pub mcp_clients: Vec<TokenId>,
     /// How long an MCP call waits for the user's answer before it returns the link, in seconds. 0 never waits.
     pub mcp_wait_s: u64,
+    /// Whether users can be notified in their browsers (web push). The server then sends encrypted messages to the push
+    /// services of browsers.
+    pub push: bool,
+    /// How the operator of a push service reaches you: a `mailto:` or `https:` URL. Default: the public URL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub push_contact: Option<String>,
     /// Where questions and answers are announced: `[approvals.webhook]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub webhook: Option<ApprovalWebhookConfig>,
@@ -86,6 +92,8 @@ impl Default for ApprovalsConfig {
             apps: Vec::new(),
             mcp_clients: Vec::new(),
             mcp_wait_s: 5 * 60,
+            push: true,
+            push_contact: None,
             webhook: None,
         }
     }

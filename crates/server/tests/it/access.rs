@@ -62,6 +62,8 @@ fn rows() -> Vec<Row> {
     let tool = json!({ "name": format!("{TODO}:echo"), "arguments": { "text": "hi" } });
     let old_call = json!({ "toolId": "echo", "userId": "ada", "toolParameters": { "text": "hi" } });
     let grant = json!({ "tool": format!("{TODO}:echo"), "days": 1, "uses": 1 });
+    let browser = json!({ "endpoint": "https://push.example/send/1", "keys": { "auth": "BTBZMqHH6r4Tts7J_aSIgg",
+        "p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4" } });
     let definition_answer = json!({ "answer": "accept", "digest": "00".repeat(32) });
     let stored = json!({ "data": { "color": "red" } });
     let plugin = json!({ "id": "com.example.time", "name": "Time", "version": "1", "tools": [{ "name": "now",
@@ -125,6 +127,11 @@ fn rows() -> Vec<Row> {
         ("GET", "/api/approvals/{id}", USER, Ada, 404, no.clone()),
         ("POST", "/api/approvals/{id}", USER, Ada, 404, json!({ "answer": "approve" })),
         ("GET", "/api/approvals/{id}/outcome", ACTING, Ada, 404, no.clone()),
+        ("GET", "/api/push", USER, Ada, 200, no.clone()),
+        // Before Ada has a browser, so nothing is sent.
+        ("POST", "/api/push/test", USER, Ada, 200, no.clone()),
+        ("POST", "/api/push/subscriptions", USER, Ada, 201, browser),
+        ("DELETE", "/api/push/subscriptions/{id}", USER, Ada, 404, no.clone()),
         ("GET", "/api/definitions", USER, Ada, 200, no.clone()),
         ("GET", "/api/definitions/{id}", USER, Ada, 404, no.clone()),
         ("POST", "/api/definitions/{id}", USER, Ada, 404, definition_answer),

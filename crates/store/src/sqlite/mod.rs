@@ -22,6 +22,7 @@ mod plugins;
 mod preferences;
 mod prune;
 mod published_plugins;
+mod push;
 mod quarantine;
 mod rows;
 mod runs;

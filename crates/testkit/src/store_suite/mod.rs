@@ -9,6 +9,7 @@ mod keys;
 mod labels;
 mod ledger;
 mod plugins;
+mod push;
 mod tokens;
 mod upstreams;
 mod usage;
@@ -38,11 +39,14 @@ pub use plugins::{
     plugin_data_belongs_to_the_signer, plugin_data_is_bounded_and_goes_with_the_plugin,
     plugins_are_each_users_own, the_catalogue_of_plugins_keeps_versions,
 };
+pub use push::push_subscriptions_belong_to_one_user_and_are_bounded;
 pub use tokens::{
     a_token_is_revoked_with_those_issued_by_it, tokens_are_listed_and_revoked,
     tokens_are_listed_page_by_page, tokens_are_revoked_even_if_the_issuing_token_is_gone,
 };
-pub use upstreams::{an_outdated_offer_or_token_is_not_stored, upstreams_are_packages_and_keep_their_last_offer};
+pub use upstreams::{
+    an_outdated_offer_or_token_is_not_stored, upstreams_are_packages_and_keep_their_last_offer,
+};
 pub use usage::{calls_are_counted_over_time, the_newest_timings_are_read};
 pub use users::{
     app_data_is_bounded_and_goes_with_the_install, installs_and_grants, runs_devices_and_switches,

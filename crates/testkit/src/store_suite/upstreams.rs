@@ -28,7 +28,8 @@ pub async fn an_outdated_offer_or_token_is_not_stored(store: &impl FullStore) {
         (package_name("mcp.one"), "ada".parse().unwrap(), "bob".parse().unwrap());
     assert!(store.put_upstream(upstream_to_add("mcp.one", false)).await.unwrap());
     let offer = || StoredOffer { offer: UpstreamOffer::default(), hash: "h".to_owned(), at: at_second(1) };
-    let save = async |user: Option<&UserId>, since| store.save_offer(&one, user, offer(), since).await.unwrap();
+    let save =
+        async |user: Option<&UserId>, since| store.save_offer(&one, user, offer(), since).await.unwrap();
 
     assert!(!store.replace_token(&one, &ada, vec![8]).await.unwrap(), "there is none");
     assert!(store.install_app(&ada, &one, at_second(1)).await.unwrap());

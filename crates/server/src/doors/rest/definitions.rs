@@ -1,6 +1,9 @@
 //! `/api/definitions`: definitions that changed and are not in use, and what is pinned.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::Arc,
+};
 
 use axum::extract::State;
 use http::Method;
@@ -121,10 +124,11 @@ async fn list_changes(
     for (change, _) in &found {
         let user = change.user.as_ref().or(who.user.as_ref());
         let key = (&change.package, user);
-        if !pins.contains_key(&key) {
-            pins.insert(key, stores.pins.find_pins(&change.package, user).await?);
-        }
-        changes.push(change_info(change, old_content(change, &pins[&key]).is_some()));
+        let pins = match pins.entry(key) {
+            Entry::Occupied(read) => read.into_mut(),
+            Entry::Vacant(unread) => unread.insert(stores.pins.find_pins(&change.package, user).await?),
+        };
+        changes.push(change_info(change, old_content(change, pins).is_some()));
     }
     ok_json(&DefinitionChangeList { changes, next })
 }

@@ -19,6 +19,7 @@ pub(crate) mod me;
 pub(crate) mod models;
 pub(crate) mod oauth;
 pub(crate) mod plugins;
+pub(crate) mod push;
 pub(crate) mod sdk;
 pub(crate) mod session;
 pub(crate) mod settings;

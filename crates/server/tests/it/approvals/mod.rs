@@ -1,5 +1,6 @@
 //! Approvals: a call that the user has to allow first, bound to exactly what will run.
 
+mod push;
 mod rules;
 mod webhook;
 
