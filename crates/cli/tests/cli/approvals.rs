@@ -1,6 +1,7 @@
 //! `toolyard approvals`, and calls that wait for one.
 
 use serde_json::{Value, json};
+use toolyard_net::{ClientSettings, Guard, HttpClient};
 
 use crate::{
     app::App,
@@ -119,6 +120,30 @@ async fn choices_grants_and_the_policy_decide_what_runs_without_a_question() {
     say(&yard, "d", &[]).await.good();
     yard.run(&["approvals", "policy", "reset"]).await.good();
     waiting_call(&yard, "d2").await;
+}
+
+#[tokio::test]
+async fn browsers_that_are_notified_are_listed_and_removed() {
+    let yard = Yard::start().await;
+    let none = yard.ada(&["approvals", "browsers"]).await.good();
+    assert!(none.starts_with("No browsers. Turn on notifications"), "{none}");
+    assert!(yard.ada(&["approvals", "browsers", "test"]).await.good().starts_with("You have no browsers."));
+    let browser = json!({ "endpoint": "https://push.invalid/send/1", "label": "Chrome on Linux", "keys": {
+        "auth": "BTBZMqHH6r4Tts7J_aSIgg",
+        "p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4" } });
+    let request = http::Request::post(format!("{}/api/push/subscriptions", yard.url))
+        .header("x-user-id", ADA)
+        .header("content-type", "application/json")
+        .body(http_body_util::Full::from(browser.to_string()))
+        .unwrap();
+    let console = HttpClient::new(Guard::unrestricted(), ClientSettings::default());
+    let added = console.send(request).await.unwrap().bytes(10_000).await.unwrap();
+    let id = serde_json::from_slice::<Value>(&added).unwrap()["id"].as_str().unwrap().to_owned();
+    let listed = yard.ada(&["approvals", "browsers"]).await.good();
+    assert!(listed.contains("Chrome on Linux  push.invalid  never") && listed.contains(&id), "{listed}");
+    assert_eq!(yard.ada(&["approvals", "browsers", "rm", &id]).await.good(), format!("removed {id}\n"));
+    yard.ada(&["approvals", "browsers", "rm", &id]).await.bad();
+    assert_eq!(yard.ada(&["approvals", "browsers", "rm", "x"]).await.code, 2);
 }
 
 #[cfg(target_os = "linux")]

@@ -1,6 +1,7 @@
 //! `toolyard approvals`: lists and answers approvals, and decides which calls run without one.
 
 mod answer;
+mod browsers;
 mod choose;
 pub(crate) mod formatting;
 mod grants;
@@ -60,6 +61,8 @@ enum ApprovalsCommand {
     Grant(grants::ApprovalGrantArgs),
     /// Revoke a remembered approval or a grant
     Revoke(grants::RevokeArgs),
+    /// List the browsers in which you are notified, remove one, or send a test
+    Browsers(browsers::BrowsersArgs),
     /// Show or change the operator's policy
     Policy(policy::PolicyArgs),
     /// Show what a rule would have done to the last 1,000 calls
@@ -84,6 +87,7 @@ pub(crate) async fn run_approvals_command(
         ApprovalsCommand::Grants => grants::list_grants(cx).await,
         ApprovalsCommand::Grant(args) => grants::add_grant(cx, args).await,
         ApprovalsCommand::Revoke(args) => grants::revoke_grant(cx, &args).await,
+        ApprovalsCommand::Browsers(args) => browsers::run_browsers_command(cx, args).await,
         ApprovalsCommand::Policy(args) => policy::run_policy_command(cx, args).await,
         ApprovalsCommand::Preview(args) => policy::preview_rule(cx, &args).await,
     }
