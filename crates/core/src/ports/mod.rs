@@ -37,9 +37,9 @@ pub use ledger::{
 pub use live::{AppRunStore, AppWaker, SessionControl, SessionView, StopError, StoredRun, UserPresence};
 pub use maintenance::{KnownKey, LedgerBacklog, PruneBefore, StoreMaintenance};
 pub use pins::{
-    DefinitionNote, DefinitionPin, MAX_EARLIER_VERSIONS, MAX_NOTES_PER_PACKAGE, MAX_PINS_PER_USER,
-    MAX_USERS_WITH_PINS, OfferReview, PackagePins, PinStore, QuarantineAnswer, QuarantineFilter,
-    QuarantineOutcome, QuarantinePlace, QuarantineStore, QuarantinedChange, ReviewOutcome,
+    DefinitionNote, DefinitionPin, MAX_EARLIER_VERSIONS, MAX_NOTES_PER_PACKAGE, MAX_PINS_PER_PACKAGE,
+    MAX_PINS_PER_USER, MAX_USERS_WITH_PINS, OfferReview, PackagePins, PinStore, QuarantineAnswer,
+    QuarantineFilter, QuarantineOutcome, QuarantinePlace, QuarantineStore, QuarantinedChange, ReviewOutcome,
 };
 pub use plugins::{
     InstalledPlugin, InstalledPluginStore, MAX_PLUGIN_NAMESPACES, PluginDataQuota, PluginDataStore,

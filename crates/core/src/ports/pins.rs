@@ -21,6 +21,9 @@ use super::{StoreError, UpstreamOffer};
 pub const MAX_EARLIER_VERSIONS: usize = 16;
 /// Notes that are kept for each package.
 pub const MAX_NOTES_PER_PACKAGE: u32 = 100;
+/// Pins for everyone that are kept for one package. More than a package can offer at once: a tool that is gone keeps its pin
+/// for a while.
+pub const MAX_PINS_PER_PACKAGE: u64 = 2_000;
 /// Pins that one user may have of their own.
 pub const MAX_PINS_PER_USER: u64 = 1_000;
 /// Users who may have pins of their own for one package.
@@ -243,4 +246,30 @@ pub trait OfferReview: Send + Sync {
         user: Option<&UserId>,
         offer: &UpstreamOffer,
     ) -> Result<bool, StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn earlier_versions_are_bounded_and_never_name_the_next_one() {
+        let digest = |number: usize| ContentDigest::from_content(&number.to_be_bytes());
+        let pin = DefinitionPin {
+            subject: PinSubject::Instructions,
+            user: None,
+            version: AcceptedVersion {
+                content: PinnedContent::new(String::new()),
+                digest: digest(0),
+                earlier: (1..=MAX_EARLIER_VERSIONS).map(digest).collect(),
+            },
+            origin: PinOrigin::FirstUse,
+            by: None,
+            at: Timestamp::UNIX_EPOCH,
+            findings: Vec::new(),
+        };
+        let newest: Vec<_> = (0..MAX_EARLIER_VERSIONS).map(digest).collect();
+        assert_eq!(pin.earlier_than_next(&digest(99)), newest, "the oldest goes");
+        assert!(!pin.earlier_than_next(&digest(3)).contains(&digest(3)));
+    }
 }

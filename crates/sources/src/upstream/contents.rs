@@ -16,7 +16,7 @@ use toolyard_core::{
     ports::{ForwardedMethod, ForwardedReply, ForwardedRequest, UpstreamOffer, UpstreamRecord},
 };
 use toolyard_mcp_client::{McpClient, McpClientError, RequestOptions};
-use toolyard_net::OutsideUrl;
+use toolyard_net::{NetError, OutsideUrl};
 use toolyard_protocol::{
     ErrorCode,
     mcp::{PAGE_SCHEME, method},
@@ -33,8 +33,9 @@ pub(super) const MAX_PAGES: usize = 32;
 pub(super) const MAX_PAGE_BYTES: usize = 512 * 1024;
 /// Icons that are fetched for one upstream. Others are pinned by their URL alone.
 const MAX_ICONS: usize = 32;
-/// Largest icon in bytes.
+/// Largest icon in bytes. Larger ones count as one and the same, so that an icon cannot grow unnoticed.
 const MAX_ICON_BYTES: usize = 128 * 1024;
+const LARGE_ICON: &[u8] = b"larger than the limit";
 /// How long a host may take to send an icon.
 const ICON_TIMEOUT: Duration = Duration::from_secs(5);
 /// Icons that are fetched at the same time.
@@ -98,7 +99,10 @@ impl UpstreamSource {
             if !response.status.is_success() {
                 return Err(format!("the host responded with {}", response.status));
             }
-            response.bytes(MAX_ICON_BYTES).await.map_err(|error| error.to_string())
+            match response.bytes(MAX_ICON_BYTES).await {
+                Err(NetError::TooLarge { .. }) => Ok(Bytes::from_static(LARGE_ICON)),
+                read => read.map_err(|error| error.to_string()),
+            }
         };
         let fetched =
             timeout(ICON_TIMEOUT, fetch).await.unwrap_or_else(|_| Err("no response in time".to_owned()));

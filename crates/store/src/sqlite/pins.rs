@@ -9,8 +9,8 @@ use sqlx::{FromRow, SqliteConnection};
 use toolyard_core::{
     pinning::{AcceptedVersion, PinSubject},
     ports::{
-        DefinitionNote, DefinitionPin, MAX_NOTES_PER_PACKAGE, MAX_USERS_WITH_PINS, PackagePins, PinStore,
-        QuarantinedChange, ReviewOutcome, StoreError,
+        DefinitionNote, DefinitionPin, MAX_NOTES_PER_PACKAGE, MAX_PINS_PER_PACKAGE, MAX_USERS_WITH_PINS,
+        PackagePins, PinStore, QuarantinedChange, ReviewOutcome, StoreError,
     },
 };
 use toolyard_protocol::{PackageName, UserId};
@@ -21,10 +21,6 @@ use super::{
     rows::{from_json, parse_column, to_i64, to_json, to_timestamp},
     store_error,
 };
-
-/// Pins for everyone that are kept for one package. More than a package can offer at once: a tool that is gone keeps its pin
-/// for a while.
-const MAX_PINS_PER_PACKAGE: u64 = 2_000;
 
 /// The user column; empty for everyone.
 pub(super) fn user_column(user: Option<&UserId>) -> &str {

@@ -3,8 +3,8 @@
 use toolyard_core::{
     pinning::{AcceptedVersion, ContentDigest, PinSubject, PinnedContent},
     ports::{
-        Change, DefinitionNote, DefinitionPin, MAX_NOTES_PER_PACKAGE, QuarantineAnswer, QuarantineFilter,
-        QuarantineOutcome, QuarantinedChange, ReviewOutcome, Stores,
+        Change, DefinitionNote, DefinitionPin, MAX_NOTES_PER_PACKAGE, MAX_PINS_PER_PACKAGE, QuarantineAnswer,
+        QuarantineFilter, QuarantineOutcome, QuarantinedChange, ReviewOutcome, Stores,
     },
 };
 use toolyard_protocol::{
@@ -141,6 +141,27 @@ pub async fn a_rejected_change_waits_again_when_it_changes(stores: &Stores) {
     assert_eq!(listed(stores, rest).await.len(), 1);
     stores.pins.save_review(&app, None, &ReviewOutcome::default(), at_second(3)).await.unwrap();
     assert_eq!(all().await.len(), 1, "what no longer differs goes, for the reviewed offer");
+}
+
+/// Of more pins than a package may have, those go that are no longer offered, the oldest first. Comparisons are bounded too.
+pub async fn pins_of_a_package_are_bounded(stores: &Stores) {
+    let app = create(stores).await;
+    let numbered = |number: u64| DefinitionPin {
+        at: at_second(i64::try_from(number).unwrap()),
+        ..pin(&format!("t{number}"), "same")
+    };
+    let most = MAX_PINS_PER_PACKAGE;
+    let outcome = ReviewOutcome {
+        pins: (0..most + 3).map(numbered).collect(),
+        offered: vec![PinSubject::Tool("t0".to_owned())],
+        ..ReviewOutcome::default()
+    };
+    stores.pins.save_review(&app, None, &outcome, at_second(1)).await.unwrap();
+    let pins = stores.pins.find_pins(&app, None).await.unwrap().pins;
+    assert_eq!(pins.len() as u64, most);
+    let has = |name: &str| pins.iter().any(|pin| pin.subject.name() == name);
+    assert!(has("t0") && has("t4") && !has("t1") && !has("t3"), "what is offered stays");
+    assert_eq!(stores.pins.tools_of_others(&package_name("com.b"), 7).await.unwrap().len(), 7);
 }
 
 /// Notes are bounded, every write is in the change log, and all of it goes with the app.

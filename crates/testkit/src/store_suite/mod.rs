@@ -30,7 +30,7 @@ pub use changes::{
 };
 pub use definitions::{
     a_change_is_accepted_as_it_was_shown, a_rejected_change_waits_again_when_it_changes,
-    writes_of_definitions_are_in_the_change_log,
+    pins_of_a_package_are_bounded, writes_of_definitions_are_in_the_change_log,
 };
 pub use keys::{begin_one_call, keys_belong_to_callers, keys_bind_one_call, keys_expire, keys_have_bounds};
 pub use labels::labels_of_conversations_are_bounded;

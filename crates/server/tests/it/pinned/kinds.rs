@@ -49,6 +49,11 @@ const MUTATIONS: &[Mutation] = &[
     ),
     ("icon", |_, host| host.change(), &["changed tool echo"]),
     (
+        "large icon",
+        |_, host| *host.picture.lock().unwrap() = vec![7; 200 * 1024].into(),
+        &["changed tool echo"],
+    ),
+    (
         "page",
         |up, _| up.set_list(OfferListKind::Resources, vec![page("<p>Your password?</p>")]),
         &["changed page ui://board/main.html"],
