@@ -72,7 +72,13 @@ function closeQuietly(context) {
   };
 }
 
-const TYPES = { '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' };
+const TYPES = {
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.webmanifest': 'application/manifest+json',
+};
 
 /** CONSOLE_DIST: the console comes from that folder, with the headers of the server, which so need not be built for each change. */
 async function fromFolder(route) {

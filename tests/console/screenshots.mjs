@@ -69,7 +69,10 @@ const PAGES = {
   },
   [`apps/${TODO}?tab=versions`]: nothing,
   ...Object.fromEntries(
-    ['tokens', 'grants', 'upstreams', 'plugins', 'approvals', 'models', 'about'].map((tab) => [`settings?tab=${tab}`, nothing]),
+    ['tokens', 'notifications', 'grants', 'upstreams', 'plugins', 'approvals', 'models', 'about'].map((tab) => [
+      `settings?tab=${tab}`,
+      nothing,
+    ]),
   ),
   'sign-in': nothing,
 };

@@ -12,6 +12,7 @@ export type Lapse = 'lapsed' | 'renewed' | 'over';
 const KEY = 'toolyard.session';
 const listeners = new Set<() => void>();
 const lapseListeners = new Set<(now: Lapse) => void>();
+const signOutListeners = new Set<(who: Session) => void>();
 /** Whether it is stored beyond this tab and shared with other tabs. */
 let remembered = false;
 let ended = false;
@@ -101,6 +102,7 @@ function keep(next: Session, remember: boolean) {
 
 /** `ended`: the token is no longer valid, and no page is open that could be lost. */
 export function signOut(why: 'wanted' | 'ended' = 'wanted'): void {
+  if (why === 'wanted' && current !== null) for (const listener of signOutListeners) listener(current);
   // An expired token is not a sign-out for other tabs, where the user may have unsaved input.
   if (why === 'wanted') localStorage.removeItem(KEY);
   sessionStorage.removeItem(KEY);
@@ -136,6 +138,12 @@ function tellLapse(now: Lapse) {
 export function onSessionChange(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
+}
+
+/** Called when the user signs out in this tab, before the session ends. Returns a function that unsubscribes. */
+export function onSignOut(listener: (who: Session) => void): () => void {
+  signOutListeners.add(listener);
+  return () => signOutListeners.delete(listener);
 }
 
 /** Subscribes to the start and end of a lapse. Returns a function that unsubscribes. */

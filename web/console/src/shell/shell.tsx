@@ -9,6 +9,8 @@ import { meQuery } from '../api/queries';
 import { pendingQuery } from '../approvals/queries';
 import { useApprovalEvents } from '../approvals/watch';
 import { signOut, useLapsed, useSession } from '../api/session';
+import { useNotificationClicks } from '../push/clicks';
+import { usePushSession } from '../push/session';
 import { Button } from '../ui/button';
 import { ErrorBox, Loading } from '../ui/feedback';
 import { useDismiss } from '../ui/use-dismiss';
@@ -32,6 +34,7 @@ export function Shell() {
   const [list, opener] = [useRef<HTMLUListElement>(null), useRef<HTMLButtonElement>(null)];
   useDismiss({ open, onClose: () => setOpen(false), inside: [list, opener], opener });
   useArrival(main);
+  useNotificationClicks();
 
   if (next !== undefined) return <StartOver next={next} />;
   if (me.isPending) return <Loading what="Toolyard" />;
@@ -103,6 +106,7 @@ export function Shell() {
 function LiveLists() {
   useLiveLists();
   useApprovalEvents();
+  usePushSession();
   return null;
 }
 

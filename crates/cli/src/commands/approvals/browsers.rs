@@ -11,8 +11,8 @@ use toolyard_protocol::{
 use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, output::RenderText, text};
 
 const HELP: &str = "\
-Without a command, it lists the browsers in which you are notified when a call waits for you. Add a browser on the Approvals
-page of the console, in that browser.";
+Without a command, it lists the browsers in which you are notified when a call waits for you. Add a browser in the console,
+under Settings, Notifications.";
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -46,7 +46,7 @@ impl RenderText for BrowserTable {
             return "The operator switched web push off: approvals.push".to_owned();
         }
         if self.0.subscriptions.is_empty() {
-            return "No browsers. Turn on notifications on the Approvals page of the console.".to_owned();
+            return "No browsers. Turn on notifications in the console, under Settings.".to_owned();
         }
         let head = ["BROWSER", "PUSH SERVICE", "LAST SENT", "PROBLEM", "ID"].map(str::to_owned);
         let rows = self.0.subscriptions.iter().map(browser_row);
@@ -74,7 +74,7 @@ impl RenderText for TestOutcome {
         let PushTestReport { sent, failed } = self.0;
         match (sent, failed) {
             (0, 0) => {
-                "You have no browsers. Turn on notifications on the Approvals page of the console.".to_owned()
+                "You have no browsers. Turn on notifications in the console, under Settings.".to_owned()
             }
             (sent, 0) => format!("sent to {sent}"),
             (sent, failed) => {

@@ -1,5 +1,7 @@
 /** Approvals that wait for an answer, with keyboard shortcuts, and the answered ones below. */
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { Bell } from 'lucide-react';
 import { useRef, useState } from 'react';
 import type { ApprovalInfo } from '../../api/approvals';
 import { ApprovalCard } from '../../approvals/card';
@@ -62,6 +64,10 @@ export function Inbox() {
               Clear answered
             </Button>
           )}
+          <Link to="/settings" search={{ tab: 'notifications' }} className="button quiet small">
+            <Bell size={15} aria-hidden />
+            Notifications
+          </Link>
           <Button small kind="quiet" onClick={() => setHelp(true)}>
             Keyboard shortcuts
           </Button>

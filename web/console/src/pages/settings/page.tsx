@@ -7,6 +7,7 @@ import { About } from './about';
 import { ApprovalRules } from './approval-rules';
 import { Grants } from './grants';
 import { Models } from './models';
+import { Notifications } from './notifications';
 import { Policy } from './policy';
 import { Tokens } from './tokens';
 import { Upstreams } from './upstreams';
@@ -14,6 +15,7 @@ import './style.css';
 
 const TABS = [
   { id: 'tokens', name: 'Tokens', to: 'all', part: Tokens },
+  { id: 'notifications', name: 'Notifications', to: 'all', part: Notifications },
   { id: 'grants', name: 'Apps and grants', to: 'all', part: Grants },
   { id: 'upstreams', name: 'Upstreams', to: 'builders', part: Upstreams },
   { id: 'plugins', name: 'Plugin policy', to: 'all', part: Policy },
