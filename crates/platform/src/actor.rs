@@ -5,7 +5,7 @@ use std::sync::Arc;
 use toolyard_core::catalog::AppEntry;
 use toolyard_protocol::{PackageName, TokenId, UserId, api::Role};
 
-use crate::PlatformError;
+use crate::{PlatformError, clients::ClientAccess};
 
 /// An actor with a verified credential.
 #[derive(Debug, Clone)]
@@ -37,6 +37,15 @@ pub enum Credential {
         /// Its id, if it is listed.
         id: Option<TokenId>,
     },
+    /// An access token of a client that the user connected.
+    Client {
+        /// When it expires, in seconds since 1970.
+        expires_at: i64,
+        /// The grant, whose id the token has.
+        grant: TokenId,
+        /// What the user granted.
+        access: Arc<ClientAccess>,
+    },
     /// A token of the configured identity provider.
     IdentityProvider {
         /// When it expires, in seconds since 1970.
@@ -54,6 +63,14 @@ impl Actor {
         match self {
             Self::Person { name, .. } => name.clone(),
             Self::App(app) => format!("app:{}", app.head.package()),
+        }
+    }
+
+    /// What a client was granted, if this is a client that the user connected.
+    pub fn client_access(&self) -> Option<&Arc<ClientAccess>> {
+        match self {
+            Self::Person { credential: Credential::Client { access, .. }, .. } => Some(access),
+            Self::Person { .. } | Self::App(_) => None,
         }
     }
 
@@ -122,9 +139,10 @@ pub struct ActorOfUser {
 }
 
 impl ActorOfUser {
-    /// Whether the actor is the user in person, and not someone who acts for the user.
+    /// Whether the actor is the user in person, and not someone who acts for the user, or a client that the user connected.
     pub fn is_user_in_person(&self) -> bool {
         match &self.actor {
+            Actor::Person { credential: Credential::Client { .. }, .. } => false,
             Actor::Person { name, credential, .. } => {
                 name == self.user.as_str() || *credential == Credential::DevHeader
             }

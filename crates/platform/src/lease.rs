@@ -42,6 +42,9 @@ impl From<&Credential> for CredentialLease {
         match credential {
             Credential::DevHeader | Credential::Embedded => Self::default(),
             Credential::Token { expires_at, id } => Self { until: Some(*expires_at), token: id.clone() },
+            Credential::Client { expires_at, grant, .. } => {
+                Self { until: Some(*expires_at), token: Some(grant.clone()) }
+            }
             Credential::IdentityProvider { expires_at } => Self { until: Some(*expires_at), token: None },
         }
     }

@@ -12,6 +12,7 @@
 //! | what a user has installed, granted or switched off | [`installs`] |
 //! | a user's settings, and what apps store for users | [`settings`] |
 //! | tokens of this server | [`tokens`] |
+//! | clients that users connect, and what they were granted | [`clients`] |
 //! | upstream MCP servers | [`upstreams`] |
 //! | which definitions are accepted | [`definitions`] |
 //! | approvals, and what runs without a question | [`approvals`] |
@@ -26,6 +27,7 @@
 mod actor;
 pub mod approvals;
 pub mod apps;
+pub mod clients;
 pub mod definitions;
 pub mod devices;
 mod error;
@@ -70,6 +72,8 @@ pub struct PlatformConfig {
     pub token_quota: TokenQuota,
     /// Whether operators may add upstreams that run a program on this machine.
     pub allow_commands: bool,
+    /// Limits and lifetimes of connected clients.
+    pub clients: clients::ClientSettings,
     /// Apps that may answer approvals, because they ask the user in person.
     pub approval_apps: Vec<PackageName>,
 }

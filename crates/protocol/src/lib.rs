@@ -42,6 +42,7 @@ pub mod log_text;
 pub mod mcp;
 pub mod name;
 pub mod name_hash;
+pub mod oauth;
 pub mod platform_settings;
 pub mod plugin;
 pub mod problem;

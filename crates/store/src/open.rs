@@ -37,6 +37,7 @@ pub async fn open(settings: StoreSettings, tasks: &TaskTracker) -> Result<Stores
         pins: store.clone(),
         quarantine: store.clone(),
         push_subscriptions: store.clone(),
+        oauth: store.clone(),
         tokens: store.clone(),
         maintenance: store,
     })

@@ -35,6 +35,8 @@ macro_rules! suite_of_stores {
 suite_of_stores!(
     a_change_is_accepted_as_it_was_shown,
     a_rejected_change_waits_again_when_it_changes,
+    client_grants_rotate_and_are_revoked_once,
+    clients_that_register_are_bounded,
     pins_of_a_package_are_bounded,
     writes_of_apps_and_installs_are_in_the_change_log,
     writes_of_approvals_are_in_the_change_log,

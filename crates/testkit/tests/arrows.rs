@@ -7,6 +7,7 @@ use serde_json::Value;
 /// Each crate, and the crates of the workspace that it may use.
 const ARROWS: &[(&str, &[&str])] = &[
     ("toolyard-protocol", &[]),
+    ("toolyard-authorization", &["toolyard-protocol"]),
     ("toolyard-definitions", &["toolyard-protocol"]),
     ("toolyard-net", &[]),
     ("toolyard-mcp-client", &["toolyard-net", "toolyard-protocol"]),
@@ -36,12 +37,20 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("toolyard-store", &["toolyard-core", "toolyard-protocol"]),
     (
         "toolyard-platform",
-        &["toolyard-core", "toolyard-definitions", "toolyard-net", "toolyard-protocol", "toolyard-trust"],
+        &[
+            "toolyard-authorization",
+            "toolyard-core",
+            "toolyard-definitions",
+            "toolyard-net",
+            "toolyard-protocol",
+            "toolyard-trust",
+        ],
     ),
     (
         "toolyard-server",
         &[
             "toolyard-agent",
+            "toolyard-authorization",
             "toolyard-core",
             "toolyard-definitions",
             "toolyard-net",

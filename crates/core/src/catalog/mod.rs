@@ -18,6 +18,7 @@ mod follow;
 mod item;
 mod pages;
 mod pinned;
+mod scope;
 mod template;
 mod tool;
 mod view;
@@ -47,8 +48,9 @@ pub use self::{
     builtin::BuiltinPackage,
     item::{CatalogItem, McpListKind},
     pages::{BadCursor, LIST_TTL_MS},
+    scope::{ClientScope, ToolAccess, ViewScope},
     tool::{AppHead, CallGauge, CallPermit, Tool},
-    view::{CatalogView, ToolListing, ViewLimits, ViewScope},
+    view::{CatalogView, ToolListing, ViewLimits},
 };
 use self::{
     app::{EntryKey, precheck_schemas, unusable_reason},

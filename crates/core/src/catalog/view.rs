@@ -21,6 +21,7 @@ use super::{
     filter,
     item::{CatalogItem, McpListKind},
     pages::{self, BadCursor, ListPages, ListedItem},
+    scope::ViewScope,
     template::{self, MatchBudget},
     tool::{CallGauge, Tool},
 };
@@ -222,15 +223,6 @@ impl ViewBuilder {
     }
 }
 
-/// The part of a user's tools that a caller sees.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ViewScope {
-    /// All of them.
-    Everything,
-    /// The tools of one app: for apps without the assistant grant.
-    Package(PackageName),
-}
-
 /// What one caller can see and call, frozen for one step.
 #[derive(Debug, Clone)]
 pub struct CatalogView {
@@ -257,7 +249,7 @@ impl CatalogView {
 
     /// Whether this is the user's whole view, for which results are cached.
     fn is_everything(&self) -> bool {
-        self.scope == ViewScope::Everything && self.chosen.is_none()
+        self.scope.has_all_packages() && self.chosen.is_none()
     }
 
     /// The user whose view it is.
@@ -413,10 +405,12 @@ impl CatalogView {
     }
 
     fn can_see_package(&self, name: &PackageName) -> bool {
-        match &self.scope {
-            ViewScope::Everything => true,
-            ViewScope::Package(package) => name == package,
-        }
+        self.scope.has_package(name)
+    }
+
+    /// Refuses a call that the user did not grant to this client.
+    pub fn check_access(&self, tool: &Tool) -> Result<(), ToolError> {
+        self.scope.check_access(tool)
     }
 }
 

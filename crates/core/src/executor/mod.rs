@@ -253,8 +253,9 @@ impl Executor {
         }
     }
 
-    /// Checks policy and rate limits, and acquires the in-flight permits.
+    /// Checks what the caller was granted, policy and rate limits, and acquires the in-flight permits.
     async fn authorize(&self, cx: &CallContext, tool: &Tool) -> Result<[CallPermit; 3], ToolError> {
+        cx.view.check_access(tool)?;
         self.check_policy(tool)?;
         self.limiter.check_call(&cx.user, &tool.name).await.map_err(rate_limited_error)?;
         let limits = &self.limits;

@@ -8,6 +8,7 @@ mod labels;
 mod ledger;
 mod live;
 mod maintenance;
+mod oauth;
 mod pins;
 mod plugins;
 mod push;
@@ -36,6 +37,7 @@ pub use ledger::{
 };
 pub use live::{AppRunStore, AppWaker, SessionControl, SessionView, StopError, StoredRun, UserPresence};
 pub use maintenance::{KnownKey, LedgerBacklog, PruneBefore, StoreMaintenance};
+pub use oauth::{ClientGrant, OAuthStore, RedeemedCode, StoredOAuthClient};
 pub use pins::{
     DefinitionNote, DefinitionPin, MAX_EARLIER_VERSIONS, MAX_NOTES_PER_PACKAGE, MAX_PINS_PER_PACKAGE,
     MAX_PINS_PER_USER, MAX_USERS_WITH_PINS, OfferReview, PackagePins, PinStore, QuarantineAnswer,

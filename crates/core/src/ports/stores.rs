@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::{
     Announcements, AppDataStore, AppRunStore, AppStore, ApprovalRuleStore, ApprovalStore, CallLog,
     DefinitionStore, DeviceStore, InstallStore, InstalledPluginStore, IssuedTokenStore, LabelStore, Ledger,
-    OfferStore, PinStore, PluginDataStore, PluginListStore, PreferenceStore, PublishedPluginStore,
-    PushSubscriptionStore, QuarantineStore, StoreMaintenance, ToolSwitchStore, UpstreamStore,
-    UpstreamTokenStore, UsageLog,
+    OAuthStore, OfferStore, PinStore, PluginDataStore, PluginListStore, PreferenceStore,
+    PublishedPluginStore, PushSubscriptionStore, QuarantineStore, StoreMaintenance, ToolSwitchStore,
+    UpstreamStore, UpstreamTokenStore, UsageLog,
 };
 
 /// Everything durable, by port. Created by the store, passed as a whole, cheap to clone.
@@ -61,6 +61,8 @@ pub struct Stores {
     pub quarantine: Arc<dyn QuarantineStore>,
     /// Browsers that users want to be notified in.
     pub push_subscriptions: Arc<dyn PushSubscriptionStore>,
+    /// Clients that connect by OAuth, and what users granted them.
+    pub oauth: Arc<dyn OAuthStore>,
     /// Issued tokens.
     pub tokens: Arc<dyn IssuedTokenStore>,
     /// Announcements of changes in all of these.

@@ -9,6 +9,9 @@ use crate::{Actor, ActorOfUser, Credential, PlatformError};
 pub fn connect(actor: Actor, named: Option<UserId>) -> Result<ActorOfUser, PlatformError> {
     let user = match (&actor, named) {
         (Actor::App(_), _) => return Err(PlatformError::forbidden("a device needs a user's token")),
+        (Actor::Person { credential: Credential::Client { .. }, .. }, _) => {
+            return Err(PlatformError::forbidden("a connected client cannot be a device"));
+        }
         (Actor::Person { role: Role::Operator, .. }, Some(user)) => user,
         (Actor::Person { credential: Credential::DevHeader, .. }, _) => {
             return Err(PlatformError::invalid("name the user: `?user=` or X-User-Id, or send a token"));

@@ -23,9 +23,12 @@ impl ChangeSubscriber for Platform {
 }
 
 impl Platform {
-    /// Loads the revoked tokens that have not expired.
+    /// Loads the revoked tokens and grants that have not expired.
     pub async fn load_revoked_tokens(&self) -> Result<(), StoreError> {
         for (id, expires_at) in self.stores.tokens.revoked_tokens(self.clock.now()).await? {
+            self.tokens.mark_revoked(id, expires_at);
+        }
+        for (id, expires_at) in self.stores.oauth.revoked_client_grants(self.clock.now()).await? {
             self.tokens.mark_revoked(id, expires_at);
         }
         Ok(())

@@ -62,7 +62,10 @@ pub async fn issue(
     let seconds = validity_seconds(&holder, days * DAY_S, platform.clock.now())?;
     let made_with = match holder.credential {
         Credential::Token { id, .. } => id.as_ref(),
-        Credential::DevHeader | Credential::Embedded | Credential::IdentityProvider { .. } => None,
+        Credential::DevHeader
+        | Credential::Embedded
+        | Credential::Client { .. }
+        | Credential::IdentityProvider { .. } => None,
     };
     let details = TokenDetails { name, subject: &subject, role, seconds, by: holder.name, made_with };
     let issued =
@@ -94,7 +97,9 @@ fn validity_seconds(holder: &TokenHolder<'_>, wanted: i64, now: Timestamp) -> Re
     match holder.credential {
         _ if holder.role == Role::Operator => Ok(wanted),
         Credential::DevHeader | Credential::Embedded => Ok(wanted),
-        Credential::Token { expires_at, .. } => Ok(wanted.min(expires_at.saturating_sub(now.as_second()))),
+        Credential::Token { expires_at, .. } | Credential::Client { expires_at, .. } => {
+            Ok(wanted.min(expires_at.saturating_sub(now.as_second())))
+        }
         Credential::IdentityProvider { .. } => Err(PlatformError::forbidden(
             "a login of your identity provider cannot issue tokens; ask an operator for one",
         )),

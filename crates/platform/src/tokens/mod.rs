@@ -13,7 +13,7 @@ pub use self::{
     issue::{IssuedSecret, TokenDetails, TokenRequest, issue, sign_listed},
     list::list,
     revoke::revoke,
-    signer::{TokenClaims, TokenError, TokenSigner},
+    signer::{PublicKeySet, TokenClaims, TokenError, TokenSigner},
 };
 use crate::{Actor, Credential, PlatformError};
 
@@ -27,6 +27,9 @@ struct TokenHolder<'a> {
 impl<'a> TokenHolder<'a> {
     fn new(actor: &'a Actor) -> Result<Self, PlatformError> {
         match actor {
+            Actor::Person { credential: Credential::Client { .. }, .. } => {
+                Err(PlatformError::forbidden("a connected client cannot manage tokens"))
+            }
             Actor::Person { name, role, credential } => Ok(Self { name, role: *role, credential }),
             Actor::App(_) => Err(PlatformError::forbidden("an app key cannot do this")),
         }

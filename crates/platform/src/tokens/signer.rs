@@ -1,14 +1,21 @@
 //! Signs and verifies tokens: JWTs with EdDSA; the key is derived from the root key.
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use dashmap::DashMap;
 use jiff::Timestamp;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
-use toolyard_core::{bounded_cache::BoundedCache, ports::SecretSealer};
+use toolyard_authorization::scope::ScopeSet;
+use toolyard_core::{
+    bounded_cache::BoundedCache,
+    ports::{ClientGrant, SecretSealer},
+};
 use toolyard_protocol::{TokenId, api::Role};
+
+use crate::{Credential, clients::ClientAccess};
 
 /// The issuer of the tokens.
 const ISSUER: &str = "toolyard";
@@ -31,6 +38,27 @@ pub struct TokenClaims {
     /// The id under which it is listed and revoked; unlisted tokens have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jti: Option<TokenId>,
+    /// The client that the token was issued to. Its id is then that of the grant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
+    /// What the user granted the client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// What `scope` means, read once.
+    #[serde(skip)]
+    pub access: Option<Arc<ClientAccess>>,
+}
+
+impl TokenClaims {
+    /// The credential that the token is.
+    pub fn credential(&self) -> Credential {
+        match (&self.access, &self.jti) {
+            (Some(access), Some(grant)) => {
+                Credential::Client { expires_at: self.exp, grant: grant.clone(), access: access.clone() }
+            }
+            _ => Credential::Token { expires_at: self.exp, id: self.jti.clone() },
+        }
+    }
 }
 
 /// A token that is not accepted, or could not be signed.
@@ -53,8 +81,40 @@ pub enum TokenError {
     NoKey,
 }
 
+/// The public keys of a signer.
+#[derive(Debug, Clone, Serialize)]
+pub struct PublicKeySet {
+    keys: Vec<PublicKey>,
+}
+
+/// An Ed25519 key as JSON (RFC 8037).
+#[derive(Debug, Clone, Serialize)]
+struct PublicKey {
+    kty: &'static str,
+    crv: &'static str,
+    alg: &'static str,
+    #[serde(rename = "use")]
+    used_for: &'static str,
+    kid: String,
+    x: String,
+}
+
+impl PublicKey {
+    fn new(bytes: &[u8]) -> Self {
+        Self {
+            kty: "OKP",
+            crv: "Ed25519",
+            alg: "EdDSA",
+            used_for: "sig",
+            kid: hex::encode(&Sha256::digest(bytes)[..8]),
+            x: BASE64_URL_SAFE_NO_PAD.encode(bytes),
+        }
+    }
+}
+
 /// Signs and verifies tokens, and knows which were revoked.
 pub struct TokenSigner {
+    public_keys: PublicKeySet,
     sign: EncodingKey,
     verify: Vec<DecodingKey>,
     remembered: BoundedCache<[u8; 32], Arc<TokenClaims>>,
@@ -66,14 +126,16 @@ pub struct TokenSigner {
 impl TokenSigner {
     /// Creates a signer from these keys; tokens of the old root key are accepted during a rotation.
     pub fn new(secrets: &dyn SecretSealer) -> Result<Self, TokenError> {
-        let (mut sign, mut verify) = (None, Vec::new());
+        let (mut sign, mut verify, mut keys) = (None, Vec::new(), Vec::new());
         for seed in secrets.derive_keys("tokens") {
             let pair = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_| TokenError::NoKey)?;
             let private = pair.to_pkcs8().map_err(|_| TokenError::NoKey)?;
             sign.get_or_insert_with(|| EncodingKey::from_ed_der(private.as_ref()));
             verify.push(DecodingKey::from_ed_der(pair.public_key().as_ref()));
+            keys.push(PublicKey::new(pair.public_key().as_ref()));
         }
         Ok(Self {
+            public_keys: PublicKeySet { keys },
             sign: sign.ok_or(TokenError::NoKey)?,
             verify,
             remembered: BoundedCache::new(MAX_REMEMBERED),
@@ -109,9 +171,46 @@ impl TokenSigner {
             iat,
             exp: iat.saturating_add(seconds),
             jti: id,
+            client_id: None,
+            scope: None,
+            access: None,
         };
-        jsonwebtoken::encode(&Header::new(Algorithm::EdDSA), &claims, &self.sign)
-            .map_err(|_| TokenError::NoKey)
+        self.sign_claims(&claims)
+    }
+
+    /// Signs an access token of a grant. It ends with the grant.
+    pub(crate) fn issue_for_grant(
+        &self,
+        grant: &ClientGrant,
+        scope: &ScopeSet,
+        now: Timestamp,
+        seconds: i64,
+    ) -> Result<String, TokenError> {
+        let iat = now.as_second();
+        self.sign_claims(&TokenClaims {
+            sub: grant.user.to_string(),
+            role: Role::User,
+            iss: ISSUER.to_owned(),
+            iat,
+            exp: iat.saturating_add(seconds).min(grant.expires_at.as_second()),
+            jti: Some(grant.id.clone()),
+            client_id: Some(grant.client_id.clone()),
+            scope: Some(scope.to_string()),
+            access: None,
+        })
+    }
+
+    /// Signs claims for others, who verify them with [`TokenSigner::public_keys`]. Their issuer is another one than that of our
+    /// own tokens, so they are not accepted as such.
+    pub(crate) fn sign_claims(&self, claims: &impl Serialize) -> Result<String, TokenError> {
+        let mut header = Header::new(Algorithm::EdDSA);
+        header.kid = self.public_keys.keys.first().map(|key| key.kid.clone());
+        jsonwebtoken::encode(&header, claims, &self.sign).map_err(|_| TokenError::NoKey)
+    }
+
+    /// The public keys, the current one first, as a JSON Web Key Set.
+    pub fn public_keys(&self) -> &PublicKeySet {
+        &self.public_keys
     }
 
     /// Verifies a token.
@@ -127,7 +226,16 @@ impl TokenSigner {
         rules.validate_exp = false;
         let verified =
             self.verify.iter().find_map(|key| jsonwebtoken::decode::<TokenClaims>(token, key, &rules).ok());
-        let claims = self.check_current(Arc::new(verified.ok_or(TokenError::Invalid)?.claims), now)?;
+        let mut claims = verified.ok_or(TokenError::Invalid)?.claims;
+        // A token of a client has a grant. Without one it could not be revoked.
+        if let Some(client) = &claims.client_id {
+            if claims.jti.is_none() || claims.role != Role::User {
+                return Err(TokenError::Invalid);
+            }
+            let scope = claims.scope.as_deref().unwrap_or_default();
+            claims.access = Some(Arc::new(ClientAccess::from_claims(client, scope)));
+        }
+        let claims = self.check_current(Arc::new(claims), now)?;
         self.remembered.insert(digest, claims.clone());
         Ok(claims)
     }
@@ -235,6 +343,9 @@ mod tests {
             iat: 0,
             exp: 60,
             jti: None,
+            client_id: None,
+            scope: None,
+            access: None,
         };
         let forged =
             jsonwebtoken::encode(&Header::default(), &claims, &EncodingKey::from_secret(b"x")).unwrap();

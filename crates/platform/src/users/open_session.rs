@@ -30,7 +30,11 @@ pub async fn open_session(platform: &Platform, actor: &ActorOfUser) -> Result<Se
             // An operator who acts for a user is not the same caller as the user.
             let is_user = name == user.as_str() || matches!(credential, Credential::DevHeader);
             let caller = if is_user { Caller::User } else { Caller::Person(name.as_str().into()) };
-            Ok(SessionAccess { caller, scope: ViewScope::Everything })
+            let scope = match credential {
+                Credential::Client { access, .. } => ViewScope::Client(access.view.clone()),
+                _ => ViewScope::Everything,
+            };
+            Ok(SessionAccess { caller, scope })
         }
         Actor::App(app) => {
             if !platform.sessions.is_live(user) {

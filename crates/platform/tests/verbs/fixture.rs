@@ -202,6 +202,7 @@ async fn platform(stores: &Stores, sessions: &Arc<FakeSessions>, clock: &Arc<Fix
             max_wake_timeout_ms: 60_000,
             token_quota: TokenQuota { of_subject: 3, of_all: 10 },
             allow_commands: false,
+            clients: toolyard_platform::clients::ClientSettings::default(),
             approval_apps: Vec::new(),
         },
     }

@@ -17,6 +17,7 @@ mod labels;
 mod ledger;
 mod maintenance;
 mod node;
+mod oauth;
 mod pins;
 mod plugins;
 mod preferences;
