@@ -11,7 +11,7 @@ use toolyard_protocol::{UserId, secret::SecretText};
 use crate::{
     client::ApiClient,
     commands::{
-        approvals, apps, calls, chat, completions, definitions, doctor, eval, glasses, keys,
+        approvals, apps, calls, chat, clients, completions, definitions, doctor, eval, glasses, keys,
         legacy::{import::AppImportArgs, migrate::MigrateArgs},
         man, mcp, models, plugin, schema, serve, token, tools, upstreams,
     },
@@ -128,6 +128,8 @@ pub(crate) enum CliCommand {
     Tools(tools::ToolsCommand),
     /// List and answer approvals of calls, and choose what runs without one
     Approvals(approvals::ApprovalsArgs),
+    /// List the clients that you connected, and disconnect them
+    Clients(clients::ClientsArgs),
     /// List, accept and reject changed definitions of tools
     Definitions(definitions::DefinitionsArgs),
     /// List calls, show one call, or follow calls as they finish

@@ -123,7 +123,8 @@ async fn app_scope(
 /// operator trusts.
 pub(crate) fn answering_actor(state: &ServerState, who: &CallerContext) -> Option<ActorOfUser> {
     let may_answer = match &who.caller {
-        Caller::User => true,
+        // A connected client asks; the user answers.
+        Caller::User => who.actor.client_access().is_none(),
         Caller::App(package) => state.platform.config.approval_apps.contains(package),
         Caller::Person(_) => false,
     };

@@ -153,6 +153,14 @@ impl IntoResponse for RequestError {
                 response
             }
             Self::Refused(AuthRefusal::Forbidden(why)) => refused(ApiErrorCode::Forbidden, why),
+            Self::Refused(AuthRefusal::InsufficientScope(ref scope)) => {
+                let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"");
+                let mut response = refused(ApiErrorCode::Forbidden, &self.message());
+                if let Ok(challenge) = HeaderValue::try_from(challenge) {
+                    response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+                }
+                response
+            }
             Self::Refused(why @ (AuthRefusal::NoCredential | AuthRefusal::BadCredential(_))) => {
                 with_auth_challenge(refused(ApiErrorCode::Unauthorized, &why.to_string()))
             }

@@ -19,6 +19,7 @@ use toolyard_protocol::api::ApiErrorCode;
 use crate::{
     config::{AuthMode, ServerConfig},
     console::FRAME_SCRIPT,
+    doors::oauth::CROSS_ORIGIN_PATHS,
     error::RequestError,
     proxy_headers,
 };
@@ -50,7 +51,7 @@ pub(crate) struct HostRules {
 pub(crate) enum RequestOrigin {
     /// Not a web page, or a page of this server.
     SameOrigin,
-    /// A web page of an origin that the operator allows. Its browser needs CORS headers.
+    /// A web page of an origin that the operator allows, or a path that is open to all. Its browser needs CORS headers.
     CrossOrigin(HeaderValue),
 }
 
@@ -105,6 +106,9 @@ impl HostRules {
         if self.origins.contains(&origin) {
             return Ok(RequestOrigin::CrossOrigin(named.clone()));
         }
+        if is_open_to_all_origins(uri.path()) {
+            return Ok(RequestOrigin::CrossOrigin(named.clone()));
+        }
         // The plugin frame has an opaque origin, which browsers send when it loads its script. The script is the same for
         // everyone.
         if origin == NO_ORIGIN && uri.path() == FRAME_SCRIPT {
@@ -112,6 +116,11 @@ impl HostRules {
         }
         Err("this Origin is not allowed; the operator can add it to server.origins")
     }
+}
+
+/// Metadata and token endpoints of OAuth: clients in a browser need them, and a browser adds no credential to such a request.
+fn is_open_to_all_origins(path: &str) -> bool {
+    CROSS_ORIGIN_PATHS.contains(&path) || path.starts_with("/.well-known/")
 }
 
 /// `https://tools.example.com`, without the path.

@@ -32,6 +32,7 @@ mod events;
 mod extract;
 mod follow_changes;
 mod hosts;
+mod html_page;
 mod icons;
 mod lifecycle;
 mod listen;

@@ -68,6 +68,8 @@ fn operation_object(route: &Route, schemas: &mut SchemaGenerator, error: &Value)
         RouteAccess::Authenticated
         | RouteAccess::Approver
         | RouteAccess::Caller
+        | RouteAccess::Chat
+        | RouteAccess::Session
         | RouteAccess::Owner
         | RouteAccess::Mcp => {
             json!([{ "token": [] }, { "appKey": [] }])

@@ -11,8 +11,8 @@ use http::{Method, StatusCode, Uri};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::{
-    auth::GuardedHandler, console, doors::chat, doors::mcp, doors::rest, doors::ws, error::RequestError,
-    state::ServerState,
+    auth::GuardedHandler, console, doors::chat, doors::mcp, doors::oauth, doors::rest, doors::ws,
+    error::RequestError, state::ServerState,
 };
 
 /// Who may use a route.
@@ -28,8 +28,12 @@ pub enum RouteAccess {
     User,
     /// A user, or an app that the operator trusts to ask the user.
     Approver,
-    /// A user with a session, or an app or operator on behalf of one.
+    /// A user with a session, or an app or operator on behalf of one. A connected client needs a scope for tools.
     Caller,
+    /// The same, but a connected client needs the scope `chat`.
+    Chat,
+    /// The same, but a connected client needs the scope `account`.
+    Session,
     /// A developer, curator or operator, or an app with its key.
     Developer,
     /// The app's developer, an operator, or the app itself.
@@ -186,6 +190,7 @@ pub fn route_table() -> Vec<Route> {
     routes.extend(rest::upstreams::routes());
     routes.extend(rest::oauth::routes());
     routes.extend(rest::plugins::routes());
+    routes.extend(oauth::routes());
     routes.extend(rest::models::routes());
     routes.extend(rest::tts::routes());
     routes.extend(rest::health::routes());

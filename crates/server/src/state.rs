@@ -23,6 +23,7 @@ use crate::{
     console::ConsoleFiles,
     doors::chat::ChatState,
     doors::mcp::McpDoor,
+    doors::oauth::OAuthDoor,
     icons::IconCache,
     lifecycle::Lifecycle,
     models::ModelRegistry,
@@ -99,6 +100,8 @@ pub struct SharedState {
     pub(crate) change_feed: ChangeFeed,
     /// The web console.
     pub console: ConsoleFiles,
+    /// The authorization server. None if the operator switched it off.
+    pub(crate) oauth: Option<OAuthDoor>,
     /// Notifies users' browsers. None if the operator switched it off.
     pub(crate) web_push: Option<WebPush>,
     /// Icons of apps.

@@ -4,6 +4,7 @@ pub(crate) mod approvals;
 pub(crate) mod apps;
 pub(crate) mod calls;
 pub(crate) mod chat;
+pub(crate) mod clients;
 pub(crate) mod completions;
 pub(crate) mod definitions;
 pub(crate) mod doctor;
@@ -45,6 +46,7 @@ pub(crate) async fn run_command(cli: Cli) -> Result<CommandOutcome, CliError> {
         CliCommand::Apps(command) => apps::run_apps_command(&cx, command).await,
         CliCommand::Tools(command) => tools::run_tools_command(&cx, command).await,
         CliCommand::Approvals(args) => approvals::run_approvals_command(&cx, args).await,
+        CliCommand::Clients(args) => clients::run_clients_command(&cx, args).await,
         CliCommand::Definitions(args) => definitions::run_definitions_command(&cx, args).await,
         CliCommand::Calls(args) => calls::show_calls(&cx, *args).await,
         CliCommand::Upstreams(command) => upstreams::run_upstreams_command(&cx, command).await,

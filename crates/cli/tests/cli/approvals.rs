@@ -146,6 +146,16 @@ async fn browsers_that_are_notified_are_listed_and_removed() {
     assert_eq!(yard.ada(&["approvals", "browsers", "rm", "x"]).await.code, 2);
 }
 
+#[tokio::test]
+async fn connected_clients_are_listed() {
+    let yard = Yard::start().await;
+    assert_eq!(yard.ada(&["clients"]).await.good(), "No clients are connected.\n");
+    assert_eq!(yard.ada(&["clients", "ls", "--json"]).await.json()["clients"], json!([]));
+    let missing = yard.ada(&["clients", "disconnect", &"0".repeat(32)]).await.bad();
+    assert!(missing.contains("connected client"), "{missing}");
+    assert_eq!(yard.ada(&["clients", "disconnect", "x"]).await.code, 2);
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn questions_are_answered_in_the_terminal() {

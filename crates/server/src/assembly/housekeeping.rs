@@ -61,6 +61,9 @@ pub(super) fn start_housekeeping(state: &ServerState) {
             if let Err(error) = state.stores.maintenance.prune(ages, &state.lifecycle.stopping).await {
                 tracing::error!(%error, "failed to remove old calls and keys");
             }
+            if let Err(error) = state.stores.oauth.prune_oauth(now).await {
+                tracing::error!(%error, "failed to remove expired grants and codes");
+            }
             if let Err(error) = state.stores.tokens.remove_expired_tokens(now).await {
                 tracing::error!(%error, "failed to remove expired tokens");
             }

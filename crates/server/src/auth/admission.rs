@@ -8,6 +8,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use futures_util::future::BoxFuture;
+use toolyard_authorization::scope::OAuthScope;
 use toolyard_protocol::api::ApiErrorCode;
 
 use super::{
@@ -53,8 +54,13 @@ async fn admit_request(
     match access {
         // Public, or the handler authenticates by itself.
         RouteAccess::Public | RouteAccess::Mcp | RouteAccess::Socket => return Ok(()),
-        RouteAccess::Caller => {
-            let acting = caller_from_headers(state, &parts.headers).await?;
+        RouteAccess::Caller | RouteAccess::Chat | RouteAccess::Session => {
+            let scope = match access {
+                RouteAccess::Chat => OAuthScope::Chat,
+                RouteAccess::Session => OAuthScope::Account,
+                _ => OAuthScope::ToolsRead,
+            };
+            let acting = caller_from_headers(state, &parts.headers, scope).await?;
             parts.extensions.insert(acting);
             return Ok(());
         }
@@ -62,7 +68,12 @@ async fn admit_request(
     }
     let actor = identify_actor(state, &parts.headers).await?;
     match access {
-        RouteAccess::Public | RouteAccess::Mcp | RouteAccess::Socket | RouteAccess::Caller => {}
+        RouteAccess::Public
+        | RouteAccess::Mcp
+        | RouteAccess::Socket
+        | RouteAccess::Caller
+        | RouteAccess::Chat
+        | RouteAccess::Session => {}
         RouteAccess::Authenticated => drop(parts.extensions.insert(KnownActor(actor))),
         RouteAccess::Operator => {
             actor.require_operator()?;

@@ -16,8 +16,12 @@ use std::time::Duration;
 use http::{HeaderMap, header};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq as _;
+use toolyard_authorization::scope::OAuthScope;
 use toolyard_core::{CallOwner, Caller, catalog::ViewScope};
-use toolyard_platform::users::{self, SessionAccess};
+use toolyard_platform::{
+    clients::ClientAccess,
+    users::{self, SessionAccess},
+};
 use toolyard_protocol::{PackageName, UserId};
 
 use super::{Actor, ActorOfUser, Credential, CredentialLease, NoUserNamed, Role, TokenError};
@@ -43,6 +47,8 @@ pub enum AuthRefusal {
     BadCredential(String),
     /// Authenticated, but not allowed.
     Forbidden(&'static str),
+    /// A connected client that the user did not allow this.
+    InsufficientScope(OAuthScope),
     /// Over the rate limit: how long to wait.
     RateLimited(Duration),
 }
@@ -55,6 +61,10 @@ impl std::fmt::Display for AuthRefusal {
             Self::NoCredential => f.write_str("send `Authorization: Bearer` with a token or an app's key"),
             Self::BadCredential(why) => f.write_str(why),
             Self::Forbidden(why) => f.write_str(why),
+            Self::InsufficientScope(scope) => write!(
+                f,
+                "the user has not allowed this client to do this; connect it again with the scope `{scope}`"
+            ),
             Self::RateLimited(wait) => {
                 write!(f, "too many requests; try again in {} s", wait.as_secs() + 1)
             }
@@ -164,8 +174,28 @@ pub(crate) fn bearer_credential(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then_some(credential.trim())
 }
 
-/// The actor, by credential, or in dev mode by header.
+/// The actor, by credential, or in dev mode by header. A connected client needs the scope `account`: what it may do without it
+/// goes through [`caller_from_headers`].
 pub(crate) async fn identify_actor(state: &ServerState, headers: &HeaderMap) -> Result<Actor, RequestError> {
+    let actor = actor_from_headers(state, headers).await?;
+    require_scope(&actor, OAuthScope::Account)?;
+    Ok(actor)
+}
+
+/// Refuses a connected client that was not granted a scope. Everyone else has no scopes. For tools any of their scopes will do:
+/// the executor checks which calls it allows.
+pub(crate) fn require_scope(actor: &Actor, scope: OAuthScope) -> Result<(), RequestError> {
+    let is_granted = |access: &ClientAccess| match scope {
+        OAuthScope::ToolsRead => access.has_tools(),
+        _ => access.scopes.has(&scope),
+    };
+    match actor.client_access() {
+        Some(access) if !is_granted(access) => Err(AuthRefusal::InsufficientScope(scope).into()),
+        _ => Ok(()),
+    }
+}
+
+async fn actor_from_headers(state: &ServerState, headers: &HeaderMap) -> Result<Actor, RequestError> {
     match bearer_credential(headers) {
         Some(credential) => actor_by_credential(state, credential).await,
         None if headers.contains_key(header::AUTHORIZATION) => {
@@ -209,7 +239,7 @@ pub(crate) async fn actor_by_credential(
     let now = state.clock.now();
     let error = match state.tokens.verify(credential, now) {
         Ok(claims) => {
-            let credential = Credential::Token { expires_at: claims.exp, id: claims.jti.clone() };
+            let credential = claims.credential();
             // Normalized like a user id, so that one person has one name as a developer and as a user. A name that is no valid
             // user id, such as that of a CI job, stays as it is and acts for no user.
             let name =
@@ -254,11 +284,13 @@ pub(crate) async fn caller_context(
     Ok(CallerContext { user, caller, scope, lease: CredentialLease::from(&actor), actor })
 }
 
-/// The context of the caller that the headers identify.
+/// The context of the caller that the headers identify. A connected client needs this scope.
 pub(crate) async fn caller_from_headers(
     state: &ServerState,
     headers: &HeaderMap,
+    scope: OAuthScope,
 ) -> Result<CallerContext, RequestError> {
-    let who = identify_actor(state, headers).await?;
+    let who = actor_from_headers(state, headers).await?;
+    require_scope(&who, scope)?;
     caller_context(state, who, user_from_header(headers)?).await
 }

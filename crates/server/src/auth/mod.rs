@@ -15,7 +15,7 @@ pub(crate) use self::admission::GuardedHandler;
 pub(crate) use self::identity::{
     AppEditor, AuthenticatedPerson, CallerContext, CuratorActor, KnownActor, TargetUser, USER_HEADER,
     actor_by_credential, bearer_credential, caller_context, caller_from_headers, identify_actor,
-    user_from_header,
+    require_scope, user_from_header,
 };
 pub use self::{
     identity::AuthRefusal,

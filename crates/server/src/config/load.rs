@@ -229,6 +229,10 @@ fn check_config(config: &Config) -> Result<(), ConfigLoadError> {
     at_least("speech.timeout_ms", speech.timeout_ms, 1)?;
     at_least("speech.transcribe_timeout_ms", speech.transcribe_timeout_ms, 1)?;
     at_least("speech.link_s", speech.link_s, 1)?;
+    at_least("oauth.max_clients", config.oauth.max_clients.into(), 1)?;
+    at_least("oauth.clients_per_user", config.oauth.clients_per_user.into(), 1)?;
+    at_least("oauth.access_token_s", config.oauth.access_token_s, 60)?;
+    at_least("oauth.grant_days", config.oauth.grant_days.into(), 1)?;
     at_least("ledger.batch_size", config.ledger.batch_size as u64, 1)?;
     at_least("ledger.keep_days", config.ledger.keep_days.into(), 1)?;
     let rates = &config.rates;

@@ -6,6 +6,7 @@ mod approvals;
 mod chat;
 mod definitions;
 mod load;
+mod oauth;
 mod plugins;
 mod quotas;
 mod redaction;
@@ -20,6 +21,7 @@ pub use chat::{
 };
 pub use definitions::DefinitionsConfig;
 pub use load::{ConfigLoadError, ConfigSources, load_config};
+pub use oauth::OAuthConfig;
 pub use plugins::{AllowUnsigned, PluginsConfig};
 pub use quotas::QuotaConfig;
 pub use redaction::{RedactionConfig, RedactionMode, RestSecrets};
@@ -45,6 +47,8 @@ pub struct Config {
     pub server: ServerConfig,
     /// Authentication.
     pub auth: AuthConfig,
+    /// Clients that users connect with one click: the authorization server.
+    pub oauth: OAuthConfig,
     /// The database.
     pub store: StoreConfig,
     /// Limits of calls.

@@ -31,6 +31,10 @@ const HEADERS: [(&str, &str); 6] = [
     ("permissions-policy", "camera=(), geolocation=(), microphone=(self)"),
 ];
 
+/// The page on which a user connects a client. Some clients open it in a window and wait for that window to come back to them,
+/// so it must not lose its opener.
+const CONSENT_PAGE: &str = "authorize";
+
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 const REVALIDATE: &str = "no-cache";
 
@@ -67,6 +71,12 @@ pub(super) async fn console_file(State(state): State<ServerState>, headers: Head
         // An older page may still request a script that is gone. HTML in its place would be a confusing error.
         None if path.starts_with(HASHED) || path.starts_with(SANDBOX) => {
             with_security_headers(RequestError::not_found(format_args!("file {path}")).into_response())
+        }
+        None if path == CONSENT_PAGE => {
+            let mut page = index_page(&state, &headers);
+            let opener = HeaderValue::from_static("unsafe-none");
+            page.headers_mut().insert("cross-origin-opener-policy", opener);
+            page
         }
         None => index_page(&state, &headers),
     }

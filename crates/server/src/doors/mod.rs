@@ -3,5 +3,6 @@
 
 pub(crate) mod chat;
 pub(crate) mod mcp;
+pub(crate) mod oauth;
 pub(crate) mod rest;
 pub(crate) mod ws;

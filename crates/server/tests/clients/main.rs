@@ -6,6 +6,7 @@
 mod ada;
 mod inspector;
 mod mastra;
+mod oauth;
 mod program;
 mod python;
 mod rust;

@@ -49,6 +49,15 @@ fn is_guarded(answer: &Answer) {
 }
 
 #[tokio::test]
+async fn the_consent_page_can_return_to_the_window_that_opened_it() {
+    let p = platform().await;
+    let page = p.nobody().get("/console/authorize?request=x").await.expect(200);
+    assert_eq!(page.header("cross-origin-opener-policy"), "unsafe-none");
+    assert_eq!(page.header("content-security-policy"), CSP, "it cannot be framed");
+    assert_eq!(p.nobody().get("/console/tools").await.header("cross-origin-opener-policy"), "same-origin");
+}
+
+#[tokio::test]
 async fn the_root_redirects_to_the_console() {
     let p = platform().await;
     for path in ["/", "/console"] {

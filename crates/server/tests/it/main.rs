@@ -33,6 +33,7 @@ mod lost_connections;
 mod mcp;
 mod me;
 mod memory;
+mod oauth;
 mod oidc;
 mod older_apps;
 mod one_line;

@@ -39,6 +39,7 @@ use axum::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use serde::Deserialize;
 use toolyard_agent::model::{ModelError, ModelErrorKind};
+use toolyard_authorization::scope::OAuthScope;
 use toolyard_protocol::text::truncate_chars;
 use toolyard_protocol::{
     api::ApiErrorCode,
@@ -102,7 +103,7 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::checked_by_handler(
             Method::POST,
             "/api/chat",
-            RouteAccess::Caller,
+            RouteAccess::Chat,
             "Responds to a conversation with the user's tools, as a UI message stream or a data stream v1",
             post_chat,
         )
@@ -119,14 +120,14 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::new(
             Method::GET,
             "/api/chat/{id}/stream",
-            RouteAccess::Caller,
+            RouteAccess::Chat,
             "Resumes a response from its start; 204 if there is none, or if a client has read it to its end",
             resume_chat_stream,
         ),
         Route::new(
             Method::DELETE,
             "/api/chat/{id}/stream",
-            RouteAccess::Caller,
+            RouteAccess::Chat,
             "Cancels a resumable response",
             cancel_chat_stream,
         )
@@ -150,7 +151,7 @@ async fn post_chat(
     let headers = parts.headers;
     // A request without a credential in its headers may have one in its body.
     let known = match has_credential_header(&state, &headers) {
-        true => Some(auth::caller_from_headers(&state, &headers).await?),
+        true => Some(auth::caller_from_headers(&state, &headers, OAuthScope::Chat).await?),
         false => None,
     };
     // Without a known caller, the body is read only for its credential, within the general limit.
@@ -161,7 +162,7 @@ async fn post_chat(
     let who = match (known, &parsed) {
         (Some(who), _) => who,
         (None, Ok(Ok(request))) => caller_from_body(&state, &headers, request).await?,
-        (None, _) => auth::caller_from_headers(&state, &headers).await?,
+        (None, _) => auth::caller_from_headers(&state, &headers, OAuthScope::Chat).await?,
     };
     let request = parsed?.map_err(|problems| {
         let first = problems.first().map(ToString::to_string).unwrap_or_default();
@@ -291,9 +292,10 @@ async fn caller_from_body(
     match &request.api_key {
         Some(key) => {
             let who = auth::actor_by_credential(state, key.expose()).await?;
+            auth::require_scope(&who, OAuthScope::Chat)?;
             auth::caller_context(state, who, auth::user_from_header(headers)?).await
         }
-        None => auth::caller_from_headers(state, headers).await,
+        None => auth::caller_from_headers(state, headers, OAuthScope::Chat).await,
     }
 }
 

@@ -10,6 +10,8 @@ use axum::{
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use toolyard_authorization::scope::OAuthScope;
+use toolyard_core::catalog::ToolAccess;
 use toolyard_protocol::mcp::{RpcError, RpcMessage, header, method};
 
 use super::{
@@ -131,7 +133,7 @@ async fn authenticate_session(
 
 /// The caller. A refusal names the metadata that says how to authenticate.
 async fn authenticate(state: &ServerState, headers: &HeaderMap) -> Result<CallerContext, Box<Response>> {
-    auth::caller_from_headers(state, headers)
+    auth::caller_from_headers(state, headers, OAuthScope::ToolsRead)
         .await
         .map_err(|failure| Box::new(metadata::challenge_response(state, failure)))
 }
@@ -177,8 +179,33 @@ async fn handle_request(
         };
     }
     match legacy::session_client(state, who, headers, Some(id)) {
-        Ok(client) => start_exchange(state, client, id, method_name, params).respond().await,
+        Ok(client) => match check_granted(state, &client, method_name, &params).await {
+            Ok(()) => start_exchange(state, client, id, method_name, params).respond().await,
+            Err(refused) => *refused,
+        },
         Err(refused) => *refused,
+    }
+}
+
+/// Refuses a call that needs more than the user granted this client, while a client can still react to the status. The executor
+/// checks again.
+async fn check_granted(
+    state: &ServerState,
+    client: &McpClientContext,
+    method_name: &str,
+    params: &RpcParams,
+) -> Result<(), Box<Response>> {
+    let Some(access) = client.who.actor.client_access() else { return Ok(()) };
+    let name = params.get::<String>("name").ok().flatten().and_then(|name| name.parse().ok());
+    let (method::TOOLS_CALL, Some(name)) = (method_name, name) else { return Ok(()) };
+    // Without a view the call itself reports the error.
+    let Ok(view) = about::client_view(state, &client.who).await else { return Ok(()) };
+    let needed = view.find_tool(&name).map(|tool| ToolAccess::required_for(tool));
+    match needed {
+        Ok(needed) if needed > access.view.access => {
+            Err(Box::new(metadata::step_up_response(state, &access.scopes, needed)))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -197,6 +224,9 @@ async fn handle_modern_request(
             Ok(stream) => sse::change_stream_response(state, stream),
             Err(error) => error_response(StatusCode::OK, Some(id), &error),
         };
+    }
+    if let Err(refused) = check_granted(state, &client, method_name, &params).await {
+        return *refused;
     }
     if method_name == method::TOOLS_CALL
         && let Err(error) = check_tool_headers(state, &client, headers, &params).await

@@ -8,6 +8,7 @@ use axum::{
     response::Response,
 };
 use serde::{Deserialize, Serialize};
+use toolyard_authorization::scope::OAuthScope;
 use toolyard_platform::{
     Platform,
     users::{self, IssuedTicket, SocketKind},
@@ -59,7 +60,7 @@ pub(super) async fn upgrade_mcp_socket(
 ) -> Response {
     let who = match &query.ticket {
         Some(ticket) => caller_from_ticket(&state, ticket).await,
-        None => auth::caller_from_headers(&state, &headers).await,
+        None => auth::caller_from_headers(&state, &headers, OAuthScope::ToolsRead).await,
     };
     let who = who.and_then(|who| Ok((state.process.streams.reserve(who.user.as_str())?, who)));
     match who {

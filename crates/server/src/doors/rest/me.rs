@@ -66,7 +66,10 @@ struct SpeechAbilities {
 async fn get_me(State(state): State<ServerState>, who: AuthenticatedPerson) -> HandlerResult {
     let ends = match &who.actor {
         Actor::Person {
-            credential: Credential::Token { expires_at, .. } | Credential::IdentityProvider { expires_at },
+            credential:
+                Credential::Token { expires_at, .. }
+                | Credential::Client { expires_at, .. }
+                | Credential::IdentityProvider { expires_at },
             ..
         } => jiff::Timestamp::from_second(*expires_at).ok(),
         Actor::Person { credential: Credential::DevHeader | Credential::Embedded, .. } | Actor::App(_) => {

@@ -20,7 +20,7 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::new(
             Method::GET,
             "/api/session",
-            RouteAccess::Caller,
+            RouteAccess::Session,
             "The user's session: device and running apps",
             get_session,
         )
@@ -28,7 +28,7 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::new(
             Method::DELETE,
             "/api/session",
-            RouteAccess::Caller,
+            RouteAccess::Session,
             "Ends the session with everything in it",
             end_session,
         )
@@ -36,7 +36,7 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::new(
             Method::POST,
             "/api/session/apps/{package}/start",
-            RouteAccess::Caller,
+            RouteAccess::Session,
             "Opens an app",
             start_app,
         )
@@ -44,7 +44,7 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::new(
             Method::POST,
             "/api/session/apps/{package}/stop",
-            RouteAccess::Caller,
+            RouteAccess::Session,
             "Stops an app",
             stop_app,
         )

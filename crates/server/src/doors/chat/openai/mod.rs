@@ -19,6 +19,7 @@ use axum::{
 use http::{HeaderMap, Method, StatusCode, header};
 use serde::Serialize;
 use toolyard_agent::model::ToolChoice;
+use toolyard_authorization::scope::OAuthScope;
 use toolyard_protocol::{Problem, chat::openai::ToolChoiceMode, trace::TraceParent};
 
 use self::error::{error_response, failure_response};
@@ -38,21 +39,21 @@ pub(super) fn routes() -> Vec<Route> {
         Route::checked_by_handler(
             Method::POST,
             "/v1/chat/completions",
-            RouteAccess::Caller,
+            RouteAccess::Chat,
             "OpenAI-compatible chat completions, streamed or not; `tools` are run by the caller",
             completions::post_completions,
         ),
         Route::checked_by_handler(
             Method::POST,
             "/v1/responses",
-            RouteAccess::Caller,
+            RouteAccess::Chat,
             "OpenAI-compatible responses, streamed or not; nothing is stored",
             responses::post_responses,
         ),
         Route::checked_by_handler(
             Method::GET,
             "/v1/models",
-            RouteAccess::Caller,
+            RouteAccess::Chat,
             "The models that a request can choose",
             list_openai_models,
         )
@@ -98,7 +99,7 @@ async fn authenticate(state: &ServerState, mut headers: HeaderMap) -> Result<Cal
     if state.auth_mode == AuthMode::Dev && headers.contains_key(USER_HEADER) {
         headers.remove(header::AUTHORIZATION);
     }
-    auth::caller_from_headers(state, &headers).await
+    auth::caller_from_headers(state, &headers, OAuthScope::Chat).await
 }
 
 /// A parsed request and its caller.

@@ -1,0 +1,57 @@
+//! The section `[oauth]`: clients that users connect, and the authorization server for them.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolyard_platform::clients::ClientSettings;
+
+/// Clients that users connect with one click: the authorization server of this server.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct OAuthConfig {
+    /// Whether clients can connect by OAuth.
+    pub enabled: bool,
+    /// Whether clients may register themselves (RFC 7591). Clients that name a metadata document need no registration.
+    pub registration: bool,
+    /// Clients that registered themselves and are kept. The oldest without a grant make room.
+    pub max_clients: u32,
+    /// Connected clients of one user.
+    pub clients_per_user: u32,
+    /// How long an access token is valid, in seconds. A client gets the next one by itself.
+    pub access_token_s: u64,
+    /// How long access tokens of some clients are valid, in seconds, by the host that the browser returns to. For clients that do
+    /// not renew tokens while a conversation lasts.
+    pub access_token_hosts: BTreeMap<String, u64>,
+    /// How long a client stays connected by default, in days. The user can choose less or more, up to a year.
+    pub grant_days: u32,
+}
+
+impl Default for OAuthConfig {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            registration: true,
+            max_clients: 10_000,
+            clients_per_user: 200,
+            access_token_s: 60 * 60,
+            access_token_hosts: BTreeMap::from([("claude.ai".to_owned(), 24 * 60 * 60)]),
+            grant_days: 90,
+        }
+    }
+}
+
+impl OAuthConfig {
+    pub(crate) fn settings(&self) -> ClientSettings {
+        let hosts = self.access_token_hosts.iter();
+        ClientSettings {
+            max_clients: self.max_clients,
+            clients_per_user: self.clients_per_user,
+            access_token: Duration::from_secs(self.access_token_s.max(1)),
+            access_token_hosts: hosts
+                .map(|(host, seconds)| (host.to_ascii_lowercase(), Duration::from_secs((*seconds).max(1))))
+                .collect(),
+            grant_days: self.grant_days.clamp(1, toolyard_platform::clients::MAX_GRANT_DAYS),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! `POST /oauth/token`: codes and refresh tokens become access tokens.
+
+use axum::{extract::State, response::Response};
+use http::{HeaderMap, Method, StatusCode, header};
+use toolyard_authorization::{
+    authorize::AuthorizePageError,
+    client::OAuthClient,
+    client_auth::{AssertionContext, AuthenticatedClient, ClientAuthError, authenticate_client},
+    error::ErrorResponse,
+    parameters::RequestParameters,
+    token_request::{ClientProof, GrantError, PresentedClient, TokenError, TokenGrant, TokenRequest},
+    token_response::TokenResponse,
+};
+use toolyard_platform::clients;
+
+use super::{
+    OAuthDoor, authorize::find_client, documents::DocumentError, no_store, oauth_error, switched_off,
+};
+use crate::{
+    body::FormBytes,
+    error::json_response,
+    routes::{Route, RouteAccess},
+    state::ServerState,
+};
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![Route::new(
+        Method::POST,
+        "/oauth/token",
+        RouteAccess::Public,
+        "The token endpoint of OAuth: redeems codes and refresh tokens",
+        post_token,
+    )]
+}
+
+async fn post_token(
+    State(state): State<ServerState>,
+    headers: HeaderMap,
+    FormBytes(body): FormBytes,
+) -> Response {
+    let Some(door) = &state.oauth else { return switched_off() };
+    match exchange(&state, door, &headers, &body).await {
+        Ok(tokens) => no_store(json_response(StatusCode::OK, &tokens)),
+        Err(error) => {
+            tracing::info!(%error, "token request refused");
+            oauth_error(&ErrorResponse::new(error.code(), &error))
+        }
+    }
+}
+
+async fn exchange(
+    state: &ServerState,
+    door: &OAuthDoor,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Result<TokenResponse, TokenError> {
+    let form = RequestParameters::parse(body)?;
+    let request = TokenRequest::parse(authorization_header(headers), &form)?;
+    let (client, who) = authenticate(state, door, &request.client).await?;
+    who.check_grant(&client, request.grant.grant_type())?;
+    match &request.grant {
+        TokenGrant::AuthorizationCode(redemption) => {
+            clients::redeem(&state.platform, &client, &who, redemption, &request, &door.issuer).await
+        }
+        TokenGrant::RefreshToken(token) => {
+            clients::refresh(&state.platform, &client, &who, token, &request).await
+        }
+        // No client is allowed these: `check_grant` refuses them, and the metadata does not name them.
+        TokenGrant::ClientCredentials | TokenGrant::JwtBearer(_) | TokenGrant::DeviceCode(_) => {
+            Err(GrantError::GrantNotAllowed.into())
+        }
+    }
+}
+
+pub(super) fn authorization_header(headers: &HeaderMap) -> Option<&str> {
+    headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok())
+}
+
+/// Finds the client of a request and authenticates it.
+pub(super) async fn authenticate(
+    state: &ServerState,
+    door: &OAuthDoor,
+    presented: &PresentedClient,
+) -> Result<(OAuthClient, AuthenticatedClient), TokenError> {
+    let client = find_client(state, door, &presented.id).await.map_err(|error| match error {
+        DocumentError::Page(AuthorizePageError::Metadata(_) | AuthorizePageError::UnknownClient) => {
+            ClientAuthError::UnknownClient.into()
+        }
+        DocumentError::Page(_) => TokenError::from(ClientAuthError::UnknownClient),
+        DocumentError::Unreachable => TokenError::TemporarilyUnavailable,
+    })?;
+    let fetched_keys = match client.key_url() {
+        Some(url) if matches!(presented.proof, ClientProof::Assertion(_)) => {
+            door.documents.keys(url.as_str()).await
+        }
+        _ => None,
+    };
+    let endpoint = door.issuer.join("/oauth/token");
+    let context = AssertionContext {
+        issuer: &door.issuer,
+        token_endpoint: &endpoint,
+        fetched_keys: fetched_keys.as_ref(),
+        now: state.clock.now(),
+    };
+    let who = authenticate_client(&client, presented, &context)?;
+    if let Some(used) = who.used_assertion() {
+        let is_first = state.stores.oauth.use_id_once(&used.replay_key, used.remember_until).await;
+        let is_first = is_first.map_err(|error| {
+            tracing::error!(%error, "client assertion not recorded");
+            TokenError::ServerError
+        })?;
+        if !is_first {
+            return Err(ClientAuthError::AssertionReplayed.into());
+        }
+    }
+    Ok((client, who))
+}
