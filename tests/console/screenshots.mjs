@@ -69,7 +69,7 @@ const PAGES = {
   },
   [`apps/${TODO}?tab=versions`]: nothing,
   ...Object.fromEntries(
-    ['tokens', 'notifications', 'grants', 'upstreams', 'plugins', 'approvals', 'models', 'about'].map((tab) => [
+    ['tokens', 'clients', 'notifications', 'grants', 'upstreams', 'plugins', 'approvals', 'models', 'about'].map((tab) => [
       `settings?tab=${tab}`,
       nothing,
     ]),

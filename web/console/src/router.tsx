@@ -1,6 +1,7 @@
 /** Every page of the console and its path. Pages are loaded on demand. */
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { FILTER_NAMES } from './pages/activity/filters';
+import { FOCUSED_PATH } from './shell/focused-frame';
 import { NotFound } from './shell/not-found';
 import { PageError } from './shell/page-error';
 import { Shell } from './shell/shell';
@@ -87,6 +88,12 @@ const call = createRoute({
   validateSearch: (search: Record<string, unknown>): { of?: 'apps' } => (search.of === 'apps' ? { of: 'apps' } : {}),
   component: lazyRouteComponent(() => import('./pages/activity/call'), 'CallPage'),
 });
+const authorize = createRoute({
+  getParentRoute: () => root,
+  path: FOCUSED_PATH,
+  validateSearch: params('request'),
+  component: lazyRouteComponent(() => import('./pages/authorize/page'), 'AuthorizePage'),
+});
 const settings = createRoute({
   getParentRoute: () => root,
   path: '/settings',
@@ -95,7 +102,22 @@ const settings = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([home, apps, app, library, tools, approvals, approval, chat, plugins, glasses, activity, call, settings]),
+  routeTree: root.addChildren([
+    home,
+    apps,
+    app,
+    library,
+    tools,
+    approvals,
+    approval,
+    chat,
+    plugins,
+    glasses,
+    activity,
+    call,
+    authorize,
+    settings,
+  ]),
   basepath: '/console',
   defaultPreload: 'intent',
   // Plain text, because people read and edit URLs.

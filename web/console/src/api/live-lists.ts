@@ -13,7 +13,7 @@ export const LIST_KEYS: Readonly<Record<string, readonly QueryKey[]>> = {
   tools: [['tools']],
   plugins: [['server-plugins'], ['plugin-catalogue']],
   upstreams: [['upstreams']],
-  tokens: [['tokens']],
+  tokens: [['tokens'], ['clients']],
   session: [['session']],
   approvals: [['approvals'], ['approval-rules']],
   definitions: [['definitions']],

@@ -14,6 +14,7 @@ import { usePushSession } from '../push/session';
 import { Button } from '../ui/button';
 import { ErrorBox, Loading } from '../ui/feedback';
 import { useDismiss } from '../ui/use-dismiss';
+import { FOCUSED_PATH, FocusedFrame } from './focused-frame';
 import { PAGES } from './pages';
 import { SignIn } from './sign-in';
 import { SignInAgain } from './sign-in-again';
@@ -38,7 +39,10 @@ export function Shell() {
 
   if (next !== undefined) return <StartOver next={next} />;
   if (me.isPending) return <Loading what="Toolyard" />;
-  if (me.error instanceof ApiError && me.error.status === 401) return <SignIn mode="token" />;
+  // The sign-in form takes the place of the page, and the address stays.
+  const isFocused = path === FOCUSED_PATH;
+  const reason = isFocused ? 'A client asks for access to your tools. Sign in to decide.' : undefined;
+  if (me.error instanceof ApiError && me.error.status === 401) return <SignIn mode="token" reason={reason} />;
   // Once the user is known, a query that fails later does not remove the page.
   if (me.data === undefined) {
     return (
@@ -49,7 +53,19 @@ export function Shell() {
       </main>
     );
   }
-  if (me.data.authMode === 'dev' && session === null) return <SignIn mode="dev" />;
+  if (me.data.authMode === 'dev' && session === null) return <SignIn mode="dev" reason={reason} />;
+  const signInAgain = lapsed && (
+    <SignInAgain me={me.data} onOther={(session, remember) => setNext({ session, remember, keepsPage: isFocused })} />
+  );
+  if (isFocused) {
+    return (
+      <FocusedFrame main={main}>
+        <LiveLists />
+        <Outlet />
+        {signInAgain}
+      </FocusedFrame>
+    );
+  }
 
   const pages = PAGES.filter((page) => !page.builders || me.data.role !== 'user');
   const here = pages.find((page) => path.startsWith(page.to));
@@ -97,7 +113,7 @@ export function Shell() {
         <TokenEnd endsAt={me.data.tokenEndsAt} />
         <Outlet />
       </main>
-      {lapsed && <SignInAgain me={me.data} onOther={(session, remember) => setNext({ session, remember })} />}
+      {signInAgain}
     </div>
   );
 }

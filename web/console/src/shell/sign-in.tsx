@@ -9,12 +9,19 @@ import { Notice } from '../ui/feedback';
 import { fetchProfile } from './fetch-profile';
 import { TokenForm, useEnter } from './token-form';
 
-export function SignIn({ mode }: { mode: 'dev' | 'token' }) {
+interface Props {
+  mode: 'dev' | 'token';
+  /** Why the user must sign in. */
+  reason?: string | undefined;
+}
+
+export function SignIn({ mode, reason }: Props) {
   return (
     <main className="sign-in" id="main">
       <img src="/console/icon.svg" alt="" width="44" height="44" />
       <h1>Toolyard</h1>
       {hasEnded() && <Notice kind="warn">Your token expired or was revoked. Sign in again.</Notice>}
+      {reason !== undefined && <p>{reason}</p>}
       {mode === 'dev' ? <PickUser /> : <TokenForm onEnter={(token, remember) => enterAs({ kind: 'token', token }, remember)} />}
     </main>
   );

@@ -6,6 +6,8 @@ import { Loading } from '../ui/feedback';
 export interface Next {
   session: Session;
   remember: boolean;
+  /** Whether the page does not belong to the previous user, and is opened again. */
+  keepsPage: boolean;
 }
 
 /** Replaces the page, so that it does not ask about unsaved changes. */
@@ -14,7 +16,8 @@ export function StartOver({ next }: { next: Next }) {
     // A browser may keep this document for the back button.
     window.addEventListener('pageshow', (event) => event.persisted && window.location.reload());
     signIn(next.session, next.remember);
-    window.location.replace(import.meta.env.BASE_URL);
+    if (next.keepsPage) window.location.reload();
+    else window.location.replace(import.meta.env.BASE_URL);
   }, [next]);
   return <Loading what="Toolyard" />;
 }

@@ -1,5 +1,6 @@
 import { useRouterState } from '@tanstack/react-router';
 import { useEffect, useRef, type RefObject } from 'react';
+import { focusTitle } from '../ui/focus-title';
 
 /**
  * After navigation the focus moves to the page title, which is then read aloud: the link that was used may be gone with the menu or the
@@ -14,8 +15,6 @@ export function useArrival(main: RefObject<HTMLElement | null>): void {
     if (path === undefined || from === undefined || from === path || place === null) return;
     const focused = document.activeElement;
     if (focused !== place && place.contains(focused)) return;
-    const title = place.querySelector<HTMLElement>('h1') ?? place;
-    if (title !== place) title.tabIndex = -1;
-    title.focus({ preventScroll: true });
+    focusTitle(place);
   }, [path, main]);
 }

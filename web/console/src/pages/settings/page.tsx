@@ -5,6 +5,7 @@ import { Page } from '../../ui/page';
 import { Tabs } from '../../ui/tabs';
 import { About } from './about';
 import { ApprovalRules } from './approval-rules';
+import { ConnectedClients } from './connected-clients';
 import { Grants } from './grants';
 import { Models } from './models';
 import { Notifications } from './notifications';
@@ -15,6 +16,7 @@ import './style.css';
 
 const TABS = [
   { id: 'tokens', name: 'Tokens', to: 'all', part: Tokens },
+  { id: 'clients', name: 'Connected clients', to: 'all', part: ConnectedClients },
   { id: 'notifications', name: 'Notifications', to: 'all', part: Notifications },
   { id: 'grants', name: 'Apps and grants', to: 'all', part: Grants },
   { id: 'upstreams', name: 'Upstreams', to: 'builders', part: Upstreams },

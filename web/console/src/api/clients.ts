@@ -1,0 +1,33 @@
+/** Connected clients, and the decision about a client that wants to connect. */
+import { queryOptions } from '@tanstack/react-query';
+import { get, send } from './console';
+import type { components } from './schema';
+
+type Schemas = components['schemas'];
+
+/** A client asks to connect. `expiresAt` is the end of the request, not of the connection. */
+export type ConsentInfo = Schemas['ConsentInfo'];
+export type ConsentApp = Schemas['ConsentApp'];
+/** `apps`: null for all that the client asked for, also later ones. */
+export type ConsentDecision = Schemas['ConsentDecision'];
+export type ConsentOutcome = Schemas['ConsentOutcome'];
+export type ConnectedClient = Schemas['ConnectedClient'];
+export type ConnectedClientList = Schemas['ConnectedClientList'];
+
+/** Fetched once: it must not change under the user's choices. */
+export const consentQuery = (request: string) =>
+  queryOptions({
+    queryKey: ['consent', request],
+    queryFn: ({ signal }) => get<ConsentInfo>('/api/oauth/consent', { request }, signal),
+    staleTime: Infinity,
+    refetchOnWindowFocus: false,
+  });
+
+export const postConsent = (decision: ConsentDecision) => send<ConsentOutcome>('POST', '/api/oauth/consent', decision);
+
+export const clientsQuery = queryOptions({
+  queryKey: ['clients'],
+  queryFn: ({ signal }) => get<ConnectedClientList>('/api/clients', {}, signal),
+});
+
+export const disconnectClient = (id: string) => send<void>('DELETE', `/api/clients/${encodeURIComponent(id)}`);
