@@ -11,9 +11,9 @@ use toolyard_core::{
     executor::AwaitedApproval,
     ports::{ApprovalRecord, Change, StoreError},
 };
-use toolyard_platform::{ActorOfUser, approvals::expire_unanswered, users};
+use toolyard_platform::{ActorOfUser, approvals::expire_unanswered, clients, users};
 use toolyard_protocol::{
-    ApprovalId, ErrorCode, PackageName, UserId,
+    ApprovalId, ErrorCode, PackageName, TokenId, UserId,
     approval::{
         ApprovalAnswerInfo, ApprovalInfo, ApprovalRequester, ApprovalState, PendingCall, PendingKind,
     },
@@ -90,6 +90,7 @@ async fn approved_context(
     let user = &record.owner.user;
     let scope = match &record.owner.caller {
         Caller::User | Caller::Person(_) => ViewScope::Everything,
+        Caller::Client(grant) => client_scope(state, grant).await?,
         Caller::App(package) => app_scope(state, user, package).await?,
     };
     state.platform.sessions.keep_alive(user);
@@ -100,6 +101,16 @@ async fn approved_context(
         ..CallRequest::new(record.door)
     };
     build_call_context(state, record.owner.clone(), scope, request).await.map(|(cx, _cancel)| cx)
+}
+
+/// What the client that asked sees now. Without its grant, its calls are not made.
+async fn client_scope(state: &ServerState, grant: &TokenId) -> Result<ViewScope, ToolError> {
+    let scope = clients::view_scope(&state.platform, grant).await.map_err(|error| {
+        ToolError::new(ErrorCode::Overloaded, "The platform cannot read its store right now; try again.")
+            .with_cause(error)
+    })?;
+    let text = "The client that asked for this call was disconnected; the call did not run.";
+    scope.ok_or_else(|| ToolError::new(ErrorCode::Denied, text))
 }
 
 /// What the app that asked sees now. Without its install, its calls are not made.
@@ -123,8 +134,9 @@ async fn app_scope(
 /// operator trusts.
 pub(crate) fn answering_actor(state: &ServerState, who: &CallerContext) -> Option<ActorOfUser> {
     let may_answer = match &who.caller {
-        // A connected client asks; the user answers.
-        Caller::User => who.actor.client_access().is_none(),
+        Caller::User => true,
+        // It asks; the user answers.
+        Caller::Client(_) => false,
         Caller::App(package) => state.platform.config.approval_apps.contains(package),
         Caller::Person(_) => false,
     };

@@ -131,7 +131,7 @@ pub(crate) fn shown_client_name(name: &str) -> Option<Arc<str>> {
 pub(crate) fn session_id(door: Door, who: &CallerContext) -> Option<Arc<str>> {
     match (door, &who.caller) {
         (Door::Rest, Caller::User | Caller::Person(_)) => None,
-        (Door::Rest, Caller::App(_)) | (Door::Legacy | Door::Mcp | Door::Chat, _) => {
+        (Door::Rest, Caller::App(_) | Caller::Client(_)) | (Door::Legacy | Door::Mcp | Door::Chat, _) => {
             let token = who.lease.token_id().map_or("-", |id| id.as_str());
             Some(format!("session:{}:{token}", who.caller).into())
         }

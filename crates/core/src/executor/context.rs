@@ -11,8 +11,9 @@ use std::{
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 use toolyard_protocol::{
-    ApprovalId, CallId, ErrorCode, PackageName, ToolName, ToolRef, UserId,
+    ApprovalId, CallId, ErrorCode, InvalidName, PackageName, TokenId, ToolName, ToolRef, UserId,
     approval::{ApprovalSummary, RiskLevel},
+    id::InvalidId,
     result::ToolResult,
     trace::TraceParent,
 };
@@ -55,8 +56,10 @@ impl Door {
 /// Who makes the call on behalf of the user.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Caller {
-    /// The user, or a client that holds the user's token.
+    /// The user, or a program that holds the user's token.
     User,
+    /// A client that the user connected, by its grant.
+    Client(TokenId),
     /// An app, with its key.
     App(PackageName),
     /// Another person who acts for the user with their own token: an operator.
@@ -77,6 +80,7 @@ impl fmt::Display for Caller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::User => f.write_str("user"),
+            Self::Client(grant) => write!(f, "client:{grant}"),
             Self::App(package) => write!(f, "app:{package}"),
             Self::Person(name) => write!(f, "person:{name}"),
         }
@@ -84,11 +88,16 @@ impl fmt::Display for Caller {
 }
 
 impl std::str::FromStr for Caller {
-    type Err = toolyard_protocol::InvalidName;
+    type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.split_once(':') {
-            Some(("app", package)) => package.parse().map(Self::App),
+            Some(("client", grant)) => {
+                grant.parse().map(Self::Client).map_err(|error: InvalidId| error.to_string())
+            }
+            Some(("app", package)) => {
+                package.parse().map(Self::App).map_err(|error: InvalidName| error.to_string())
+            }
             Some(("person", name)) => Ok(Self::Person(name.into())),
             _ => Ok(Self::User),
         }

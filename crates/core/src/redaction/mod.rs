@@ -194,7 +194,9 @@ impl SecretRedaction {
     fn reads_placeholders(&self, door: Door, caller: &Caller) -> bool {
         match (door, caller) {
             (Door::Rest, Caller::User | Caller::Person(_)) => self.settings.for_people,
-            (Door::Rest, Caller::App(_)) | (Door::Legacy | Door::Mcp | Door::Chat, _) => true,
+            (Door::Rest, Caller::App(_) | Caller::Client(_)) | (Door::Legacy | Door::Mcp | Door::Chat, _) => {
+                true
+            }
         }
     }
 

@@ -22,7 +22,7 @@ pub use self::{
     disconnect::disconnect,
     find::find_registered,
     list::list,
-    redeem::{redeem, user_profile},
+    redeem::{redeem, user_profile, view_scope},
     refresh::refresh,
     register::{RegisterError, register},
     revoke_token::{find_token, revoke_token},

@@ -11,10 +11,14 @@ use toolyard_authorization::{
     token_request::{GrantError, TokenError, TokenRequest},
     token_response::TokenResponse,
 };
-use toolyard_core::ports::{ClientGrant, RedeemedCode, StoreError};
+use toolyard_core::{
+    catalog::ViewScope,
+    ports::{ClientGrant, RedeemedCode, StoreError},
+};
 use toolyard_protocol::{TokenId, UserId, secret::SecretText};
 
 use super::{
+    access::ClientAccess,
     connect::{StoredCode, code_hash},
     disconnect::end_grant,
     issue::issue_tokens,
@@ -82,6 +86,17 @@ pub(super) async fn current_grant(platform: &Platform, id: &TokenId) -> Result<C
         return Err(GrantError::RefreshExpired.into());
     }
     Ok(grant)
+}
+
+/// What the client of a grant sees now. None if it was disconnected.
+pub async fn view_scope(platform: &Platform, id: &TokenId) -> Result<Option<ViewScope>, StoreError> {
+    let grant = platform.stores.oauth.find_client_grant(id).await?;
+    let now = platform.clock.now();
+    let grant = grant.filter(|grant| grant.revoked_at.is_none() && grant.expires_at > now);
+    Ok(grant.map(|grant| {
+        let access = ClientAccess::new(grant.client_id.clone(), granted_scopes(&grant));
+        ViewScope::Client(access.view)
+    }))
 }
 
 /// What a grant permits.

@@ -29,12 +29,18 @@ pub async fn open_session(platform: &Platform, actor: &ActorOfUser) -> Result<Se
             }
             // An operator who acts for a user is not the same caller as the user.
             let is_user = name == user.as_str() || matches!(credential, Credential::DevHeader);
-            let caller = if is_user { Caller::User } else { Caller::Person(name.as_str().into()) };
-            let scope = match credential {
-                Credential::Client { access, .. } => ViewScope::Client(access.view.clone()),
-                _ => ViewScope::Everything,
-            };
-            Ok(SessionAccess { caller, scope })
+            Ok(match credential {
+                // Neither does a client share what it starts with the user or with other clients.
+                Credential::Client { grant, access, .. } => SessionAccess {
+                    caller: Caller::Client(grant.clone()),
+                    scope: ViewScope::Client(access.view.clone()),
+                },
+                _ if is_user => SessionAccess { caller: Caller::User, scope: ViewScope::Everything },
+                _ => SessionAccess {
+                    caller: Caller::Person(name.as_str().into()),
+                    scope: ViewScope::Everything,
+                },
+            })
         }
         Actor::App(app) => {
             if !platform.sessions.is_live(user) {

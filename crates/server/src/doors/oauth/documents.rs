@@ -25,6 +25,8 @@ use crate::parts::WebAccess;
 const MAX_CACHED: usize = 500;
 /// How long a host may take to send one.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a request waits for one, the wait for a fetch slot included.
+const WAIT: Duration = Duration::from_secs(8);
 /// Concurrent fetches.
 const AT_ONCE: usize = 8;
 /// How long a failure is remembered, so that a slow host is not asked again by every request.
@@ -113,9 +115,12 @@ impl ClientDocuments {
 
     /// The body at a URL, and for how many seconds it may be used.
     async fn fetch(&self, url: &str, limit: usize) -> Option<(Bytes, i64)> {
-        let _room = self.room.acquire().await;
-        let late = |_| Err(format!("no response within {} s", FETCH_TIMEOUT.as_secs()));
-        let fetched = timeout(FETCH_TIMEOUT, self.request(url, limit)).await.unwrap_or_else(late);
+        let late = |_| Err("no response in time".to_owned());
+        let request = async {
+            let _room = self.room.acquire().await;
+            timeout(FETCH_TIMEOUT, self.request(url, limit)).await.unwrap_or_else(late)
+        };
+        let fetched = timeout(WAIT, request).await.unwrap_or_else(late);
         fetched.inspect_err(|error| tracing::info!(url, error, "client document not fetched")).ok()
     }
 

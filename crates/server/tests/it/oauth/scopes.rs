@@ -2,12 +2,13 @@
 
 use serde_json::json;
 use toolyard_server::auth::Role;
+use toolyard_testkit::AppBehavior;
 
 use super::client::Client;
 use crate::{
     approvals::{DELETE, NOTES, answer, notes},
     mcp::client::Ask,
-    platform::{Platform, tokens_only},
+    platform::{Person, Platform, tokens_only},
 };
 
 /// The statuses of a client with these scopes: list, read, write and delete a note, chat, account.
@@ -114,8 +115,44 @@ async fn a_client_asks_and_only_the_user_answers() {
     let choice = json!({ "choice": "always" });
     bearer.put(&format!("/api/approvals/choices/{DELETE}"), &choice).await.expect(403);
     assert!(app.requests("/tool").is_empty());
+    p.user("ada").get(&format!("/api/approvals/{id}/outcome")).await.expect(404);
     answer(&p.user("ada"), id, "approve").await.expect(200);
     app.wait_requests("/tool", 1).await;
+    let outcome = bearer.get(&format!("/api/approvals/{id}/outcome?wait=30")).await.expect(200).json();
+    assert_eq!(outcome["content"], "deleted");
+
+    // A client that was disconnected meanwhile gets nothing done.
+    let waiting = bearer.call(DELETE, json!({ "id": "bread" })).await.expect(202).json();
+    let clients = p.user("ada").get("/api/clients").await.expect(200).json();
+    let grant = clients["clients"][0]["id"].as_str().unwrap();
+    p.user("ada").delete(&format!("/api/clients/{grant}")).await.expect(204);
+    let id = waiting["pending"]["id"].as_str().unwrap();
+    answer(&p.user("ada"), id, "approve").await.expect(200);
+    let state = loop {
+        let shown = p.user("ada").get(&format!("/api/approvals/{id}")).await.expect(200).json();
+        match shown["state"].as_str().unwrap() {
+            "approved" | "running" => tokio::task::yield_now().await,
+            ended => break ended.to_owned(),
+        }
+    };
+    assert_eq!((state.as_str(), app.requests("/tool").len()), ("void", 1));
+}
+
+#[tokio::test]
+async fn a_client_gets_placeholders_and_keys_of_its_own() {
+    let p = Platform::start().await;
+    let (app, _device) = p.echo().await;
+    app.set_behavior(AppBehavior::reply("the key is ghp_0123456789abcdefghijklmnopqrstuvwxyz01"));
+    let client = Client::register(&p).await;
+    let granted = client.connect(&p.user("ada"), "tools:write", json!({})).await;
+    let call = async |who: &Person<'_>| {
+        let keyed = who.clone().header("idempotency-key", "same");
+        keyed.call("com.example.echo:echo", json!({ "text": "x" })).await.expect(200).text
+    };
+    let (own, clients) = (call(&p.user("ada")).await, call(&p.bearer(&granted.access)).await);
+    assert!(own.contains("ghp_0123"), "a person reads it: {own}");
+    assert!(!clients.contains("ghp_0123"), "a client passes it to a model: {clients}");
+    assert_eq!(app.requests("/tool").len(), 2, "the same key of another caller is another key");
 }
 
 #[tokio::test]
