@@ -97,6 +97,11 @@ impl Actor {
         if self.is_app() { Err(PlatformError::forbidden(why)) } else { Ok(()) }
     }
 
+    /// Refuses a client that the user connected: some decisions are the user's own.
+    pub fn refuse_client(&self, why: &'static str) -> Result<(), PlatformError> {
+        if self.client_access().is_some() { Err(PlatformError::forbidden(why)) } else { Ok(()) }
+    }
+
     /// Whether this actor may see and change a package that belongs to `owner`.
     pub fn may_change(&self, owner: &str, package: &PackageName) -> bool {
         match self {

@@ -17,6 +17,8 @@ CREATE TABLE client_grants (
     created_at   INTEGER NOT NULL,
     last_used_at INTEGER NOT NULL,
     expires_at   INTEGER NOT NULL,
+    -- The token with which the user agreed, if it is listed: the grant ends with it.
+    made_with    TEXT,
     -- Which refresh token is the current one, and since when.
     generation   INTEGER NOT NULL,
     rotated_at   INTEGER,
@@ -25,6 +27,7 @@ CREATE TABLE client_grants (
 CREATE INDEX client_grants_of_user ON client_grants (user, created_at);
 CREATE INDEX client_grants_of_client ON client_grants (client_id);
 CREATE INDEX client_grants_by_end ON client_grants (expires_at);
+CREATE INDEX client_grants_made_with ON client_grants (made_with);
 
 -- Every node refuses the access tokens of a revoked grant, as it refuses other revoked tokens.
 CREATE TRIGGER change_of_client_grant AFTER INSERT ON client_grants BEGIN

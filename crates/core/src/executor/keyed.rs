@@ -52,9 +52,10 @@ impl Executor {
         let Some(key) = cx.key.clone() else { return self.call_now(cx, call).await };
         // Checked before anything about the key is revealed: a caller cannot read an outcome of a tool it may not call
         // now.
-        let Some(tool) =
-            cx.view.find_tool(&call.name).ok().filter(|tool| self.check_policy(tool).is_ok()).cloned()
-        else {
+        let may_call = |tool: &&Arc<crate::catalog::Tool>| {
+            self.check_policy(tool).is_ok() && cx.view.check_access(tool).is_ok()
+        };
+        let Some(tool) = cx.view.find_tool(&call.name).ok().filter(may_call).cloned() else {
             return self.call_now(cx, call).await;
         };
         let arguments = call.arguments.as_deref().map(RawValue::get).unwrap_or("{}");

@@ -32,6 +32,8 @@ pub struct ClientGrant {
     pub client_host: String,
     /// What was granted, separated by spaces.
     pub scopes: String,
+    /// The token with which the user agreed, if it is listed. The grant is revoked with it.
+    pub made_with: Option<TokenId>,
     /// When it was granted.
     pub created_at: Timestamp,
     /// When a token was last issued for it.
@@ -68,11 +70,12 @@ pub enum RedeemedCode {
 /// Stores clients and grants.
 #[async_trait]
 pub trait OAuthStore: Send + Sync {
-    /// Adds a client. Beyond `max`, the oldest ones that no grant needs make room; false if there are none.
+    /// Adds a client. Beyond `max`, the oldest ones that no current grant needs make room; false if there are none.
     async fn add_oauth_client(&self, client: &StoredOAuthClient, max: u32) -> Result<bool, StoreError>;
     /// A client that registered itself.
     async fn find_oauth_client(&self, id: &str) -> Result<Option<StoredOAuthClient>, StoreError>;
-    /// Adds a grant. False if the user has `max` grants that are neither revoked nor expired.
+    /// Adds a grant. False if the user has `max` grants that are neither revoked nor expired, or ten times as many with those
+    /// that were revoked lately, or if the token it was made with is revoked.
     async fn add_client_grant(&self, grant: &ClientGrant, max: u32) -> Result<bool, StoreError>;
     /// A grant, also a revoked one.
     async fn find_client_grant(&self, id: &TokenId) -> Result<Option<ClientGrant>, StoreError>;

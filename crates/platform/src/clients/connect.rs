@@ -1,6 +1,6 @@
 //! A user connects a client.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
 use toolyard_authorization::{
     authorize::ValidAuthorizeRequest,
@@ -13,7 +13,7 @@ use toolyard_core::ports::{Change, ClientGrant};
 use toolyard_protocol::{TokenId, secret::SecretText};
 
 use super::MAX_GRANT_DAYS;
-use crate::{ActorOfUser, Platform, PlatformError};
+use crate::{Actor, ActorOfUser, Credential, Platform, PlatformError};
 
 /// How long a used or unused code is remembered, in seconds.
 const CODE_KEPT_S: i64 = 10 * 60;
@@ -89,11 +89,36 @@ fn new_grant(
         scopes: scopes.to_string(),
         created_at: now,
         last_used_at: now,
-        expires_at: now.saturating_add(SignedDuration::from_hours(i64::from(days) * 24)).unwrap_or(now),
+        made_with: match credential(actor) {
+            Some(Credential::Token { id, .. }) => id.clone(),
+            _ => None,
+        },
+        expires_at: now
+            .saturating_add(SignedDuration::from_hours(i64::from(days) * 24))
+            .unwrap_or(now)
+            .min(credential_end(actor)),
         generation: 0,
         rotated_at: None,
         revoked_at: None,
     }
+}
+
+fn credential(actor: &ActorOfUser) -> Option<&Credential> {
+    match &actor.actor {
+        Actor::Person { credential, .. } => Some(credential),
+        Actor::App(_) => None,
+    }
+}
+
+/// When the credential of the user ends. A grant ends with it, so that a stolen or borrowed one cannot be extended.
+pub fn credential_end(actor: &ActorOfUser) -> Timestamp {
+    let ends = match credential(actor) {
+        Some(Credential::Token { expires_at, .. } | Credential::IdentityProvider { expires_at }) => {
+            Some(*expires_at)
+        }
+        _ => None,
+    };
+    ends.and_then(|seconds| Timestamp::from_second(seconds).ok()).unwrap_or(Timestamp::MAX)
 }
 
 async fn store_code(

@@ -18,7 +18,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 pub use self::{
     access::{ClientAccess, scope_for},
-    connect::{ClientConsent, connect, host_name},
+    connect::{ClientConsent, connect, credential_end, host_name},
     disconnect::disconnect,
     find::find_registered,
     list::list,

@@ -13,6 +13,16 @@ pub async fn find_token(
     who: &AuthenticatedClient,
     token: &SecretText,
 ) -> Result<Option<ClientGrant>, PlatformError> {
+    find_grant(platform, who, token, |presented, current| presented == current).await
+}
+
+/// Which generations of a refresh token count.
+async fn find_grant(
+    platform: &Platform,
+    who: &AuthenticatedClient,
+    token: &SecretText,
+    counts: fn(u32, u32) -> bool,
+) -> Result<Option<ClientGrant>, PlatformError> {
     let now = platform.clock.now();
     let refresh = refresh_keys(platform).and_then(|keys| keys.read_token(token.expose()));
     let id: Option<TokenId> = match refresh {
@@ -22,7 +32,7 @@ pub async fn find_token(
     let Some(id) = id else { return Ok(None) };
     let grant = platform.stores.oauth.find_client_grant(&id).await?;
     let is_valid = |grant: &ClientGrant| {
-        let is_current = refresh.is_none_or(|refresh| refresh.generation == grant.generation);
+        let is_current = refresh.is_none_or(|refresh| counts(refresh.generation, grant.generation));
         grant.client_id == who.id().as_str()
             && grant.revoked_at.is_none()
             && grant.expires_at > now
@@ -38,7 +48,8 @@ pub async fn revoke_token(
     who: &AuthenticatedClient,
     token: &SecretText,
 ) -> Result<(), PlatformError> {
-    if let Some(grant) = find_token(platform, who, token).await? {
+    // Also one that was replaced meanwhile: whoever gives it back wants the connection to end.
+    if let Some(grant) = find_grant(platform, who, token, |presented, current| presented <= current).await? {
         end_grant(platform, &grant.id, None).await?;
     }
     Ok(())

@@ -38,6 +38,7 @@ async fn check_answer(
     answer: &ChangeAnswer,
 ) -> Result<(QuarantinedChange, QuarantineAnswer), PlatformError> {
     actor.require_person("an app cannot answer for people")?;
+    actor.refuse_client("a connected client cannot answer for its user")?;
     let is_operator = actor.is_operator();
     let default = if is_operator { AnswerScope::Everyone } else { AnswerScope::Me };
     let scope = answer.scope.unwrap_or(default);

@@ -12,6 +12,9 @@ pub async fn grant_assistant(
     package: &PackageName,
     granted: bool,
 ) -> Result<(), PlatformError> {
+    if granted {
+        actor.actor.refuse_client("only the user can let an app call the tools of other apps")?;
+    }
     if !platform.stores.installs.set_assistant_grant(&actor.user, package, granted).await? {
         return Err(PlatformError::not_found(format_args!("install of {package}")));
     }

@@ -36,6 +36,9 @@ pub async fn install(
 ) -> Result<InstalledPlugin, PlatformError> {
     let (user, service) = (&actor.user, &platform.plugins);
     let runs = service.require_enabled()?;
+    if request.permissions.is_some() || request.accept_change {
+        actor.actor.refuse_client("only the user can agree to what a plugin may do")?;
+    }
     let _one_at_a_time = service.installing.lock().await;
     let manifest = find_manifest(platform, &request).await?;
     let verdict = require_runnable(platform, &manifest)?;

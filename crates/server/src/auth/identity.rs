@@ -240,6 +240,10 @@ pub(crate) async fn actor_by_credential(
     let error = match state.tokens.verify(credential, now) {
         Ok(claims) => {
             let credential = claims.credential();
+            if state.oauth.is_none() && matches!(credential, Credential::Client { .. }) {
+                let text = "this server no longer accepts connected clients".to_owned();
+                return Err(AuthRefusal::BadCredential(text).into());
+            }
             // Normalized like a user id, so that one person has one name as a developer and as a user. A name that is no valid
             // user id, such as that of a CI job, stays as it is and acts for no user.
             let name =

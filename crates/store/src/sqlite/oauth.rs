@@ -12,6 +12,8 @@ use super::{
     store_error,
 };
 
+/// How long a revoked grant is kept, in milliseconds: longer than any access token of it is valid.
+const REVOKED_KEPT_MS: i64 = 8 * 24 * 60 * 60 * 1_000;
 /// Most grants in one list. A user has fewer.
 const MAX_LISTED: i64 = 10_000;
 
@@ -23,6 +25,7 @@ struct ClientGrantRow {
     client_name: String,
     client_host: String,
     scopes: String,
+    made_with: Option<String>,
     created_at: i64,
     last_used_at: i64,
     expires_at: i64,
@@ -40,6 +43,7 @@ impl ClientGrantRow {
             client_name: self.client_name,
             client_host: self.client_host,
             scopes: self.scopes,
+            made_with: self.made_with.map(|id| parse_column("token id", &id)).transpose()?,
             created_at: to_timestamp(self.created_at),
             last_used_at: to_timestamp(self.last_used_at),
             expires_at: to_timestamp(self.expires_at),
@@ -57,10 +61,12 @@ impl OAuthStore for SqliteStore {
         let mut tx = self.begin_write().await?;
         let unneeded = sqlx::query(
             "DELETE FROM oauth_clients WHERE id IN (SELECT id FROM oauth_clients
-             WHERE NOT EXISTS (SELECT 1 FROM client_grants WHERE client_id = oauth_clients.id)
-             ORDER BY created_at LIMIT MAX(0, (SELECT COUNT(*) FROM oauth_clients) - ? + 1))",
+             WHERE NOT EXISTS (SELECT 1 FROM client_grants
+                 WHERE client_id = oauth_clients.id AND revoked_at IS NULL AND expires_at > ?2)
+             ORDER BY created_at LIMIT MAX(0, (SELECT COUNT(*) FROM oauth_clients) - ?1 + 1))",
         );
-        unneeded.bind(max).execute(&mut *tx).await.map_err(store_error)?;
+        let now = client.created_at.as_millisecond();
+        unneeded.bind(max).bind(now).execute(&mut *tx).await.map_err(store_error)?;
         let insert = sqlx::query(
             "INSERT OR IGNORE INTO oauth_clients (id, record, created_at)
              SELECT ?1, ?2, ?3 WHERE (SELECT COUNT(*) FROM oauth_clients) < ?4",
@@ -82,9 +88,11 @@ impl OAuthStore for SqliteStore {
     async fn add_client_grant(&self, grant: &ClientGrant, max: u32) -> Result<bool, StoreError> {
         let insert = sqlx::query(
             "INSERT INTO client_grants (id, user, client_id, client_name, client_host, scopes, created_at, last_used_at,
-                 expires_at, generation, rotated_at, revoked_at)
-             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12 WHERE (SELECT COUNT(*) FROM client_grants
-                 WHERE user = ?2 AND revoked_at IS NULL AND expires_at > ?7) < ?13",
+                 expires_at, generation, rotated_at, revoked_at, made_with)
+             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?14 WHERE (SELECT COUNT(*) FROM client_grants
+                 WHERE user = ?2 AND revoked_at IS NULL AND expires_at > ?7) < ?13
+             AND (SELECT COUNT(*) FROM client_grants WHERE user = ?2) < 10 * ?13
+             AND NOT EXISTS (SELECT 1 FROM tokens WHERE id = ?14 AND revoked_at IS NOT NULL)",
         );
         let insert = insert
             .bind(grant.id.as_str())
@@ -99,7 +107,8 @@ impl OAuthStore for SqliteStore {
             .bind(i64::from(grant.generation))
             .bind(grant.rotated_at.map(Timestamp::as_millisecond))
             .bind(grant.revoked_at.map(Timestamp::as_millisecond))
-            .bind(max);
+            .bind(max)
+            .bind(grant.made_with.as_ref().map(TokenId::as_str));
         Ok(insert.execute(&self.write).await.map_err(store_error)?.rows_affected() > 0)
     }
 
@@ -144,10 +153,14 @@ impl OAuthStore for SqliteStore {
         now: Timestamp,
     ) -> Result<Option<ClientGrant>, StoreError> {
         let query = sqlx::query_as::<_, ClientGrantRow>(
-            "UPDATE client_grants SET revoked_at = ?1 WHERE id = ?2 AND revoked_at IS NULL AND (?3 IS NULL OR user = ?3)
-             RETURNING *",
+            "UPDATE client_grants SET revoked_at = ?1, expires_at = MIN(expires_at, ?1 + ?4)
+             WHERE id = ?2 AND revoked_at IS NULL AND (?3 IS NULL OR user = ?3) RETURNING *",
         );
-        let query = query.bind(now.as_millisecond()).bind(id.as_str()).bind(user.map(UserId::as_str));
+        let query = query
+            .bind(now.as_millisecond())
+            .bind(id.as_str())
+            .bind(user.map(UserId::as_str))
+            .bind(REVOKED_KEPT_MS);
         let row = query.fetch_optional(&self.write).await.map_err(store_error)?;
         row.map(ClientGrantRow::into_grant).transpose()
     }

@@ -138,7 +138,15 @@ impl IssuedTokenStore for SqliteStore {
             .bind(scope.subject)
             .bind(roles_up_to(scope.role))
             .bind(at.as_millisecond());
-        let rows = query.fetch_all(&self.write).await.map_err(store_error)?;
+        let mut tx = self.begin_write().await?;
+        let rows = query.fetch_all(&mut *tx).await.map_err(store_error)?;
+        // What a user granted with a token ends with it; the change log tells every node.
+        for row in &rows {
+            let sql = "UPDATE client_grants SET revoked_at = ? WHERE made_with = ? AND revoked_at IS NULL";
+            let ended = sqlx::query(sql).bind(at.as_millisecond()).bind(&row.id);
+            ended.execute(&mut *tx).await.map_err(store_error)?;
+        }
+        tx.commit().await.map_err(store_error)?;
         rows.into_iter().map(TokenRow::into_token).collect()
     }
 

@@ -1,7 +1,9 @@
 //! Clients that connect by OAuth, and what users granted them.
 
-use toolyard_core::ports::{Change, ClientGrant, RedeemedCode, StoredOAuthClient, Stores};
-use toolyard_protocol::{TokenId, UserId};
+use toolyard_core::ports::{
+    Change, ClientGrant, RedeemedCode, StoredOAuthClient, Stores, TokenQuota, TokenScope,
+};
+use toolyard_protocol::{TokenId, UserId, api::Role};
 
 use super::{at_second, changes::ChangeReader};
 
@@ -21,6 +23,7 @@ fn grant(number: u8, user: &str, client: &str) -> ClientGrant {
         client_name: "Claude".to_owned(),
         client_host: "claude.ai".to_owned(),
         scopes: "tools:read chat".to_owned(),
+        made_with: None,
         created_at: at_second(i64::from(number)),
         last_used_at: at_second(i64::from(number)),
         expires_at: at_second(1_000),
@@ -91,6 +94,20 @@ pub async fn client_grants_rotate_and_are_revoked_once(stores: &Stores) {
     );
     assert_eq!(store.list_client_grants(&ada, at_second(30)).await.unwrap(), [second]);
     assert!(store.list_client_grants(&ada, at_second(1_000)).await.unwrap().is_empty(), "expired");
+
+    // A grant ends with the token with which the user agreed.
+    let token = super::tokens::issued_token(9, "ada");
+    stores.tokens.add_token(&token, TokenQuota { of_subject: 9, of_all: 9 }).await.unwrap();
+    let with_token = ClientGrant { made_with: Some(token.id.clone()), ..grant(5, "ada", "c") };
+    assert!(store.add_client_grant(&with_token, 9).await.unwrap());
+    let all = TokenScope { subject: None, role: Role::Operator };
+    stores.tokens.revoke_token(&token.id, all, at_second(30)).await.unwrap();
+    assert_eq!(
+        store.find_client_grant(&with_token.id).await.unwrap().unwrap().revoked_at,
+        Some(at_second(30))
+    );
+    let late = ClientGrant { made_with: Some(token.id), ..grant(6, "ada", "c") };
+    assert!(!store.add_client_grant(&late, 9).await.unwrap(), "its token is revoked");
 
     store.add_code(&[7; 32], &first.id, "{}", at_second(90)).await.unwrap();
     let redeemed =

@@ -81,10 +81,16 @@ impl FrozenTools for ChatStepTools<'_> {
         })?;
         let mut request = CallRequest::new(Door::Chat).with_notices(notices);
         let chat = self.chat;
+        if chat.who.lease.is_expired(&chat.state.tokens, chat.state.clock.now()) {
+            let text = "The caller's access has ended, so the tool did not run.";
+            return Err(ToolError::new(ErrorCode::Denied, text));
+        }
         request.parent = chat.trace;
         request.client.clone_from(&chat.client);
         request.conversation.clone_from(&chat.conversation);
-        request.user_text = Some(chat.user_text.clone());
+        // What a connected client sends as the user's words may be its model's.
+        let is_client = chat.who.actor.client_access().is_some();
+        request.user_text = (!is_client).then(|| chat.user_text.clone());
         request.view = Some(self.callable.clone());
         let call = ToolCall { name, arguments: Some(call.arguments.clone()) };
         let running = calls::start_call(&chat.state, chat.who.clone(), call, request).await?;

@@ -3,6 +3,7 @@
 
 use axum::extract::State;
 use http::Method;
+use jiff::Timestamp;
 use serde::Deserialize;
 use toolyard_authorization::{
     authorize::AuthorizeError,
@@ -10,7 +11,7 @@ use toolyard_authorization::{
     scope::{OAuthScope, ScopeSet},
 };
 use toolyard_core::catalog::ViewScope;
-use toolyard_platform::clients::{self as verbs, ClientConsent, MAX_GRANT_DAYS, host_name};
+use toolyard_platform::clients::{self as verbs, ClientConsent, MAX_GRANT_DAYS, credential_end, host_name};
 use toolyard_protocol::{
     oauth::{
         ConnectingClient, ConnectingClientKind, ConsentApp, ConsentDecision, ConsentInfo, ConsentOutcome,
@@ -33,6 +34,7 @@ use crate::{
     state::ServerState,
 };
 
+const DAY_S: i64 = 24 * 60 * 60;
 /// Apps that the page shows.
 const MAX_APPS: usize = 500;
 
@@ -73,6 +75,7 @@ async fn get_consent(
     let (_, waiting, client) = find_waiting(&state, &query.request).await?;
     let request = &waiting.request;
     let (scopes, requested_apps) = split_scopes(&request.scopes);
+    let max_days = days_left(&who, state.clock.now());
     let view = state.catalog.view(&who.user, ViewScope::Everything).await?;
     let apps = view.packages().take(MAX_APPS).map(|app| ConsentApp {
         package: app.head.package().clone(),
@@ -94,8 +97,8 @@ async fn get_consent(
         scopes,
         requested_apps,
         apps: apps.collect(),
-        days: state.platform.config.clients.grant_days,
-        max_days: MAX_GRANT_DAYS,
+        days: state.platform.config.clients.grant_days.min(max_days),
+        max_days,
         expires_at: iso_millis(waiting.expires_at),
         user: who.user,
     })
@@ -116,6 +119,13 @@ async fn post_consent(
     let consent = ClientConsent { scopes: chosen_scopes(&decision, &request.scopes)?, days: decision.days };
     let code = verbs::connect(&state.platform, &who.into(), &client, request, consent).await?;
     ok_json(&ConsentOutcome { redirect: request.code_location(code.expose(), &door.issuer) })
+}
+
+/// For how many days a client can be connected: until the user's own credential ends, and at most a year. A part of a day counts.
+fn days_left(who: &TargetUser, now: Timestamp) -> u32 {
+    let left = credential_end(&who.clone().into()).as_second().saturating_sub(now.as_second());
+    let days = left.saturating_add(DAY_S - 1) / DAY_S;
+    u32::try_from(days).unwrap_or(u32::MAX).clamp(1, MAX_GRANT_DAYS)
 }
 
 fn require_in_person(who: &TargetUser) -> Result<(), RequestError> {

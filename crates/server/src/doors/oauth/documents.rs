@@ -25,8 +25,8 @@ use crate::parts::WebAccess;
 const MAX_CACHED: usize = 500;
 /// How long a host may take to send one.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a request waits for one, the wait for a fetch slot included.
-const WAIT: Duration = Duration::from_secs(8);
+/// How long a request waits for a fetch slot.
+const WAIT: Duration = Duration::from_secs(3);
 /// Concurrent fetches.
 const AT_ONCE: usize = 8;
 /// How long a failure is remembered, so that a slow host is not asked again by every request.
@@ -54,14 +54,22 @@ pub(crate) struct ClientDocuments {
     web: WebAccess,
     clock: Arc<dyn Clock>,
     room: Semaphore,
-    clients: BoundedCache<String, Arc<Cached<OAuthClient>>>,
-    keys: BoundedCache<String, Arc<Cached<KeySet>>>,
+    clients: BoundedCache<String, Arc<Cached<OAuthClient, DocumentError>>>,
+    keys: BoundedCache<String, Arc<Cached<KeySet, FetchError>>>,
 }
 
-struct Cached<T> {
+struct Cached<T, E> {
     until: Timestamp,
-    /// None if it could not be fetched.
-    value: Option<T>,
+    value: Result<T, E>,
+}
+
+/// Why nothing was fetched.
+#[derive(Debug, Clone, Copy)]
+enum FetchError {
+    /// All slots are taken.
+    Busy,
+    /// The host does not respond, or not with what was expected.
+    Failed,
 }
 
 impl ClientDocuments {
@@ -80,48 +88,50 @@ impl ClientDocuments {
         let now = self.clock.now();
         let cached = self.clients.get(url.as_str()).filter(|cached| cached.until > now);
         if let Some(cached) = cached {
-            return cached.value.clone().ok_or(DocumentError::Unreachable);
+            return cached.value.clone();
         }
-        let Some((body, lifetime)) = self.fetch(url.as_str(), MAX_DOCUMENT_BYTES).await else {
-            self.clients.insert(
-                url.as_str().to_owned(),
-                Arc::new(Cached { until: after(now, FAILURE_S), value: None }),
-            );
-            return Err(DocumentError::Unreachable);
+        let (value, lifetime) = match self.fetch(url.as_str(), MAX_DOCUMENT_BYTES).await {
+            Ok((body, lifetime)) => (parse_document(url, &body).map_err(DocumentError::from), lifetime),
+            Err(FetchError::Failed) => (Err(DocumentError::Unreachable), FAILURE_S),
+            // Others use all the room. That says nothing about this client.
+            Err(FetchError::Busy) => return Err(DocumentError::Unreachable),
         };
-        // A document that cannot be used is not cached: its author may be mending it.
-        let client = parse_document(url, &body)?;
-        let entry = Cached { until: after(now, lifetime), value: Some(client.clone()) };
+        // The author of an unusable document may be mending it.
+        let lifetime = if value.is_ok() { lifetime } else { FAILURE_S };
+        let entry = Cached { until: after(now, lifetime), value: value.clone() };
         self.clients.insert(url.as_str().to_owned(), Arc::new(entry));
-        Ok(client)
+        value
     }
 
     /// The keys of a client.
     pub(crate) async fn keys(&self, url: &str) -> Option<KeySet> {
         let now = self.clock.now();
         if let Some(cached) = self.keys.get(url).filter(|cached| cached.until > now) {
-            return cached.value.clone();
+            return cached.value.clone().ok();
         }
-        let fetched = self.fetch(url, MAX_KEY_SET_BYTES).await;
-        let (value, lifetime) = match fetched {
-            Some((body, lifetime)) => (KeySet::parse(&body).ok(), lifetime),
-            None => (None, FAILURE_S),
+        let (value, lifetime) = match self.fetch(url, MAX_KEY_SET_BYTES).await {
+            Ok((body, lifetime)) => (KeySet::parse(&body).map_err(|_| FetchError::Failed), lifetime),
+            Err(FetchError::Failed) => (Err(FetchError::Failed), FAILURE_S),
+            Err(FetchError::Busy) => return None,
         };
-        let lifetime = if value.is_some() { lifetime } else { FAILURE_S };
+        let lifetime = if value.is_ok() { lifetime } else { FAILURE_S };
         self.keys
             .insert(url.to_owned(), Arc::new(Cached { until: after(now, lifetime), value: value.clone() }));
-        value
+        value.ok()
     }
 
     /// The body at a URL, and for how many seconds it may be used.
-    async fn fetch(&self, url: &str, limit: usize) -> Option<(Bytes, i64)> {
-        let late = |_| Err("no response in time".to_owned());
-        let request = async {
-            let _room = self.room.acquire().await;
-            timeout(FETCH_TIMEOUT, self.request(url, limit)).await.unwrap_or_else(late)
+    async fn fetch(&self, url: &str, limit: usize) -> Result<(Bytes, i64), FetchError> {
+        let Ok(_room) = timeout(WAIT, self.room.acquire()).await else {
+            tracing::warn!(url, "client document not fetched: too many other fetches");
+            return Err(FetchError::Busy);
         };
-        let fetched = timeout(WAIT, request).await.unwrap_or_else(late);
-        fetched.inspect_err(|error| tracing::info!(url, error, "client document not fetched")).ok()
+        let late = |_| Err(format!("no response within {} s", FETCH_TIMEOUT.as_secs()));
+        let fetched = timeout(FETCH_TIMEOUT, self.request(url, limit)).await.unwrap_or_else(late);
+        fetched.map_err(|error| {
+            tracing::info!(url, error, "client document not fetched");
+            FetchError::Failed
+        })
     }
 
     async fn request(&self, url: &str, limit: usize) -> Result<(Bytes, i64), String> {

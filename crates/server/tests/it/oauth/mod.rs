@@ -153,6 +153,30 @@ async fn a_user_can_refuse_and_only_the_user_can_agree() {
 }
 
 #[tokio::test]
+async fn a_grant_ends_with_the_token_of_the_user_who_agreed() {
+    let p = Platform::with(tokens_only).await;
+    let root = p.bearer(&p.token("root", Role::Operator));
+    let issued = root.post("/api/tokens", &json!({ "name": "console", "user": "ada", "days": 2 })).await;
+    let issued = issued.expect(201).json();
+    let ada = p.bearer(issued["token"].as_str().unwrap());
+    let client = Client::register(&p).await;
+    let request = client.request("tools:read").await;
+    let asked = ada.get(&format!("/api/oauth/consent?request={request}")).await.expect(200).json();
+    assert_eq!((&asked["days"], &asked["maxDays"]), (&json!(2), &json!(2)));
+    let granted = client.connect(&ada, "tools:read", json!({ "days": 300 })).await;
+    p.bearer(&granted.access).get("/api/tools").await.expect(200);
+    let second = |value: &Value| value.as_str().unwrap()[..19].to_owned();
+    let ends = second(&listed(&ada).await[0]["expiresAt"]);
+    assert_eq!(ends, second(&issued["info"]["expiresAt"]), "not later than the token");
+
+    let id = issued["info"]["id"].as_str().unwrap();
+    root.delete(&format!("/api/tokens/{id}")).await.expect(204);
+    client.refresh(&granted.refresh).await.expect(400);
+    p.state.stores.announcements.catch_up().await.unwrap();
+    p.bearer(&granted.access).get("/api/tools").await.expect(401);
+}
+
+#[tokio::test]
 async fn limits_of_clients_and_grants_hold() {
     let p = Platform::with(|config| {
         config.oauth.max_clients = 1;

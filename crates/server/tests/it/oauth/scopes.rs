@@ -174,4 +174,9 @@ async fn a_client_is_neither_a_device_nor_more_than_its_user() {
     let refused = tokio_tungstenite::connect_async(request).await.unwrap_err();
     let tokio_tungstenite::tungstenite::Error::Http(response) = refused else { panic!("{refused}") };
     assert_eq!(response.status(), 401, "not with this token");
+    bearer.post("/api/glasses/ticket", &json!({})).await.expect(403);
+    // What lets others act for the user is the user's own decision.
+    bearer.put("/api/installs/com.example.any/assistant", &json!({})).await.expect(403);
+    let change = json!({ "answer": "accept", "digest": "00".repeat(32) });
+    bearer.post(&format!("/api/definitions/{}", "0".repeat(32)), &change).await.expect(403);
 }
