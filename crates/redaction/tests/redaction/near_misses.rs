@@ -35,7 +35,7 @@ fn ordinary_text_with_a_prefix_is_no_key() {
         "ghp_short and github_pat_",
         "AKIAshouldNotMatchLower",
         "xoxb-your-slack-bot-token-goes-here",
-        "npm_config_registry=https://registry.npmjs.org/",
+        "npm_config_registry=https://registry.example.com/",
         "npm_package_dependencies_typescript_version_x",
         "SKU12345, SKILLS, SG.com",
         "secret_access_key_of_the_environment",
