@@ -20,7 +20,7 @@
 //! | people who come with an assertion of their company | [`id_jag`] |
 //! | refresh tokens, rotation and the grace window | [`refresh`] |
 //! | programs on devices without a browser | [`device`] |
-//! | introspection and revocation | [`introspection`], [`revocation`], [`token_reference`] |
+//! | introspection and revocation | [`introspection`], [`token_reference`] |
 //! | ID tokens and userinfo | [`id_token`] |
 //! | the documents that clients discover | [`metadata`] |
 //! | the issuer, and resource indicators | [`issuer`], [`resource`] |
@@ -57,7 +57,6 @@ pub mod pkce;
 pub mod redirect;
 pub mod refresh;
 pub mod resource;
-pub mod revocation;
 pub mod scope;
 pub mod token_reference;
 pub mod token_request;

@@ -3,8 +3,6 @@
 use toolyard_protocol::secret::SecretText;
 
 use crate::{
-    client::ClientId,
-    client_auth::AuthenticatedClient,
     parameters::RequestParameters,
     token_request::{PresentedClient, TokenError},
 };
@@ -46,12 +44,6 @@ impl TokenReference {
     }
 }
 
-/// Whether a client may revoke or introspect a token: only its own. For others' tokens the response is the same as for an
-/// unknown token, so that a client cannot probe.
-pub fn may_reference(client: &AuthenticatedClient, issued_to: &ClientId) -> bool {
-    client.id() == issued_to
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,12 +76,5 @@ mod tests {
         ] {
             assert_eq!(parse(form), Err(TokenError::Parameter(expected)));
         }
-    }
-
-    #[test]
-    fn clients_reach_only_their_own_tokens() {
-        let client = AuthenticatedClient::public("c".parse().unwrap());
-        assert!(may_reference(&client, &"c".parse().unwrap()));
-        assert!(!may_reference(&client, &"other".parse().unwrap()));
     }
 }

@@ -1,7 +1,7 @@
 -- Browsers that users want to be notified in. Nothing here is sealed: a push service accepts messages only if they are signed
 -- with the key that the browser subscribed with, and that key is derived from the root key.
 CREATE TABLE push_subscriptions (
-    -- From the endpoint: a browser has one subscription, whoever uses it.
+    -- Derived from the endpoint: all users of a browser share its subscription.
     id           TEXT PRIMARY KEY,
     user         TEXT NOT NULL,
     endpoint     TEXT NOT NULL,

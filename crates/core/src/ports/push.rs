@@ -9,7 +9,7 @@ use super::StoreError;
 /// A browser of a user, as its push service knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredPushSubscription {
-    /// Its id. It follows from the endpoint, so a browser has one, whoever uses it.
+    /// Its id. Derived from the endpoint: all users of a browser share its subscription.
     pub id: PushSubscriptionId,
     /// The user.
     pub user: UserId,

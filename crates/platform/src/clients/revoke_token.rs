@@ -48,7 +48,7 @@ pub async fn revoke_token(
     who: &AuthenticatedClient,
     token: &SecretText,
 ) -> Result<(), PlatformError> {
-    // Also one that was replaced meanwhile: whoever gives it back wants the connection to end.
+    // A refresh token that was rotated out also ends the connection.
     if let Some(grant) = find_grant(platform, who, token, |presented, current| presented <= current).await? {
         end_grant(platform, &grant.id, None).await?;
     }

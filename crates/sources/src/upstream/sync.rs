@@ -315,7 +315,7 @@ impl UpstreamSource {
                 self.parts.stores.announcements.announce(change).await;
             }
             Ok(true) => {}
-            // Changed during the read. For a user, whoever changed the authorization reads the lists again.
+            // Changed during the read. The verb that changed a user's authorization triggers a new read.
             Ok(false) if user.is_none() => self.refresh_soon(package),
             Ok(false) => {}
             Err(error) => tracing::error!(%error, upstream = %package, "upstream lists could not be stored"),

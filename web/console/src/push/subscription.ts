@@ -113,7 +113,7 @@ export async function removeBrowser(id: string): Promise<void> {
   });
 }
 
-/** Ends the subscription of this browser, whoever it belongs to, and closes its notifications. */
+/** Ends the subscription of this browser, for every user of it, and closes its notifications. */
 export async function dropSubscription(): Promise<void> {
   if (isSupported()) await exclusively(unsubscribe);
 }

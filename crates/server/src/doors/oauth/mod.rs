@@ -80,11 +80,8 @@ impl OAuthDoor {
             );
             return None;
         };
-        let mut default_scopes = ScopeSet::default();
-        for scope in [OAuthScope::ToolsRead, OAuthScope::ToolsWrite, OAuthScope::OfflineAccess] {
-            // A few scopes always fit.
-            _ = default_scopes.insert(scope);
-        }
+        let default_scopes =
+            ScopeSet::from([OAuthScope::ToolsRead, OAuthScope::ToolsWrite, OAuthScope::OfflineAccess]);
         let documents = documents::ClientDocuments::new(web, clock);
         let resources = AcceptedResources::single(resource.clone());
         Some(Self { issuer, resource, resources, default_scopes, documents })

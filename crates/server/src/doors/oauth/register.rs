@@ -3,10 +3,7 @@
 use axum::{extract::State, response::Response};
 use bytes::Bytes;
 use http::{Method, StatusCode};
-use toolyard_authorization::{
-    client::MAX_REGISTRATION_BYTES,
-    error::{ErrorResponse, OAuthErrorCode},
-};
+use toolyard_authorization::error::{ErrorResponse, OAuthErrorCode};
 use toolyard_platform::clients::{self, RegisterError};
 
 use super::{no_store, oauth_error, switched_off};
@@ -33,8 +30,7 @@ async fn post_register(State(state): State<ServerState>, body: Bytes) -> Respons
     if state.oauth.is_none() || !state.config.oauth.registration {
         return switched_off();
     }
-    let body = body.get(..body.len().min(MAX_REGISTRATION_BYTES + 1)).unwrap_or_default();
-    match clients::register(&state.platform, body).await {
+    match clients::register(&state.platform, &body).await {
         Ok(registered) => no_store(json_response(StatusCode::CREATED, &registered)),
         Err(RegisterError::Metadata(error)) => oauth_error(&ErrorResponse::from(error)),
         Err(RegisterError::Platform(error)) => {

@@ -3,7 +3,6 @@
 use axum::{extract::State, response::Response};
 use http::{HeaderMap, Method, StatusCode, header};
 use toolyard_authorization::{
-    authorize::AuthorizePageError,
     client::OAuthClient,
     client_auth::{AssertionContext, AuthenticatedClient, ClientAuthError, authenticate_client},
     error::ErrorResponse,
@@ -83,9 +82,6 @@ pub(super) async fn authenticate(
     presented: &PresentedClient,
 ) -> Result<(OAuthClient, AuthenticatedClient), TokenError> {
     let client = find_client(state, door, &presented.id).await.map_err(|error| match error {
-        DocumentError::Page(AuthorizePageError::Metadata(_) | AuthorizePageError::UnknownClient) => {
-            ClientAuthError::UnknownClient.into()
-        }
         DocumentError::Page(_) => TokenError::from(ClientAuthError::UnknownClient),
         DocumentError::Unreachable => TokenError::TemporarilyUnavailable,
     })?;
