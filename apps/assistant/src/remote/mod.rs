@@ -220,7 +220,7 @@ mod tests {
             "Todo",
         );
         assert!(error.for_model.starts_with("Todo does not answer right now. Tell the user so"));
-        assert!(!error.for_model.contains("127"));
+        assert!(!error.for_model.contains("127.0"));
         let own = explain_error(ToolError::new(ErrorCode::ExecutionError, "There is no todo 7."), "Todo");
         assert_eq!(own.for_model, "There is no todo 7.");
     }

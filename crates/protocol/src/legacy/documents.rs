@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn an_app_in_a_line_of_an_export() {
-        let line = r#"{"_id":{"$oid":"665f1c2e8b3e4a0012ab34cd"},"packageName":"com.example.todo","name":"Todo","description":"Keeps lists","publicUrl":"https://todo.example.com","appType":"standard","appStoreStatus":"PUBLISHED","hashedApiKey":"ab12","permissions":[{"type":"MICROPHONE","_id":{"$oid":"1"}},{"type":"NOTIFICATIONS","description":"to read"}],"hardwareRequirements":[{"type":"DISPLAY","level":"REQUIRED","_id":{"$oid":"2"}},{"type":"GPS","level":"OPTIONAL"}],"settings":[{"_id":{"$oid":"3"},"type":"select","key":"k","options":[{"_id":{"$oid":"4"},"label":"a"}]}],"tools":[{"id":"add_todo","description":"Add","activationPhrases":[],"parameters":{"todo_item":{"type":"string","description":"d","enum":[],"required":true,"_id":{"$oid":"5"}}},"_id":{"$oid":"6"}}],"createdAt":{"$date":"2025-06-04T12:00:00.000Z"},"updatedAt":{"$date":{"$numberLong":"1767323045678"}},"__v":3}"#;
+        let line = r#"{"_id":{"$oid":"665f1c2e8b3e4a0012ab34cd"},"packageName":"com.example.todo","name":"Todo","description":"Keeps lists","publicUrl":"https://todo.example.com","appType":"standard","appStoreStatus":"PUBLISHED","hashedApiKey":"s3cr3t","permissions":[{"type":"MICROPHONE","_id":{"$oid":"1"}},{"type":"NOTIFICATIONS","description":"to read"}],"hardwareRequirements":[{"type":"DISPLAY","level":"REQUIRED","_id":{"$oid":"2"}},{"type":"GPS","level":"OPTIONAL"}],"settings":[{"_id":{"$oid":"3"},"type":"select","key":"k","options":[{"_id":{"$oid":"4"},"label":"a"}]}],"tools":[{"id":"add_todo","description":"Add","activationPhrases":[],"parameters":{"todo_item":{"type":"string","description":"d","enum":[],"required":true,"_id":{"$oid":"5"}}},"_id":{"$oid":"6"}}],"createdAt":{"$date":"2025-06-04T12:00:00.000Z"},"updatedAt":{"$date":{"$numberLong":"1767323045678"}},"__v":3}"#;
         let app = AppDocument::parse(line).unwrap();
         assert_eq!((app.package_name.as_str(), app.app_type), ("com.example.todo", AppType::Standard));
         assert_eq!(app.public_url.as_deref(), Some("https://todo.example.com"));
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(app.tools[0].parameters[0].0, "todo_item");
         assert_eq!(app.created_at.as_deref(), Some("2025-06-04T12:00:00.000Z"));
         assert_eq!(app.updated_at.as_deref(), Some("2026-01-02T03:04:05.678Z"));
-        assert!(!format!("{app:?}").contains("ab12"));
+        assert!(!format!("{app:?}").contains("s3cr3t"));
     }
 
     #[test]

@@ -192,8 +192,8 @@ mod tests {
     #[test]
     fn a_state_is_for_one_user_one_request_and_a_short_time() {
         let secrets = RootKeys::new(vec![[1; 32]], Arc::new(SystemIds));
-        let (ada, bob) = (owner("ada"), owner("bob"));
-        let app = CallOwner { caller: Caller::App("com.other".parse().unwrap()), ..owner("ada") };
+        let (ada, bob) = (owner("grace"), owner("bob"));
+        let app = CallOwner { caller: Caller::App("com.other".parse().unwrap()), ..owner("grace") };
         let (arguments, others) = (to_raw(&json!({ "a": 1, "b": 2 })), to_raw(&json!({ "a": 1 })));
         let reordered: Box<RawValue> = serde_json::from_str(r#"{ "b":2, "a":1 }"#).unwrap();
         let request =
@@ -208,7 +208,7 @@ mod tests {
             (&json!("input_required"), &json!({ "q": {} }))
         );
         let sealed = result["requestState"].as_str().unwrap().to_owned();
-        assert!(!sealed.contains("inner") && !sealed.contains("ada"));
+        assert!(!sealed.contains("inner") && !sealed.contains("grace"));
 
         let opens = |request: &SealedRequest<'_>, state: &str, now: Timestamp| {
             request
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn the_state_of_a_source_never_names_an_approval() {
         let secrets = RootKeys::new(vec![[1; 32]], Arc::new(SystemIds));
-        let ada = owner("ada");
+        let ada = owner("grace");
         let request = SealedRequest { owner: &ada, method: "tools/call", name: "a:b", arguments: None };
         let id = "0".repeat(32).parse().unwrap();
         let asked = AskedApproval { id, mode: ElicitationMode::Url, is_answered: true };
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn input_responses_are_an_object_and_need_no_state() {
         let secrets = RootKeys::new(vec![[1; 32]], Arc::new(SystemIds));
-        let ada = owner("ada");
+        let ada = owner("grace");
         let request = SealedRequest { owner: &ada, method: "tools/call", name: "a:b", arguments: None };
         let input = |members: Value| request.read_input(&params(&members), now(), &secrets);
         assert!(input(json!({})).unwrap().is_none());

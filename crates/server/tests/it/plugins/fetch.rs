@@ -19,14 +19,14 @@ async fn yard(server: &TlsServer, root: Vec<u8>) -> (Platform, Device) {
     let stand_in = StandIn { host: HOST.to_owned(), address: server.address, root };
     let http = HttpClient::with_stand_in(Guard::dev(), ClientSettings::default(), stand_in).unwrap();
     let p = Platform::with_http(curating, Some(http)).await;
-    let device = p.device("ada").await;
+    let device = p.device("grace").await;
     let manifest = with(plugin("com.example.x", "do_it", CODE), "permissions", json!({ "network": [HOST] }));
-    install(&p.user("ada"), &signed(&manifest, 1)).await.expect(201);
+    install(&p.user("grace"), &signed(&manifest, 1)).await.expect(201);
     (p, device)
 }
 
 async fn fetched(p: &Platform, url: &str) -> Value {
-    p.user("ada").run("plugin_com_example_x__do_it", json!({ "url": url })).await
+    p.user("grace").run("plugin_com_example_x__do_it", json!({ "url": url })).await
 }
 
 #[tokio::test]
@@ -45,7 +45,7 @@ async fn a_declared_host_is_called_over_https() {
         "{}",
         heads[0]
     );
-    assert!(!heads[0].contains("ada"), "nobody is named: {}", heads[0]);
+    assert!(!heads[0].contains("grace"), "nobody is named: {}", heads[0]);
     for other in ["https://api.example.com:8443/", "http://api.example.com/", "https://example.com/"] {
         let refused = fetched(&p, other).await;
         let said = refused["content"][0]["text"].as_str().unwrap();
@@ -58,7 +58,7 @@ async fn a_declared_host_is_called_over_https() {
 async fn an_untrusted_certificate_is_an_error() {
     let (server, other) = (TlsServer::start(HOST, "{}").await, TlsServer::start(HOST, "{}").await);
     let (p, _device) = yard(&server, other.root.clone()).await;
-    let answer = p.user("ada").call(TOOL, json!({ "url": "https://api.example.com/" })).await.expect(200);
+    let answer = p.user("grace").call(TOOL, json!({ "url": "https://api.example.com/" })).await.expect(200);
     assert!(answer.text.contains("TLS") || answer.text.contains("certificate"), "{}", answer.text);
     assert!(server.request_heads().is_empty());
 }

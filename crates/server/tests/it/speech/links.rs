@@ -23,11 +23,11 @@ async fn a_device_fetches_speech_by_a_signed_url_that_expires() {
     let created = p.bearer(&operator).post("/api/apps", &body).await.expect(201).json();
     let key = created["apiKey"].as_str().unwrap();
     app.set_api_key(key);
-    let ada = p.token("ada", Role::User);
-    p.bearer(&ada).put(&format!("/api/installs/{ECHO}"), &json!({})).await.expect(204);
+    let grace = p.token("grace", Role::User);
+    p.bearer(&grace).put(&format!("/api/installs/{ECHO}"), &json!({})).await.expect(204);
     let mut device =
-        Device::connect(&format!("{}/glasses-ws", p.url.replace("http", "ws")), Some(&ada)).await;
-    p.bearer(&ada).call(&format!("{ECHO}:echo"), json!({ "text": "hi" })).await.expect(200);
+        Device::connect(&format!("{}/glasses-ws", p.url.replace("http", "ws")), Some(&grace)).await;
+    p.bearer(&grace).call(&format!("{ECHO}:echo"), json!({ "text": "hi" })).await.expect(200);
     let session = app.next_session().await;
     // User and expiry in the app's own URL are ignored.
     let own = "/api/tts?text=buy+milk&voice_id=x&expires=9999999999&for=root&signature=00";
@@ -37,7 +37,7 @@ async fn a_device_fetches_speech_by_a_signed_url_that_expires() {
     assert_eq!(play["text"], "buy milk");
     let link = play["audioUrl"].as_str().unwrap().strip_prefix(&p.url).unwrap().to_owned();
     assert!(
-        link.starts_with("/api/tts?text=buy+milk&voice_id=x&expires=") && !link.contains("ada"),
+        link.starts_with("/api/tts?text=buy+milk&voice_id=x&expires=") && !link.contains("grace"),
         "{link}"
     );
 
@@ -56,13 +56,13 @@ async fn a_device_fetches_speech_by_a_signed_url_that_expires() {
         assert_eq!(fetch(&nobody, &changed).await.expect(403).code(), "FORBIDDEN", "{changed}");
     }
     // A credential does not replace a valid signature.
-    fetch(&p.bearer(&ada), &link.replace("buy", "sell")).await.expect(403);
+    fetch(&p.bearer(&grace), &link.replace("buy", "sell")).await.expect(403);
     let twice = fetch(&nobody, &(link.clone() + "&text=sell+milk")).await.expect(400);
     assert!(twice.text().contains("twice"));
     let unsigned = link.split("&expires").next().unwrap();
     fetch(&nobody, unsigned).await.expect(401);
-    fetch(&p.as_with(&[("x-user-id", "ada")]), unsigned).await.expect(401);
-    fetch(&p.bearer(&ada), unsigned).await.expect(200);
+    fetch(&p.as_with(&[("x-user-id", "grace")]), unsigned).await.expect(401);
+    fetch(&p.bearer(&grace), unsigned).await.expect(200);
     fetch(&p.bearer(&format!("{ECHO}:{key}")), unsigned).await.expect(200);
     assert_eq!(fake.asked().len(), 1, "the same words, whoever asks");
 
