@@ -1,23 +1,12 @@
-// What clients in JavaScript have in common when they connect by OAuth: what they remember, and the browser of their user.
+// What clients in JavaScript have in common when they connect by OAuth: what they remember, and the browser that they open.
+import { readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { agree } from './consent.mjs';
+
 export const plan = JSON.parse(process.argv[2]);
 
 const CALLBACK = 'http://127.0.0.1:33418/callback';
-
-/** The browser: follows the client's link, and says yes on the consent page, signed in as the user of the plan. */
-async function agree(link) {
-  const page = await fetch(link, { redirect: 'manual' });
-  const location = page.headers.get('location');
-  if (page.status !== 302) throw new Error(`${page.status} ${await page.text()}`);
-  const request = new URL(location).searchParams.get('request');
-  const decided = await fetch(new URL('/api/oauth/consent', plan.url), {
-    method: 'POST',
-    headers: { ...plan.user, 'content-type': 'application/json' },
-    body: JSON.stringify({ request, approve: true }),
-  });
-  const { redirect } = await decided.json();
-  if (!redirect.startsWith(`${CALLBACK}?`)) throw new Error(redirect);
-  return new URL(redirect).searchParams;
-}
 
 /** What an app with the SDK keeps. `returned` has what the browser brought back. */
 export class Memory {
@@ -40,8 +29,22 @@ export class Memory {
   codeVerifier = () => this.kept.verifier;
   redirectToAuthorization = async (link) => {
     this.links += 1;
-    this.returned = await agree(link);
+    const redirect = await agree(link, plan);
+    if (!redirect.startsWith(`${CALLBACK}?`)) throw new Error(redirect);
+    this.returned = new URL(redirect).searchParams;
   };
 }
+
+/** The whole environment of a client that opens a browser itself. It has no desktop, and so no other browser and no keychain. */
+export function environment() {
+  const bin = join(import.meta.dirname, 'bin');
+  const PATH = [bin, dirname(process.execPath), process.env.PATH].join(delimiter);
+  const { HTTPS_PROXY, NO_PROXY } = process.env;
+  const browser = { BROWSER: join(bin, 'open'), BROWSER_PLAN: JSON.stringify(plan) };
+  return { PATH, HOME: homedir(), HTTPS_PROXY, NO_PROXY, ...browser };
+}
+
+/** How many links that browser has opened. */
+export const openedLinks = async () => (await readFile(join(homedir(), 'links'), 'utf8')).trim().split('\n').length;
 
 export const say = (step, more) => process.stdout.write(`${JSON.stringify({ step, ...more })}\n`);

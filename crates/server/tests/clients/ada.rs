@@ -87,7 +87,7 @@ pub(crate) async fn play(stage: &Stage, ada: Connected, revision: &str) {
     timeout(PATIENCE, ada.cancel()).await.expect("the client ends").unwrap();
 }
 
-async fn names(ada: &Connected) -> Vec<String> {
+pub(crate) async fn names(ada: &Connected) -> Vec<String> {
     let tools = ada.list_all_tools().await.unwrap();
     let mut names: Vec<_> = tools.into_iter().map(|tool| tool.name.into_owned()).collect();
     names.sort();
@@ -103,7 +103,7 @@ fn text(result: &CallToolResult) -> String {
     content.as_text().unwrap_or_else(|| panic!("{result:?}")).text.clone()
 }
 
-async fn call(ada: &Connected, name: &str, arguments: Value) -> String {
+pub(crate) async fn call(ada: &Connected, name: &str, arguments: Value) -> String {
     text(&timeout(PATIENCE, ada.call_tool(params(name, arguments))).await.expect("an answer comes").unwrap())
 }
 

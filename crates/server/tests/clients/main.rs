@@ -1,5 +1,5 @@
 //! MCP clients as other people wrote them, unmodified, against the real server: the official SDKs for TypeScript, Python
-//! and Rust, the inspector, and Mastra. The programs are in `tests/mcp-clients`; whatever their libraries do on the wire,
+//! and Rust, the AI SDK, the inspector, mcp-remote, and Mastra. The programs are in `tests/mcp-clients`; whatever their libraries do on the wire,
 //! they do here.
 #![cfg(test)]
 
@@ -7,6 +7,7 @@ mod ada;
 mod inspector;
 mod mastra;
 mod oauth;
+mod oauth_rust;
 mod program;
 mod python;
 mod rust;

@@ -22,7 +22,7 @@ async fn connect(stage: &Stage, lifecycle: ClientLifecycleMode) -> Connected {
     Ada::new().serve_with_lifecycle(transport, lifecycle).await.unwrap()
 }
 
-fn auto() -> ClientLifecycleMode {
+pub(crate) fn auto() -> ClientLifecycleMode {
     ClientLifecycleMode::Auto {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
         legacy_version: None,

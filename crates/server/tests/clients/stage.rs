@@ -18,6 +18,7 @@ use toolyard_testkit::{
     AppBehavior, FakeApp,
     upstream::{FakeUpstream, FixtureSet, UpstreamOptions},
 };
+use url::Url;
 
 /// How long anything may take before a test gives up on it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -57,6 +58,11 @@ pub(crate) struct Stage {
 
 impl Stage {
     pub(crate) async fn start(access: Access) -> Self {
+        Self::start_with(access, None).await
+    }
+
+    /// The same, with another client for the server's own requests.
+    pub(crate) async fn start_with(access: Access, http: Option<HttpClient>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut config = Config::default();
         // The lists are those of the upstream, and no more.
@@ -69,7 +75,9 @@ impl Stage {
             config.auth.mode = Some(AuthMode::Token);
             config.net.allow_loopback = Some(true);
         }
-        let server = Server::start(config, ServerDependencies::default()).await.unwrap();
+        let server = Server::start(config, ServerDependencies { http, ..ServerDependencies::default() })
+            .await
+            .unwrap();
         let token = |name: &str, role: Role| {
             let token =
                 server.state.tokens.issue_unlisted(name, role, server.state.clock.now(), 3_600).unwrap();
@@ -156,6 +164,19 @@ impl Stage {
     pub(crate) async fn ask_before(&self, tool: &str) {
         let choice = Some(json!({ "choice": "ask" }));
         self.ada(Method::PUT, &format!("/api/approvals/choices/{tool}"), choice).await;
+    }
+
+    /// Ada's browser: follows a client's link to the consent page, where she allows what is asked. Returns the URL that the
+    /// browser opens next.
+    pub(crate) async fn agree(&self, link: &str) -> String {
+        let page = Request::get(link).body(Full::new(Bytes::new())).unwrap();
+        let page = self.http.send(page).await.unwrap();
+        assert_eq!(page.status, StatusCode::FOUND, "{link}");
+        let consent = Url::parse(page.headers["location"].to_str().unwrap()).unwrap();
+        let (_, request) = consent.query_pairs().find(|(name, _)| name == "request").unwrap();
+        let body = json!({ "request": request, "approve": true });
+        let decided = self.ada(Method::POST, "/api/oauth/consent", Some(body)).await;
+        decided["redirect"].as_str().unwrap().to_owned()
     }
 
     /// Ada answers the next call that waits for her.
