@@ -22,6 +22,9 @@
 //! | programs on devices without a browser | [`device`] |
 //! | introspection and revocation | [`introspection`], [`token_reference`] |
 //! | ID tokens and userinfo | [`id_token`] |
+//! | ID tokens of an identity provider at which people sign in here | [`issuer_id_token`] |
+//! | passkeys: registration and sign-in | [`passkey`] |
+//! | the role and groups of a person of an identity provider | [`sign_in_rules`] |
 //! | the documents that clients discover | [`metadata`] |
 //! | the issuer, and resource indicators | [`issuer`], [`resource`] |
 //! | parameters of queries and forms | [`parameters`] |
@@ -50,14 +53,17 @@ pub mod id_jag;
 pub mod id_token;
 pub mod introspection;
 pub mod issuer;
+pub mod issuer_id_token;
 pub mod jwt;
 pub mod metadata;
 pub mod parameters;
+pub mod passkey;
 pub mod pkce;
 pub mod redirect;
 pub mod refresh;
 pub mod resource;
 pub mod scope;
+pub mod sign_in_rules;
 pub mod token_reference;
 pub mod token_request;
 pub mod token_response;

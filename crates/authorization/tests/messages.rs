@@ -12,6 +12,7 @@ use toolyard_authorization::{
     grant_type::UnknownGrantType,
     jwt::{AssertionError, KeySetError},
     parameters::ParameterError,
+    passkey::PasskeyError,
     pkce::PkceError,
     redirect::RedirectError,
     scope::ScopeError,
@@ -125,4 +126,14 @@ fn messages_of_grants() {
     check(&[&A::TooLarge, &A::Malformed, &A::Algorithm, &A::CriticalHeader, &A::TokenType, &A::UnknownKey]);
     check(&[&A::Signature, &A::Claims, &A::Claim("jti"), &A::Expired, &A::NotYetValid, &A::LifetimeTooLong]);
     check(&[&A::Issuer, &A::Subject, &A::Audience, &A::Client, &A::Resource]);
+}
+
+#[test]
+fn messages_of_passkeys() {
+    use PasskeyError as P;
+    check(&[&P::TooLong("id"), &P::Encoding("id"), &P::CredentialType, &P::CredentialId, &P::ClientData]);
+    check(&[&P::Ceremony, &P::Challenge, &P::Origin, &P::CrossOrigin, &P::AuthenticatorData]);
+    check(&[&P::RelyingParty, &P::UserNotPresent, &P::UserNotVerified, &P::BackupFlags, &P::NoCredential]);
+    check(&[&P::OtherCredential, &P::Algorithm, &P::NoPublicKey, &P::PublicKey, &P::KeySize]);
+    check(&[&P::UnknownPasskey, &P::UserHandle, &P::Signature, &P::ClonedKey]);
 }
