@@ -39,6 +39,10 @@ pub enum ApiErrorCode {
     InvalidRequest,
     /// The request is not authenticated.
     Unauthorized,
+    /// A sign-in failed. The message does not say why.
+    SignInFailed,
+    /// The change needs a more recent sign-in.
+    SignInAgain,
     /// Authenticated, but not allowed.
     Forbidden,
     /// Does not exist, or is not visible to this caller.

@@ -26,6 +26,7 @@
 
 #![warn(missing_docs)]
 
+pub mod accounts;
 pub mod api;
 pub mod app;
 pub mod approval;

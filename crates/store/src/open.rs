@@ -38,6 +38,11 @@ pub async fn open(settings: StoreSettings, tasks: &TaskTracker) -> Result<Stores
         quarantine: store.clone(),
         push_subscriptions: store.clone(),
         oauth: store.clone(),
+        accounts: store.clone(),
+        sign_in: store.clone(),
+        browser_sessions: store.clone(),
+        device_logins: store.clone(),
+        personal_data: store.clone(),
         tokens: store.clone(),
         maintenance: store,
     })

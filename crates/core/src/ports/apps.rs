@@ -236,8 +236,13 @@ pub trait InstallStore: Send + Sync {
     ) -> Result<bool, StoreError>;
     /// Removes an install with its grants and the app's data for this user. False if it is not installed.
     async fn uninstall_app(&self, user: &UserId, package: &PackageName) -> Result<bool, StoreError>;
-    /// Users with at least one install whose id contains this text, with their number of installs, by id.
-    async fn search_users(&self, part: &str, limit: u32) -> Result<Vec<(UserId, u64)>, StoreError>;
+    /// Users after this one with at least one install whose id contains this text, with their number of installs, by id.
+    async fn search_users(
+        &self,
+        part: &str,
+        after: Option<&UserId>,
+        limit: u32,
+    ) -> Result<Vec<(UserId, u64)>, StoreError>;
     /// Sets whether the app may call the tools of other apps for this user. False if it is not installed.
     async fn set_assistant_grant(
         &self,

@@ -77,6 +77,10 @@ pub enum Change {
         /// When it would have expired.
         expires_at: Timestamp,
     },
+    /// A user was disabled: nothing is done for them or by them any more.
+    UserDisabled(UserId),
+    /// A disabled user was enabled again, or deleted.
+    UserEnabled(UserId),
     /// A plugin was published.
     PluginCatalogueChanged,
     /// The lists of trusted keys or of revoked plugins changed.
@@ -148,6 +152,8 @@ impl Change {
             | Self::PlatformSettingsChanged(_)
             | Self::TokenIssued { .. }
             | Self::TokenRevoked { .. }
+            | Self::UserDisabled(_)
+            | Self::UserEnabled(_)
             | Self::PluginCatalogueChanged
             | Self::ApprovalRequested { .. }
             | Self::ApprovalAnswered { .. }

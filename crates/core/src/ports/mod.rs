@@ -1,6 +1,7 @@
 //! The traits that core needs from outside. Object-safe, with few methods each; one in-process implementation now, and
 //! room for one with several nodes. Core has no other traits.
 
+mod accounts;
 mod approvals;
 mod apps;
 mod changes;
@@ -20,6 +21,11 @@ mod upstreams;
 mod usage;
 mod world;
 
+pub use accounts::{
+    AccountQuery, AccountStore, BrowserSession, BrowserSessionStore, DeviceLogin, DeviceLoginConsent,
+    DeviceLoginStore, EndedSessions, PersonalDataStore, RedeemedDeviceLogin, RemoveMethodOutcome,
+    SaveAccountOutcome, SignInMethods, SignInStore, StoredPasskey, StoredPassword, UserAccount,
+};
 pub use approvals::{
     AnswerOutcome, ApprovalFilter, ApprovalRecord, ApprovalRuleStore, ApprovalStore, ApprovedCall,
     AskOutcome, StoredAnswer, StoredChoice, StoredGrant, UserRules,

@@ -96,6 +96,12 @@ pub trait OAuthStore: Send + Sync {
         user: Option<&UserId>,
         now: Timestamp,
     ) -> Result<Option<ClientGrant>, StoreError>;
+    /// Revokes all grants of a user. Returns those that were not revoked before.
+    async fn revoke_client_grants_of(
+        &self,
+        user: &UserId,
+        now: Timestamp,
+    ) -> Result<Vec<ClientGrant>, StoreError>;
     /// The revoked grants that have not expired, with their ends.
     async fn revoked_client_grants(&self, now: Timestamp) -> Result<Vec<(TokenId, Timestamp)>, StoreError>;
     /// Adds an authorization code of a grant under its hash.

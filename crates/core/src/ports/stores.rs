@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::{
-    Announcements, AppDataStore, AppRunStore, AppStore, ApprovalRuleStore, ApprovalStore, CallLog,
-    DefinitionStore, DeviceStore, InstallStore, InstalledPluginStore, IssuedTokenStore, LabelStore, Ledger,
-    OAuthStore, OfferStore, PinStore, PluginDataStore, PluginListStore, PreferenceStore,
-    PublishedPluginStore, PushSubscriptionStore, QuarantineStore, StoreMaintenance, ToolSwitchStore,
-    UpstreamStore, UpstreamTokenStore, UsageLog,
+    AccountStore, Announcements, AppDataStore, AppRunStore, AppStore, ApprovalRuleStore, ApprovalStore,
+    BrowserSessionStore, CallLog, DefinitionStore, DeviceLoginStore, DeviceStore, InstallStore,
+    InstalledPluginStore, IssuedTokenStore, LabelStore, Ledger, OAuthStore, OfferStore, PersonalDataStore,
+    PinStore, PluginDataStore, PluginListStore, PreferenceStore, PublishedPluginStore, PushSubscriptionStore,
+    QuarantineStore, SignInStore, StoreMaintenance, ToolSwitchStore, UpstreamStore, UpstreamTokenStore,
+    UsageLog,
 };
 
 /// Everything durable, by port. Created by the store, passed as a whole, cheap to clone.
@@ -63,6 +64,16 @@ pub struct Stores {
     pub push_subscriptions: Arc<dyn PushSubscriptionStore>,
     /// Clients that connect by OAuth, and what users granted them.
     pub oauth: Arc<dyn OAuthStore>,
+    /// Accounts of users.
+    pub accounts: Arc<dyn AccountStore>,
+    /// How users sign in.
+    pub sign_in: Arc<dyn SignInStore>,
+    /// In which browsers users are signed in.
+    pub browser_sessions: Arc<dyn BrowserSessionStore>,
+    /// Programs that wait for a person to agree.
+    pub device_logins: Arc<dyn DeviceLoginStore>,
+    /// Everything about one user.
+    pub personal_data: Arc<dyn PersonalDataStore>,
     /// Issued tokens.
     pub tokens: Arc<dyn IssuedTokenStore>,
     /// Announcements of changes in all of these.

@@ -77,6 +77,8 @@ pub trait IssuedTokenStore: Send + Sync {
         after: Option<&TokenCursor>,
         limit: u32,
     ) -> Result<Vec<IssuedToken>, StoreError>;
+    /// How many valid tokens a subject has.
+    async fn count_valid_tokens(&self, subject: &str, now: Timestamp) -> Result<usize, StoreError>;
     /// Adds a token if the quota allows it.
     async fn add_token(&self, token: &IssuedToken, room: TokenQuota) -> Result<AddTokenOutcome, StoreError>;
     /// Revokes a token of the scope and all tokens issued with it, transitively, and returns them. Revoking again
@@ -88,6 +90,8 @@ pub trait IssuedTokenStore: Send + Sync {
         scope: TokenScope<'_>,
         at: Timestamp,
     ) -> Result<Vec<IssuedToken>, StoreError>;
+    /// Revokes all tokens of a subject, and all tokens issued with them. Returns those that were not revoked before.
+    async fn revoke_tokens_of(&self, subject: &str, at: Timestamp) -> Result<Vec<IssuedToken>, StoreError>;
     /// Revoked tokens that have not expired yet, with their expiry.
     async fn revoked_tokens(&self, now: Timestamp) -> Result<Vec<(TokenId, Timestamp)>, StoreError>;
     /// Removes tokens that expired by then, unless a token issued with them remains.

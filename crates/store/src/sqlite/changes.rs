@@ -72,6 +72,8 @@ fn read_change(kind: &str, subject: &str, detail: &str) -> Option<Change> {
             let expires_at = Timestamp::from_millisecond(expires_at.parse().ok()?).ok()?;
             Change::TokenRevoked { id: subject.parse().ok()?, subject: token_subject.into(), expires_at }
         }
+        "user_disabled" => Change::UserDisabled(user()?),
+        "user_enabled" => Change::UserEnabled(user()?),
         "plugin_catalogue_changed" => Change::PluginCatalogueChanged,
         "plugin_lists_changed" => Change::PluginListsChanged,
         "approval_requested" => Change::ApprovalRequested { user: user()?, id: detail.parse().ok()? },

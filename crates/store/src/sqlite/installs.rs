@@ -82,12 +82,18 @@ impl InstallStore for SqliteStore {
         Ok(gone)
     }
 
-    async fn search_users(&self, part: &str, limit: u32) -> Result<Vec<(UserId, u64)>, StoreError> {
+    async fn search_users(
+        &self,
+        part: &str,
+        after: Option<&UserId>,
+        limit: u32,
+    ) -> Result<Vec<(UserId, u64)>, StoreError> {
         let query = sqlx::query_as::<_, (String, i64)>(
-            "SELECT user, COUNT(*) FROM installs WHERE user LIKE ?1 ESCAPE '\\' GROUP BY user ORDER BY user LIMIT ?2",
+            "SELECT user, COUNT(*) FROM installs WHERE user LIKE ?1 ESCAPE '\\' AND user > ?2
+             GROUP BY user ORDER BY user LIMIT ?3",
         );
-        let rows =
-            query.bind(like_pattern(part)).bind(limit).fetch_all(&self.read).await.map_err(store_error)?;
+        let query = query.bind(like_pattern(part)).bind(after.map_or("", UserId::as_str)).bind(limit);
+        let rows = query.fetch_all(&self.read).await.map_err(store_error)?;
         rows.into_iter().map(|(user, apps)| Ok((UserId::from_stored(&user), to_u64(apps)))).collect()
     }
 

@@ -3,14 +3,17 @@
 //! Definitions, installs and settings are written rarely and one at a time. The ledger has its own connection, because
 //! it writes batches all the time and its keys must be durable (`synchronous = FULL`), which nothing else needs.
 
+mod accounts;
 mod app_data;
 mod approval_rules;
 mod approvals;
 mod apps;
+mod browser_sessions;
 mod call_keys;
 mod call_log;
 mod changes;
 mod definitions;
+mod device_logins;
 mod devices;
 mod installs;
 mod labels;
@@ -18,6 +21,7 @@ mod ledger;
 mod maintenance;
 mod node;
 mod oauth;
+mod personal_data;
 mod pins;
 mod plugins;
 mod preferences;
@@ -28,6 +32,7 @@ mod quarantine;
 mod rows;
 mod runs;
 mod settings;
+mod sign_in;
 mod state;
 mod tokens;
 mod upstreams;

@@ -165,6 +165,20 @@ impl OAuthStore for SqliteStore {
         row.map(ClientGrantRow::into_grant).transpose()
     }
 
+    async fn revoke_client_grants_of(
+        &self,
+        user: &UserId,
+        now: Timestamp,
+    ) -> Result<Vec<ClientGrant>, StoreError> {
+        let query = sqlx::query_as::<_, ClientGrantRow>(
+            "UPDATE client_grants SET revoked_at = ?1, expires_at = MIN(expires_at, ?1 + ?3)
+             WHERE user = ?2 AND revoked_at IS NULL AND expires_at > ?1 RETURNING *",
+        );
+        let query = query.bind(now.as_millisecond()).bind(user.as_str()).bind(REVOKED_KEPT_MS);
+        let rows = query.fetch_all(&self.write).await.map_err(store_error)?;
+        rows.into_iter().map(ClientGrantRow::into_grant).collect()
+    }
+
     async fn revoked_client_grants(&self, now: Timestamp) -> Result<Vec<(TokenId, Timestamp)>, StoreError> {
         let sql = "SELECT id, expires_at FROM client_grants WHERE revoked_at IS NOT NULL AND expires_at > ?";
         let query = sqlx::query_as::<_, (String, i64)>(sql).bind(now.as_millisecond());

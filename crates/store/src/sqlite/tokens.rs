@@ -89,6 +89,20 @@ pub(super) async fn insert_token(
     Ok(AddTokenOutcome::Listed)
 }
 
+/// What a user granted with a token ends with it; the change log tells every node.
+async fn revoke_grants_made_with(
+    tx: &mut SqliteConnection,
+    tokens: &[TokenRow],
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    for token in tokens {
+        let sql = "UPDATE client_grants SET revoked_at = ? WHERE made_with = ? AND revoked_at IS NULL";
+        let ended = sqlx::query(sql).bind(at.as_millisecond()).bind(&token.id);
+        ended.execute(&mut *tx).await.map_err(store_error)?;
+    }
+    Ok(())
+}
+
 #[async_trait]
 impl IssuedTokenStore for SqliteStore {
     async fn list_tokens(
@@ -109,6 +123,12 @@ impl IssuedTokenStore for SqliteStore {
             .bind(limit);
         let rows = query.fetch_all(&self.read).await.map_err(store_error)?;
         rows.into_iter().map(TokenRow::into_token).collect()
+    }
+
+    async fn count_valid_tokens(&self, subject: &str, now: Timestamp) -> Result<usize, StoreError> {
+        let sql = "SELECT COUNT(*) FROM tokens WHERE subject = ? AND revoked_at IS NULL AND expires_at > ?";
+        let query = sqlx::query_scalar::<_, u32>(sql).bind(subject).bind(now.as_millisecond());
+        Ok(query.fetch_one(&self.read).await.map_err(store_error)? as usize)
     }
 
     async fn add_token(&self, token: &IssuedToken, room: TokenQuota) -> Result<AddTokenOutcome, StoreError> {
@@ -140,12 +160,24 @@ impl IssuedTokenStore for SqliteStore {
             .bind(at.as_millisecond());
         let mut tx = self.begin_write().await?;
         let rows = query.fetch_all(&mut *tx).await.map_err(store_error)?;
-        // What a user granted with a token ends with it; the change log tells every node.
-        for row in &rows {
-            let sql = "UPDATE client_grants SET revoked_at = ? WHERE made_with = ? AND revoked_at IS NULL";
-            let ended = sqlx::query(sql).bind(at.as_millisecond()).bind(&row.id);
-            ended.execute(&mut *tx).await.map_err(store_error)?;
-        }
+        revoke_grants_made_with(&mut tx, &rows, at).await?;
+        tx.commit().await.map_err(store_error)?;
+        rows.into_iter().map(TokenRow::into_token).collect()
+    }
+
+    async fn revoke_tokens_of(&self, subject: &str, at: Timestamp) -> Result<Vec<IssuedToken>, StoreError> {
+        let query = sqlx::query_as::<_, TokenRow>(
+            "WITH RECURSIVE gone (id) AS (
+                 SELECT id FROM tokens WHERE subject = ?1
+                 UNION SELECT tokens.id FROM tokens JOIN gone ON tokens.made_with = gone.id
+             )
+             UPDATE tokens SET revoked_at = ?2 WHERE revoked_at IS NULL AND expires_at > ?2
+             AND id IN (SELECT id FROM gone) RETURNING *",
+        );
+        let mut tx = self.begin_write().await?;
+        let rows =
+            query.bind(subject).bind(at.as_millisecond()).fetch_all(&mut *tx).await.map_err(store_error)?;
+        revoke_grants_made_with(&mut tx, &rows, at).await?;
         tx.commit().await.map_err(store_error)?;
         rows.into_iter().map(TokenRow::into_token).collect()
     }

@@ -1,5 +1,6 @@
 //! The suite that every store must pass. A backend passes when each function here passes on a fresh store.
 
+mod accounts;
 mod approval_rules;
 mod approvals;
 mod apps;
@@ -16,6 +17,11 @@ mod upstreams;
 mod usage;
 mod users;
 
+pub use accounts::{
+    accounts_are_unique_and_keep_an_operator, browser_sessions_end_and_are_bounded,
+    device_logins_are_answered_and_redeemed_once, disabled_users_are_in_the_change_log,
+    ways_to_sign_in_are_bound_to_their_user,
+};
 pub use approval_rules::{choices_are_each_users_own, grants_are_used_up_and_revoked, one_policy_is_stored};
 pub use approvals::{
     a_pending_approval_can_be_withdrawn, an_approval_is_answered_once, an_approved_call_runs_once,

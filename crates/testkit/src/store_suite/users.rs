@@ -131,7 +131,7 @@ pub async fn users_and_what_they_can_install_are_found(store: &impl FullStore) {
         store.install_app(&user.parse().unwrap(), &package_name(app), at_second(0)).await.unwrap();
     }
     let users = async |part: &str, limit| {
-        let users = store.search_users(part, limit).await.unwrap();
+        let users = store.search_users(part, None, limit).await.unwrap();
         users.into_iter().map(|(user, apps)| format!("{user} {apps}")).collect::<Vec<_>>()
     };
     assert_eq!(users("", 10).await, ["ada 2", "bob 1", "zoe_1 1"]);

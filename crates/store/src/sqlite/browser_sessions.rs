@@ -1,0 +1,139 @@
+//! In which browsers users are signed in.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use sqlx::FromRow;
+use toolyard_core::ports::{BrowserSession, BrowserSessionStore, EndedSessions, StoreError};
+use toolyard_protocol::{TokenId, UserId, accounts::SignInMethod};
+
+use super::{
+    SqliteStore, damaged_value,
+    rows::{parse_column, to_timestamp},
+    store_error,
+};
+
+#[derive(FromRow)]
+struct BrowserSessionRow {
+    id: String,
+    user: String,
+    method: String,
+    device: String,
+    started_at: i64,
+    last_seen_at: i64,
+    expires_at: i64,
+}
+
+impl BrowserSessionRow {
+    fn into_session(self) -> Result<BrowserSession, StoreError> {
+        let method = SignInMethod::ALL.into_iter().find(|method| method.as_str() == self.method);
+        Ok(BrowserSession {
+            id: parse_column("session id", &self.id)?,
+            user: UserId::from_stored(&self.user),
+            method: method.ok_or_else(|| damaged_value("sign-in method", self.method))?,
+            device: self.device,
+            started_at: to_timestamp(self.started_at),
+            last_seen_at: to_timestamp(self.last_seen_at),
+            expires_at: to_timestamp(self.expires_at),
+        })
+    }
+}
+
+#[async_trait]
+impl BrowserSessionStore for SqliteStore {
+    async fn add_browser_session(&self, session: &BrowserSession, max: u32) -> Result<bool, StoreError> {
+        let mut tx = self.begin_write().await?;
+        let now = session.started_at.as_millisecond();
+        let insert = sqlx::query(
+            "INSERT INTO browser_sessions (id, user, method, device, started_at, last_seen_at, expires_at)
+             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
+             WHERE EXISTS (SELECT 1 FROM accounts WHERE user = ?2 AND disabled_at IS NULL)",
+        );
+        let insert = insert
+            .bind(session.id.as_str())
+            .bind(session.user.as_str())
+            .bind(session.method.as_str())
+            .bind(&session.device)
+            .bind(now)
+            .bind(session.last_seen_at.as_millisecond())
+            .bind(session.expires_at.as_millisecond());
+        let is_added = insert.execute(&mut *tx).await.map_err(store_error)?.rows_affected() > 0;
+        let surplus = sqlx::query(
+            "UPDATE browser_sessions SET ended_at = ?3 WHERE id IN (SELECT id FROM browser_sessions
+                 WHERE user = ?1 AND ended_at IS NULL AND expires_at > ?3 AND id <> ?4
+                 ORDER BY last_seen_at DESC, id LIMIT -1 OFFSET ?2)",
+        );
+        let surplus = surplus
+            .bind(session.user.as_str())
+            .bind(max.saturating_sub(1))
+            .bind(now)
+            .bind(session.id.as_str());
+        surplus.execute(&mut *tx).await.map_err(store_error)?;
+        let sql = "UPDATE accounts SET last_seen_at = MAX(COALESCE(last_seen_at, 0), ?) WHERE user = ?";
+        let seen = sqlx::query(sql).bind(now).bind(session.user.as_str());
+        seen.execute(&mut *tx).await.map_err(store_error)?;
+        tx.commit().await.map_err(store_error)?;
+        Ok(is_added)
+    }
+
+    async fn list_browser_sessions(
+        &self,
+        user: &UserId,
+        now: Timestamp,
+    ) -> Result<Vec<BrowserSession>, StoreError> {
+        let query = sqlx::query_as::<_, BrowserSessionRow>(
+            "SELECT * FROM browser_sessions WHERE user = ? AND ended_at IS NULL AND expires_at > ?
+             ORDER BY last_seen_at DESC, id",
+        );
+        let query = query.bind(user.as_str()).bind(now.as_millisecond());
+        let rows = query.fetch_all(&self.read).await.map_err(store_error)?;
+        rows.into_iter().map(BrowserSessionRow::into_session).collect()
+    }
+
+    async fn touch_browser_session(&self, id: &TokenId, at: Timestamp) -> Result<bool, StoreError> {
+        let mut tx = self.begin_write().await?;
+        let sql = "UPDATE browser_sessions SET last_seen_at = MAX(last_seen_at, ?)
+                   WHERE id = ? AND ended_at IS NULL RETURNING user";
+        let query = sqlx::query_scalar::<_, String>(sql).bind(at.as_millisecond()).bind(id.as_str());
+        let user = query.fetch_optional(&mut *tx).await.map_err(store_error)?;
+        if let Some(user) = &user {
+            let sql = "UPDATE accounts SET last_seen_at = MAX(COALESCE(last_seen_at, 0), ?) WHERE user = ?";
+            let seen = sqlx::query(sql).bind(at.as_millisecond()).bind(user);
+            seen.execute(&mut *tx).await.map_err(store_error)?;
+        }
+        tx.commit().await.map_err(store_error)?;
+        Ok(user.is_some())
+    }
+
+    async fn end_browser_sessions(
+        &self,
+        user: &UserId,
+        which: EndedSessions<'_>,
+        at: Timestamp,
+    ) -> Result<Vec<BrowserSession>, StoreError> {
+        let (one, all_but) = match which {
+            EndedSessions::All => (None, None),
+            EndedSessions::One(id) => (Some(id.as_str()), None),
+            EndedSessions::AllBut(id) => (None, Some(id.as_str())),
+        };
+        let query = sqlx::query_as::<_, BrowserSessionRow>(
+            "UPDATE browser_sessions SET ended_at = ?4 WHERE user = ?1 AND ended_at IS NULL
+             AND (?2 IS NULL OR id = ?2) AND (?3 IS NULL OR id <> ?3) RETURNING *",
+        );
+        let query = query.bind(user.as_str()).bind(one).bind(all_but).bind(at.as_millisecond());
+        let rows = query.fetch_all(&self.write).await.map_err(store_error)?;
+        rows.into_iter().map(BrowserSessionRow::into_session).collect()
+    }
+
+    async fn ended_browser_sessions(&self, now: Timestamp) -> Result<Vec<(TokenId, Timestamp)>, StoreError> {
+        let sql = "SELECT id, expires_at FROM browser_sessions WHERE ended_at IS NOT NULL AND expires_at > ?";
+        let query = sqlx::query_as::<_, (String, i64)>(sql).bind(now.as_millisecond());
+        let rows = query.fetch_all(&self.read).await.map_err(store_error)?;
+        rows.into_iter().map(|(id, at)| Ok((parse_column("session id", &id)?, to_timestamp(at)))).collect()
+    }
+
+    async fn prune_browser_sessions(&self, now: Timestamp) -> Result<(), StoreError> {
+        let query =
+            sqlx::query("DELETE FROM browser_sessions WHERE expires_at <= ?").bind(now.as_millisecond());
+        query.execute(&self.write).await.map(drop).map_err(store_error)
+    }
+}
