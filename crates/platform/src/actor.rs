@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use toolyard_core::catalog::AppEntry;
-use toolyard_protocol::{PackageName, TokenId, UserId, api::Role};
+use toolyard_protocol::{PackageName, TokenId, UserId, accounts::SignInMethod, api::Role};
 
 use crate::{PlatformError, clients::ClientAccess};
 
@@ -45,6 +45,21 @@ pub enum Credential {
         grant: TokenId,
         /// What the user granted.
         access: Arc<ClientAccess>,
+    },
+    /// The cookie of a browser in which the user signed in.
+    Session {
+        /// When the cookie expires if it is not used, in seconds since 1970.
+        expires_at: i64,
+        /// The session.
+        id: TokenId,
+        /// How the user signed in.
+        method: SignInMethod,
+        /// When the cookie was issued, in seconds since 1970.
+        issued_at: i64,
+        /// When the user signed in, in seconds since 1970.
+        started_at: i64,
+        /// When the session ends at the latest, in seconds since 1970.
+        ends_at: i64,
     },
     /// A token of the configured identity provider.
     IdentityProvider {

@@ -29,6 +29,12 @@ pub enum PlatformError {
     /// The credential is not accepted.
     #[error("{0}")]
     BadCredential(String),
+    /// A sign-in failed. It says nothing about why: whether there is such an account is nobody's business.
+    #[error("the sign-in failed: the account, the password, the passkey or the link is not valid here")]
+    SignInFailed,
+    /// The user signed in too long ago for this change.
+    #[error("sign in again: this change needs a sign-in in the last 15 minutes")]
+    SignInAgain,
     /// The user has no session, and this actor cannot open one.
     #[error("this user has no session")]
     NoSession,

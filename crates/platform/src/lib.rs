@@ -11,6 +11,7 @@
 //! | an app, its tools, its keys | [`apps`] |
 //! | what a user has installed, granted or switched off | [`installs`] |
 //! | a user's settings, and what apps store for users | [`settings`] |
+//! | accounts, how people sign in, and where they are signed in | [`accounts`] |
 //! | tokens of this server | [`tokens`] |
 //! | clients that users connect, and what they were granted | [`clients`] |
 //! | upstream MCP servers | [`upstreams`] |
@@ -24,6 +25,7 @@
 //!
 //! Nothing here knows HTTP, SQL or sockets.
 
+pub mod accounts;
 mod actor;
 pub mod approvals;
 pub mod apps;
@@ -72,6 +74,8 @@ pub struct PlatformConfig {
     pub token_quota: TokenQuota,
     /// Whether operators may add upstreams that run a program on this machine.
     pub allow_commands: bool,
+    /// How people sign in.
+    pub accounts: accounts::AccountSettings,
     /// Limits and lifetimes of connected clients.
     pub clients: clients::ClientSettings,
     /// Apps that may answer approvals, because they ask the user in person.
@@ -94,6 +98,8 @@ pub struct Platform {
     pub ids: Arc<dyn IdGenerator>,
     /// Seals secrets before they are stored.
     pub secrets: Arc<dyn SecretSealer>,
+    /// What sign-ins need to remember.
+    pub accounts: accounts::AccountState,
     /// Signs and verifies tokens.
     pub tokens: Arc<tokens::TokenSigner>,
     /// Opens and ends sessions.

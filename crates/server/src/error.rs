@@ -70,6 +70,8 @@ impl From<PlatformError> for RequestError {
             PlatformError::Store(error) => return error.into(),
             PlatformError::NotFound(_) => ApiErrorCode::NotFound,
             PlatformError::Conflict(_) | PlatformError::NeedsAgreement(_) => ApiErrorCode::Conflict,
+            PlatformError::SignInFailed => ApiErrorCode::SignInFailed,
+            PlatformError::SignInAgain => ApiErrorCode::SignInAgain,
             PlatformError::Forbidden(_) => ApiErrorCode::Forbidden,
             PlatformError::QuotaReached(_) => ApiErrorCode::QuotaReached,
             PlatformError::TooLarge(_) => ApiErrorCode::TooLarge,
@@ -96,7 +98,8 @@ pub(crate) const fn api_error_status(code: ApiErrorCode) -> StatusCode {
     match code {
         ApiErrorCode::InvalidRequest => StatusCode::BAD_REQUEST,
         ApiErrorCode::Unauthorized => StatusCode::UNAUTHORIZED,
-        ApiErrorCode::Forbidden => StatusCode::FORBIDDEN,
+        ApiErrorCode::SignInFailed => StatusCode::UNAUTHORIZED,
+        ApiErrorCode::SignInAgain | ApiErrorCode::Forbidden => StatusCode::FORBIDDEN,
         ApiErrorCode::NotFound => StatusCode::NOT_FOUND,
         ApiErrorCode::Conflict => StatusCode::CONFLICT,
         ApiErrorCode::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,

@@ -54,6 +54,7 @@ pub mod telemetry;
 mod web_push;
 
 pub use console::{ConsoleFile, ConsoleFiles};
+pub use doors::sign_in::check_issuers;
 pub use lifecycle::Lifecycle;
 pub use plugins::PluginRuntime;
 pub use serve::{Server, ServerDependencies};

@@ -187,6 +187,7 @@ pub(crate) fn platform_config(config: &Config, mode: AuthMode) -> PlatformConfig
         max_wake_timeout_ms: config.calls.max_wake_timeout_ms,
         token_quota: config.quotas.token_quota(),
         allow_commands: config.upstream_settings.allow_commands.unwrap_or(mode == AuthMode::Dev),
+        accounts: config.sign_in.settings(&config.base_url()),
         clients: config.oauth.settings(),
         approval_apps: config.approvals.apps.clone(),
     }

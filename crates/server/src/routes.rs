@@ -11,8 +11,8 @@ use http::{Method, StatusCode, Uri};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::{
-    auth::GuardedHandler, console, doors::chat, doors::mcp, doors::oauth, doors::rest, doors::ws,
-    error::RequestError, state::ServerState,
+    auth::GuardedHandler, console, doors::chat, doors::mcp, doors::oauth, doors::rest, doors::sign_in,
+    doors::ws, error::RequestError, state::ServerState,
 };
 
 /// Who may use a route.
@@ -181,6 +181,8 @@ pub fn route_table() -> Vec<Route> {
     routes.extend(rest::settings::routes());
     routes.extend(rest::session::routes());
     routes.extend(rest::me::routes());
+    routes.extend(rest::account::routes());
+    routes.extend(sign_in::routes());
     routes.extend(rest::tokens::routes());
     routes.extend(rest::users::routes());
     routes.extend(rest::library::routes());

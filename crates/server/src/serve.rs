@@ -6,14 +6,17 @@ use tokio::{net::TcpListener, runtime::Handle};
 use tokio_util::sync::CancellationToken;
 use toolyard_core::ports::{Clock, IdGenerator, StoreError, SystemClock, SystemIds};
 use toolyard_net::HttpClient;
+use toolyard_platform::accounts;
+use toolyard_protocol::UserId;
 use toolyard_sources::{upstream::UpstreamEnvironment, worker::WorkerCommand};
 use toolyard_store::OpenError;
 
 use crate::{
     assembly::{assemble, drain},
     auth::TokenError,
-    config::Config,
+    config::{AuthMode, Config},
     console::ConsoleFiles,
+    doors::sign_in::link_info,
     hosts::{HostCheckedRouter, HostRules},
     listen,
     process::Watchdog,
@@ -137,6 +140,18 @@ impl Server {
         let hosts = HostRules::new(&state.config.server, state.auth_mode);
         let service = HostCheckedRouter::new(hosts, routes::build_router().with_state(state.clone()));
         Ok(Self { address: state.config.server.listen, state, listener, service })
+    }
+
+    /// A link with which the first operator signs in, at this base URL. None if an operator has an account, or in dev mode,
+    /// where nobody has to sign in.
+    pub async fn first_operator_link(&self, base_url: &str) -> Result<Option<String>, ServerStartError> {
+        if self.state.auth_mode == AuthMode::Dev {
+            return Ok(None);
+        }
+        let operator = UserId::from_stored(accounts::FIRST_OPERATOR);
+        let link = accounts::first_operator_link(&self.state.platform, operator).await;
+        let link = link.map_err(|error| ServerStartError::Config(error.to_string()))?;
+        Ok(link.map(|link| link_info(base_url, &link).url))
     }
 
     /// Serves until `stop` fires, then drains.

@@ -24,6 +24,7 @@ use crate::{
     doors::chat::ChatState,
     doors::mcp::McpDoor,
     doors::oauth::OAuthDoor,
+    doors::sign_in::SignInIssuers,
     icons::IconCache,
     lifecycle::Lifecycle,
     models::ModelRegistry,
@@ -102,6 +103,8 @@ pub struct SharedState {
     pub console: ConsoleFiles,
     /// The authorization server. None if the operator switched it off.
     pub(crate) oauth: Option<OAuthDoor>,
+    /// The identity providers at which people sign in.
+    pub(crate) issuers: SignInIssuers,
     /// Notifies users' browsers. None if the operator switched it off.
     pub(crate) web_push: Option<WebPush>,
     /// Icons of apps.

@@ -21,11 +21,6 @@ pub(super) fn issue_tokens(
     scopes: &ScopeSet,
     generation: u32,
 ) -> Result<TokenResponse, TokenError> {
-    let now = platform.clock.now();
-    let left = grant.expires_at.as_second().saturating_sub(now.as_second());
-    let seconds = access_token_seconds(platform, client, grant).min(left);
-    let failed = |_| TokenError::ServerError;
-    let access_token = platform.tokens.issue_for_grant(grant, scopes, now, seconds).map_err(failed)?;
     let refresh_token = match client.allows_grant(GrantType::RefreshToken) {
         true => {
             let id = GrantId::try_from(grant.id.as_str().to_owned()).map_err(|_| TokenError::ServerError)?;
@@ -34,11 +29,26 @@ pub(super) fn issue_tokens(
         }
         false => None,
     };
+    Ok(TokenResponse { refresh_token, ..issue_access_token(platform, client, grant, scopes)? })
+}
+
+/// Signs an access token of a grant, alone.
+pub(super) fn issue_access_token(
+    platform: &Platform,
+    client: &OAuthClient,
+    grant: &ClientGrant,
+    scopes: &ScopeSet,
+) -> Result<TokenResponse, TokenError> {
+    let now = platform.clock.now();
+    let left = grant.expires_at.as_second().saturating_sub(now.as_second());
+    let seconds = access_token_seconds(platform, client, grant).min(left);
+    let failed = |_| TokenError::ServerError;
+    let access_token = platform.tokens.issue_for_grant(grant, scopes, now, seconds).map_err(failed)?;
     Ok(TokenResponse {
         access_token: SecretText::new(access_token),
         token_type: TokenKind::Bearer,
         expires_in: u32::try_from(seconds).unwrap_or(0),
-        refresh_token,
+        refresh_token: None,
         scope: scopes.clone(),
         id_token: None,
     })

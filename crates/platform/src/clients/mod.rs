@@ -13,6 +13,7 @@ mod redeem;
 mod refresh;
 mod register;
 mod revoke_token;
+mod without_person;
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -26,6 +27,7 @@ pub use self::{
     refresh::refresh,
     register::{RegisterError, register},
     revoke_token::{find_token, revoke_token},
+    without_person::{MachineGrant, issue_for_identity, issue_to_machine},
 };
 
 /// Longest time for which a client is connected, in days.

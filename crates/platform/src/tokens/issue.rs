@@ -59,12 +59,14 @@ pub async fn issue(
         let text = "only an operator may issue tokens for others, or with another role than user";
         return Err(PlatformError::forbidden(text));
     }
-    let seconds = validity_seconds(&holder, days * DAY_S, platform.clock.now())?;
+    let seconds = validity_seconds(platform, &holder, days * DAY_S)?;
     let made_with = match holder.credential {
         Credential::Token { id, .. } => id.as_ref(),
         Credential::DevHeader
         | Credential::Embedded
         | Credential::Client { .. }
+        // A token goes on working after a sign-out; `sign out everywhere` can revoke it.
+        | Credential::Session { .. }
         | Credential::IdentityProvider { .. } => None,
     };
     let details = TokenDetails { name, subject: &subject, role, seconds, by: holder.name, made_with };
@@ -78,7 +80,8 @@ pub async fn issue(
     Ok(issued)
 }
 
-async fn add_to_list(platform: &Platform, token: &IssuedToken) -> Result<(), PlatformError> {
+/// Adds a signed token to the list, if the quota allows it.
+pub(crate) async fn add_to_list(platform: &Platform, token: &IssuedToken) -> Result<(), PlatformError> {
     let room = platform.config.token_quota;
     match platform.stores.tokens.add_token(token, room).await? {
         AddTokenOutcome::Listed => Ok(()),
@@ -93,16 +96,26 @@ async fn add_to_list(platform: &Platform, token: &IssuedToken) -> Result<(), Pla
 
 /// The validity of a token that this person issues: never longer than that of their own credential, so that a stolen or
 /// borrowed credential cannot be extended.
-fn validity_seconds(holder: &TokenHolder<'_>, wanted: i64, now: Timestamp) -> Result<i64, PlatformError> {
+fn validity_seconds(
+    platform: &Platform,
+    holder: &TokenHolder<'_>,
+    wanted: i64,
+) -> Result<i64, PlatformError> {
+    let now = platform.clock.now();
     match holder.credential {
         _ if holder.role == Role::Operator => Ok(wanted),
         Credential::DevHeader | Credential::Embedded => Ok(wanted),
         Credential::Token { expires_at, .. } | Credential::Client { expires_at, .. } => {
             Ok(wanted.min(expires_at.saturating_sub(now.as_second())))
         }
-        Credential::IdentityProvider { .. } => Err(PlatformError::forbidden(
-            "a login of your identity provider cannot issue tokens; ask an operator for one",
-        )),
+        Credential::Session { .. } | Credential::IdentityProvider { .. } => {
+            match platform.config.accounts.own_token_days {
+                ..=0 => Err(PlatformError::forbidden(
+                    "tokens are issued by operators here (`sign_in.own_token_days` is 0); ask one",
+                )),
+                days => Ok(wanted.min(days * DAY_S)),
+            }
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Tokens of this server: signed, listed by id, and revoked by id. A token is shown once and never stored.
 
+mod disabled;
 mod follow;
 mod issue;
 mod list;
@@ -9,6 +10,7 @@ mod signer;
 use toolyard_core::ports::TokenScope;
 use toolyard_protocol::api::Role;
 
+pub(crate) use self::issue::add_to_list;
 pub use self::{
     issue::{IssuedSecret, TokenDetails, TokenRequest, issue, sign_listed},
     list::list,

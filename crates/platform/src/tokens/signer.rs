@@ -11,10 +11,11 @@ use std::sync::Arc;
 use toolyard_authorization::scope::ScopeSet;
 use toolyard_core::{
     bounded_cache::BoundedCache,
-    ports::{ClientGrant, SecretSealer},
+    ports::{BrowserSession, ClientGrant, SecretSealer},
 };
-use toolyard_protocol::{TokenId, api::Role};
+use toolyard_protocol::{TokenId, UserId, accounts::SignInMethod, api::Role};
 
+use super::disabled::DisabledUsers;
 use crate::{Credential, clients::ClientAccess};
 
 /// The issuer of the tokens.
@@ -44,14 +45,38 @@ pub struct TokenClaims {
     /// What the user granted the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
+    /// The browser session that the token is the cookie of. Its id is that of the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionClaims>,
     /// What `scope` means, read once.
     #[serde(skip)]
     pub access: Option<Arc<ClientAccess>>,
 }
 
+/// What a cookie says about its session.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SessionClaims {
+    /// How the user signed in.
+    pub method: SignInMethod,
+    /// When, in seconds.
+    pub started: i64,
+    /// When it ends at the latest, in seconds.
+    pub ends: i64,
+}
+
 impl TokenClaims {
     /// The credential that the token is.
     pub fn credential(&self) -> Credential {
+        if let (Some(session), Some(id)) = (&self.session, &self.jti) {
+            return Credential::Session {
+                expires_at: self.exp,
+                id: id.clone(),
+                method: session.method,
+                issued_at: self.iat,
+                started_at: session.started,
+                ends_at: session.ends,
+            };
+        }
         match (&self.access, &self.jti) {
             (Some(access), Some(grant)) => {
                 Credential::Client { expires_at: self.exp, grant: grant.clone(), access: access.clone() }
@@ -73,6 +98,9 @@ pub enum TokenError {
     /// Revoked.
     #[error("the token was revoked; get a new one")]
     Revoked,
+    /// Its user is disabled.
+    #[error("this account is disabled; ask the operator")]
+    Disabled,
     /// Valid, but it names no user.
     #[error("the token names no user: {0}")]
     NoUser(String),
@@ -121,6 +149,7 @@ pub struct TokenSigner {
     /// Revoked tokens with their expiry, in seconds. Checked on every request, so it is kept in memory as well as in
     /// the store. Bounded, because the store bounds the number of tokens.
     revoked: DashMap<TokenId, i64>,
+    disabled: DisabledUsers,
 }
 
 impl TokenSigner {
@@ -140,6 +169,7 @@ impl TokenSigner {
             verify,
             remembered: BoundedCache::new(MAX_REMEMBERED),
             revoked: DashMap::new(),
+            disabled: DisabledUsers::default(),
         })
     }
 
@@ -173,6 +203,7 @@ impl TokenSigner {
             jti: id,
             client_id: None,
             scope: None,
+            session: None,
             access: None,
         };
         self.sign_claims(&claims)
@@ -196,6 +227,33 @@ impl TokenSigner {
             jti: Some(grant.id.clone()),
             client_id: Some(grant.client_id.clone()),
             scope: Some(scope.to_string()),
+            session: None,
+            access: None,
+        })
+    }
+
+    /// Signs the cookie of a session.
+    pub(crate) fn issue_for_session(
+        &self,
+        session: &BrowserSession,
+        role: Role,
+        now: Timestamp,
+        expires_at: Timestamp,
+    ) -> Result<String, TokenError> {
+        self.sign_claims(&TokenClaims {
+            sub: session.user.to_string(),
+            role,
+            iss: ISSUER.to_owned(),
+            iat: now.as_second(),
+            exp: expires_at.as_second(),
+            jti: Some(session.id.clone()),
+            client_id: None,
+            scope: None,
+            session: Some(SessionClaims {
+                method: session.method,
+                started: session.started_at.as_second(),
+                ends: session.expires_at.as_second(),
+            }),
             access: None,
         })
     }
@@ -213,8 +271,19 @@ impl TokenSigner {
         &self.public_keys
     }
 
-    /// Verifies a token.
+    /// Verifies a token. A cookie is none: it is only valid where a browser sends it by itself.
     pub fn verify(&self, token: &str, now: Timestamp) -> Result<Arc<TokenClaims>, TokenError> {
+        let claims = self.verify_any(token, now)?;
+        if claims.session.is_none() { Ok(claims) } else { Err(TokenError::Invalid) }
+    }
+
+    /// Verifies the cookie of a session.
+    pub fn verify_cookie(&self, cookie: &str, now: Timestamp) -> Result<Arc<TokenClaims>, TokenError> {
+        let claims = self.verify_any(cookie, now)?;
+        if claims.session.is_some() && claims.jti.is_some() { Ok(claims) } else { Err(TokenError::Invalid) }
+    }
+
+    fn verify_any(&self, token: &str, now: Timestamp) -> Result<Arc<TokenClaims>, TokenError> {
         let digest: [u8; 32] = Sha256::digest(token.as_bytes()).into();
         if let Some(claims) = self.remembered.get(&digest) {
             return self.check_current(claims, now);
@@ -251,7 +320,27 @@ impl TokenSigner {
         if claims.jti.as_ref().is_some_and(|id| self.is_revoked(id)) {
             return Err(TokenError::Revoked);
         }
+        if self.is_disabled(&claims.sub) {
+            return Err(TokenError::Disabled);
+        }
         Ok(claims)
+    }
+
+    /// Whether a person is disabled: nothing of theirs is accepted.
+    pub fn is_disabled(&self, name: &str) -> bool {
+        self.disabled.contains(name)
+    }
+
+    pub(super) fn disable_user(&self, user: UserId) {
+        self.disabled.insert(user);
+    }
+
+    pub(super) fn enable_user(&self, user: &UserId) {
+        self.disabled.remove(user);
+    }
+
+    pub(super) fn set_disabled_users(&self, users: Vec<UserId>) {
+        self.disabled.replace(users);
     }
 
     /// Marks a token as revoked, with its expiry.
@@ -345,6 +434,7 @@ mod tests {
             jti: None,
             client_id: None,
             scope: None,
+            session: None,
             access: None,
         };
         let forged =

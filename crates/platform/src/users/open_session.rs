@@ -21,6 +21,9 @@ pub struct SessionAccess {
 /// app's request requires that the user already has one.
 pub async fn open_session(platform: &Platform, actor: &ActorOfUser) -> Result<SessionAccess, PlatformError> {
     let user = &actor.user;
+    if platform.tokens.is_disabled(user.as_str()) {
+        return Err(PlatformError::forbidden("this user is disabled"));
+    }
     match &actor.actor {
         Actor::Person { name, credential, .. } => {
             if !platform.sessions.keep_alive(user) {

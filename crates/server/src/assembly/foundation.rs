@@ -8,7 +8,7 @@ use toolyard_core::{
     ports::{ChangeSubscriber, SecretSealer, Stores},
 };
 use toolyard_net::{Guard, HttpClient};
-use toolyard_platform::{Platform, users::SocketTickets};
+use toolyard_platform::{Platform, accounts::AccountState, users::SocketTickets};
 use toolyard_sessions::{SessionParts, Sessions, Transcriber};
 
 use super::tools::ToolRuntime;
@@ -121,6 +121,7 @@ impl ServerFoundation {
             clock: self.deps.clock.clone(),
             ids: self.deps.ids.clone(),
             secrets: self.secrets.clone(),
+            accounts: AccountState::default(),
             tokens: Arc::new(TokenSigner::new(&*self.secrets)?),
             sessions: Arc::new(sessions.clone()),
             tickets: SocketTickets::new(self.config.mcp.ticket_s),
@@ -134,6 +135,7 @@ impl ServerFoundation {
         let subscriber: Arc<dyn ChangeSubscriber> = platform.clone();
         self.stores.announcements.subscribe(Arc::downgrade(&subscriber));
         platform.load_revoked_tokens().await.map_err(ServerStartError::store_unreadable)?;
+        platform.load_disabled_users().await.map_err(ServerStartError::store_unreadable)?;
         Ok(platform)
     }
 }

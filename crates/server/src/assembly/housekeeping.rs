@@ -64,6 +64,12 @@ pub(super) fn start_housekeeping(state: &ServerState) {
             if let Err(error) = state.stores.oauth.prune_oauth(now).await {
                 tracing::error!(%error, "failed to remove expired grants and codes");
             }
+            if let Err(error) = state.stores.device_logins.prune_device_logins(now).await {
+                tracing::error!(%error, "failed to remove expired device logins");
+            }
+            if let Err(error) = state.stores.browser_sessions.prune_browser_sessions(now).await {
+                tracing::error!(%error, "failed to remove expired browser sessions");
+            }
             if let Err(error) = state.stores.tokens.remove_expired_tokens(now).await {
                 tracing::error!(%error, "failed to remove expired tokens");
             }

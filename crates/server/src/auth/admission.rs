@@ -8,12 +8,14 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use futures_util::future::BoxFuture;
+use http::header;
 use toolyard_authorization::scope::OAuthScope;
 use toolyard_protocol::api::ApiErrorCode;
 
 use super::{
     Actor, AppEditor, AuthRefusal, AuthenticatedPerson, CallerContext, CuratorActor, KnownActor, Role,
     TargetUser, caller_from_headers,
+    cookie::renewed_cookie,
     identity::{caller_context, identify_actor, target_user},
 };
 use crate::{error::RequestError, routes::RouteAccess, state::ServerState};
@@ -35,10 +37,16 @@ where
     fn call(self, request: Request, state: ServerState) -> Self::Future {
         Box::pin(async move {
             let (mut parts, body) = request.into_parts();
-            match admit_request(&state, self.access, &mut parts).await {
-                Ok(()) => self.handler.call(Request::from_parts(parts, body), state).await,
-                Err(failure) => failure.into_response(),
+            if let Err(failure) = admit_request(&state, self.access, &mut parts).await {
+                return failure.into_response();
             }
+            let renewed = renewed_cookie(&state, &parts.headers).await;
+            let mut response = self.handler.call(Request::from_parts(parts, body), state).await;
+            // A handler that sets the cookie itself signs in or out.
+            if let Some(cookie) = renewed.filter(|_| !response.headers().contains_key(header::SET_COOKIE)) {
+                response.headers_mut().append(header::SET_COOKIE, cookie);
+            }
+            response
         })
     }
 }

@@ -24,7 +24,9 @@ use toolyard_platform::{
 };
 use toolyard_protocol::{PackageName, UserId};
 
-use super::{Actor, ActorOfUser, Credential, CredentialLease, NoUserNamed, Role, TokenError};
+use super::{
+    Actor, ActorOfUser, Credential, CredentialLease, NoUserNamed, Role, TokenError, cookie::actor_by_cookie,
+};
 use crate::{
     config::AuthMode,
     error::RequestError,
@@ -201,17 +203,29 @@ async fn actor_from_headers(state: &ServerState, headers: &HeaderMap) -> Result<
         None if headers.contains_key(header::AUTHORIZATION) => {
             Err(AuthRefusal::BadCredential("expected `Authorization: Bearer …`".to_owned()).into())
         }
-        None if state.exposure == ServerExposure::Embedded => {
+        None => match actor_by_cookie(state, headers) {
+            // In dev mode nobody needs a session, so an old cookie is no obstacle.
+            Some(Err(_)) if state.auth_mode == AuthMode::Dev => actor_without_credential(state, headers),
+            Some(by_cookie) => by_cookie,
+            None => actor_without_credential(state, headers),
+        },
+    }
+}
+
+/// The actor of a request without any credential: only where the server trusts whoever can reach it.
+fn actor_without_credential(state: &ServerState, headers: &HeaderMap) -> Result<Actor, RequestError> {
+    match () {
+        () if state.exposure == ServerExposure::Embedded => {
             let user = user_from_header(headers)?.ok_or(AuthRefusal::NoUser)?;
             let (name, credential) = (user.as_str().to_owned(), Credential::Embedded);
             Ok(Actor::Person { name, role: Role::User, credential })
         }
-        None if state.auth_mode == AuthMode::Dev && is_cross_site(headers) => Err(AuthRefusal::Forbidden(
+        () if state.auth_mode == AuthMode::Dev && is_cross_site(headers) => Err(AuthRefusal::Forbidden(
             "a web page of another site sent this request, and in dev mode no credential shows that you wanted it; \
              open this address yourself, or send a token",
         )
         .into()),
-        None if state.auth_mode == AuthMode::Dev => Ok(match user_from_header(headers)? {
+        () if state.auth_mode == AuthMode::Dev => Ok(match user_from_header(headers)? {
             Some(user) => Actor::Person {
                 name: user.as_str().to_owned(),
                 role: Role::Operator,
@@ -219,7 +233,7 @@ async fn actor_from_headers(state: &ServerState, headers: &HeaderMap) -> Result<
             },
             None => Actor::Person { name: "dev".to_owned(), role: Role::Operator, credential: Credential::DevHeader },
         }),
-        None => Err(AuthRefusal::NoCredential.into()),
+        () => Err(AuthRefusal::NoCredential.into()),
     }
 }
 
@@ -254,8 +268,13 @@ pub(crate) async fn actor_by_credential(
     };
     match &state.oidc {
         // A revoked token is certainly ours, so the identity provider is not asked.
-        Some(_) if error == TokenError::Revoked => Err(AuthRefusal::BadCredential(error.to_string()).into()),
+        Some(_) if matches!(error, TokenError::Revoked | TokenError::Disabled) => {
+            Err(AuthRefusal::BadCredential(error.to_string()).into())
+        }
         Some(oidc) => match oidc.verify(credential, now).await {
+            Ok((user, _)) if state.tokens.is_disabled(user.as_str()) => {
+                Err(AuthRefusal::BadCredential(TokenError::Disabled.to_string()).into())
+            }
             Ok((user, until)) => {
                 let credential = Credential::IdentityProvider { expires_at: until };
                 Ok(Actor::Person { name: user.as_str().to_owned(), role: Role::User, credential })

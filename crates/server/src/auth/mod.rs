@@ -3,20 +3,26 @@
 //! | who | credential |
 //! | --- | --- |
 //! | user, developer, curator, operator | `Authorization: Bearer` + a token of this server, or of the configured issuer |
+//! | the same, in a browser | a cookie, from this server's own pages only |
 //! | app | `Authorization: Bearer package:key`; names a user in `X-User-Id` |
 //! | anyone, in dev mode on loopback | `X-User-Id` alone; without it, the operator |
 
 mod admission;
+mod cookie;
 mod identity;
 mod issue;
 mod oidc;
 
 pub(crate) use self::admission::GuardedHandler;
+pub(crate) use self::cookie::{
+    actor_by_cookie, cookie_value, ended_cookie, session_cookie, session_times, set_cookie,
+};
 pub(crate) use self::identity::{
     AppEditor, AuthenticatedPerson, CallerContext, CuratorActor, KnownActor, TargetUser, USER_HEADER,
     actor_by_credential, bearer_credential, caller_context, caller_from_headers, identify_actor,
     require_scope, user_from_header,
 };
+pub(crate) use self::oidc::user_from_claims;
 pub use self::{
     identity::AuthRefusal,
     issue::{OfflineToken, TokenListing, issue_offline},

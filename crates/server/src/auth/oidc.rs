@@ -119,36 +119,8 @@ impl OidcVerifier {
         if claims.get("nbf").and_then(Value::as_i64).is_some_and(|from| from > now.as_second() + SKEW_S) {
             return Err(TokenError::Invalid);
         }
-        Ok((self.user_from_claims(&claims)?, until))
-    }
-
-    /// The user that the claims name.
-    fn user_from_claims(&self, claims: &Map<String, Value>) -> Result<UserId, TokenError> {
-        let claim = &self.config.user_claim;
-        let not_usable = |why: String| TokenError::NoUser(format!("its claim `{claim}` {why}"));
-        let text = claims.get(claim).ok_or_else(|| not_usable("is missing".to_owned()))?;
-        let text = text.as_str().ok_or_else(|| not_usable("is not a string".to_owned()))?;
-        if claim != EMAIL {
-            // `Ada` and `ada` can be two people at the issuer.
-            return UserId::from_case_sensitive(text)
-                .map_err(|error| not_usable(format!("cannot be used: {error}")));
-        }
-        // A user who can enter any address at the issuer must not become the owner of that address here.
-        match claims.get("email_verified") {
-            Some(Value::Bool(true)) => {}
-            None if !self.config.require_email_verified => {}
-            Some(_) => {
-                return Err(not_usable(
-                    "is not a verified address; verify it at your identity provider".to_owned(),
-                ));
-            }
-            None => {
-                let why = "comes without `email_verified`; the operator can set auth.oidc.require_email_verified = false \
-                           if the issuer verifies every address";
-                return Err(not_usable(why.to_owned()));
-            }
-        }
-        text.parse().map_err(|error| not_usable(format!("cannot be used: {error}")))
+        let OidcConfig { user_claim, require_email_verified, .. } = &self.config;
+        Ok((user_from_claims(&claims, user_claim, *require_email_verified)?, until))
     }
 
     /// The known keys, fetched again if the requested one is missing.
@@ -201,4 +173,36 @@ impl OidcVerifier {
         let set: RawKeySet = serde_json::from_slice(&body).map_err(|e| e.to_string())?;
         Ok(set.keys.into_iter().filter_map(VerificationKey::from_json).collect())
     }
+}
+
+/// The user that the claims of an issuer name.
+pub(crate) fn user_from_claims(
+    claims: &Map<String, Value>,
+    claim: &str,
+    require_email_verified: bool,
+) -> Result<UserId, TokenError> {
+    let not_usable = |why: String| TokenError::NoUser(format!("its claim `{claim}` {why}"));
+    let text = claims.get(claim).ok_or_else(|| not_usable("is missing".to_owned()))?;
+    let text = text.as_str().ok_or_else(|| not_usable("is not a string".to_owned()))?;
+    if claim != EMAIL {
+        // `Ada` and `ada` can be two people at the issuer.
+        return UserId::from_case_sensitive(text)
+            .map_err(|error| not_usable(format!("cannot be used: {error}")));
+    }
+    // A user who can enter any address at the issuer must not become the owner of that address here.
+    match claims.get("email_verified") {
+        Some(Value::Bool(true)) => {}
+        None if !require_email_verified => {}
+        Some(_) => {
+            return Err(not_usable(
+                "is not a verified address; verify it at your identity provider".to_owned(),
+            ));
+        }
+        None => {
+            let why = "comes without `email_verified`; the operator can set `require_email_verified = false` \
+                       if the issuer verifies every address";
+            return Err(not_usable(why.to_owned()));
+        }
+    }
+    text.parse().map_err(|error| not_usable(format!("cannot be used: {error}")))
 }

@@ -229,6 +229,17 @@ fn check_config(config: &Config) -> Result<(), ConfigLoadError> {
     at_least("speech.timeout_ms", speech.timeout_ms, 1)?;
     at_least("speech.transcribe_timeout_ms", speech.transcribe_timeout_ms, 1)?;
     at_least("speech.link_s", speech.link_s, 1)?;
+    let sign_in = &config.sign_in;
+    sign_in.check().map_err(|mistake| config_error(&mistake.path, mistake.message))?;
+    for (path, value) in [
+        ("sign_in.idle_hours", sign_in.idle_hours),
+        ("sign_in.max_days", sign_in.max_days),
+        ("sign_in.sessions_per_user", sign_in.sessions_per_user),
+        ("sign_in.passkeys_per_user", sign_in.passkeys_per_user),
+        ("sign_in.max_accounts", sign_in.max_accounts),
+    ] {
+        at_least(path, value.into(), 1)?;
+    }
     at_least("oauth.max_clients", config.oauth.max_clients.into(), 1)?;
     at_least("oauth.clients_per_user", config.oauth.clients_per_user.into(), 1)?;
     at_least("oauth.access_token_s", config.oauth.access_token_s, 60)?;

@@ -11,6 +11,7 @@ mod plugins;
 mod quotas;
 mod redaction;
 mod sections;
+mod sign_in;
 mod speech;
 
 pub use approvals::{ApprovalWebhookConfig, ApprovalsConfig};
@@ -21,7 +22,7 @@ pub use chat::{
 };
 pub use definitions::DefinitionsConfig;
 pub use load::{ConfigLoadError, ConfigSources, load_config};
-pub use oauth::OAuthConfig;
+pub use oauth::{OAuthClientConfig, OAuthConfig};
 pub use plugins::{AllowUnsigned, PluginsConfig};
 pub use quotas::QuotaConfig;
 pub use redaction::{RedactionConfig, RedactionMode, RestSecrets};
@@ -30,6 +31,7 @@ pub use sections::{
     OidcConfig, PolicyConfig, RateConfig, ServerConfig, SessionsConfig, StoreConfig, TelemetryConfig,
     UpstreamConfig, ViewsConfig,
 };
+pub use sign_in::{IssuerConfig, SignInConfig};
 pub use speech::{SoundFormat, SpeakBy, SpeechConfig};
 
 use std::collections::BTreeMap;
@@ -47,6 +49,8 @@ pub struct Config {
     pub server: ServerConfig,
     /// Authentication.
     pub auth: AuthConfig,
+    /// How people sign in in a browser.
+    pub sign_in: SignInConfig,
     /// Clients that users connect with one click: the authorization server.
     pub oauth: OAuthConfig,
     /// The database.

@@ -5,4 +5,5 @@ pub(crate) mod chat;
 pub(crate) mod mcp;
 pub(crate) mod oauth;
 pub(crate) mod rest;
+pub(crate) mod sign_in;
 pub(crate) mod ws;

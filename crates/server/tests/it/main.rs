@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod access;
+mod accounts;
 mod app_items;
 mod approvals;
 mod apps;

@@ -14,7 +14,7 @@ async fn in_dev_mode_the_default_is_the_operator_and_a_header_names_the_user() {
     let p = Platform::with(|config| config.speech.speak = SpeakBy::Off).await;
     let nobody = p.nobody().get("/api/me").await.expect(200).json();
     let expected = json!({ "name": "dev", "role": "operator", "userId": null, "authMode": "dev",
-        "version": env!("CARGO_PKG_VERSION"), "plugins": { "enabled": false, "curates": false },
+        "account": null, "session": null, "version": env!("CARGO_PKG_VERSION"), "plugins": { "enabled": false, "curates": false },
         "speech": { "speak": false, "transcribe": false } });
     assert_eq!(nobody, expected);
     let ada = p.user("Ada").get("/api/me").await.expect(200).json();

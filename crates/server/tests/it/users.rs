@@ -20,14 +20,14 @@ async fn users_have_installs_or_a_session() {
     p.user("zoe").put(&format!("/api/installs/{ECHO}"), &json!({})).await.expect(204);
     let _bob = p.device("bob").await;
     let users = p.nobody().get("/api/users").await.expect(200).json();
-    assert_eq!(
-        users,
-        json!({ "users": [
-            { "userId": "ada", "live": true, "deviceModel": "Mentra Live", "apps": 1 },
-            { "userId": "bob", "live": true, "deviceModel": null, "apps": 0 },
-            { "userId": "zoe", "live": false, "deviceModel": null, "apps": 1 },
-        ] })
-    );
+    let user = |id: &str, live: bool, model: Option<&str>, apps: u32| {
+        json!({ "userId": id, "live": live, "deviceModel": model, "apps": apps, "hasAccount": false,
+            "email": null, "name": null, "role": null, "groups": [], "createdAt": null, "lastSeenAt": null,
+            "disabled": false })
+    };
+    let expected =
+        [user("ada", true, Some("Mentra Live"), 1), user("bob", true, None, 0), user("zoe", false, None, 1)];
+    assert_eq!(users, json!({ "users": expected, "next": null }));
     assert_eq!(ids(&p.nobody().get("/api/users?q=O").await.expect(200).json()), ["bob", "zoe"]);
     assert_eq!(ids(&p.nobody().get("/api/users?q=%25").await.expect(200).json()), [""; 0], "no pattern");
     assert_eq!(ids(&p.nobody().get("/api/users?limit=2").await.expect(200).json()), ["ada", "bob"]);

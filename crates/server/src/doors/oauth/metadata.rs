@@ -38,13 +38,20 @@ pub(super) fn routes() -> Vec<Route> {
 
 async fn get_metadata(State(state): State<ServerState>) -> Response {
     let Some(door) = &state.oauth else { return switched_off() };
+    let mut grants = vec![GrantType::AuthorizationCode, GrantType::RefreshToken];
+    if door.preregistered.has_machines() {
+        grants.push(GrantType::ClientCredentials);
+    }
+    if !state.issuers.assertion_issuers().is_empty() {
+        grants.push(GrantType::JwtBearer);
+    }
     let document = AuthorizationServerMetadata::new(&MetadataSettings {
         issuer: &door.issuer,
         paths: &EndpointPaths::default(),
         scopes: &door.default_scopes,
         id_token_algorithms: &["EdDSA"],
         allows_registration: state.config.oauth.registration,
-        grants: &[GrantType::AuthorizationCode, GrantType::RefreshToken],
+        grants: &grants,
     });
     let mut response = json_response(StatusCode::OK, &document);
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));

@@ -3,7 +3,7 @@
 //! | look for | in |
 //! | --- | --- |
 //! | what clients learn about this server | `metadata` |
-//! | how a client is known: registration, metadata documents | `register`, `documents` |
+//! | how a client is known: registration, metadata documents, the configuration | `register`, `documents`, `preregistered` |
 //! | the request of a client, before the user sees it | `authorize` |
 //! | the user's decision, for the page of the console | `consent` |
 //! | tokens: issued, renewed, revoked | `token`, `revoke` |
@@ -18,6 +18,7 @@ mod consent;
 pub(crate) mod documents;
 mod metadata;
 mod openid;
+mod preregistered;
 mod register;
 mod revoke;
 mod token;
@@ -31,7 +32,13 @@ use toolyard_authorization::{
     scope::{OAuthScope, ScopeSet},
 };
 
-use crate::{config::Config, error::json_response, parts::WebAccess, routes::Route};
+use crate::{
+    config::Config,
+    error::json_response,
+    parts::WebAccess,
+    routes::Route,
+    serve::{ServerDependencies, ServerStartError},
+};
 
 pub(crate) fn routes() -> Vec<Route> {
     let mut routes = metadata::routes();
@@ -58,6 +65,8 @@ pub(crate) struct OAuthDoor {
     /// What a client gets that asks for nothing in particular. Destructive calls need a step-up.
     pub(crate) default_scopes: ScopeSet,
     pub(crate) documents: documents::ClientDocuments,
+    /// Clients that the operator registers.
+    preregistered: preregistered::PreregisteredClients,
 }
 
 impl OAuthDoor {
@@ -65,10 +74,10 @@ impl OAuthDoor {
     pub(crate) fn from_config(
         config: &Config,
         web: WebAccess,
-        clock: std::sync::Arc<dyn toolyard_core::ports::Clock>,
-    ) -> Option<Self> {
+        deps: &ServerDependencies,
+    ) -> Result<Option<Self>, ServerStartError> {
         if !config.oauth.enabled {
-            return None;
+            return Ok(None);
         }
         let base = config.base_url();
         let (issuer, resource) =
@@ -78,13 +87,14 @@ impl OAuthDoor {
                 url = base,
                 "clients cannot connect by OAuth: server.public_url must be an origin without a path"
             );
-            return None;
+            return Ok(None);
         };
         let default_scopes =
             ScopeSet::from([OAuthScope::ToolsRead, OAuthScope::ToolsWrite, OAuthScope::OfflineAccess]);
-        let documents = documents::ClientDocuments::new(web, clock);
+        let documents = documents::ClientDocuments::new(web, deps.clock.clone());
         let resources = AcceptedResources::single(resource.clone());
-        Some(Self { issuer, resource, resources, default_scopes, documents })
+        let preregistered = preregistered::PreregisteredClients::from_config(config, deps)?;
+        Ok(Some(Self { issuer, resource, resources, default_scopes, documents, preregistered }))
     }
 }
 

@@ -1,4 +1,4 @@
-//! `POST /oauth/token`: codes and refresh tokens become access tokens.
+//! `POST /oauth/token`: codes, refresh tokens, proofs of programs and identity assertions become access tokens.
 
 use axum::{extract::State, response::Response};
 use http::{HeaderMap, Method, StatusCode, header};
@@ -6,11 +6,14 @@ use toolyard_authorization::{
     client::OAuthClient,
     client_auth::{AssertionContext, AuthenticatedClient, ClientAuthError, authenticate_client},
     error::ErrorResponse,
+    id_jag::{IdJagRules, IdentityGrant, select_issuer, verify_id_jag},
+    jwt::AssertionError,
     parameters::RequestParameters,
     token_request::{ClientProof, GrantError, PresentedClient, TokenError, TokenGrant, TokenRequest},
     token_response::TokenResponse,
 };
 use toolyard_platform::clients;
+use toolyard_protocol::secret::SecretText;
 
 use super::{
     OAuthDoor, authorize::find_client, documents::DocumentError, no_store, oauth_error, switched_off,
@@ -64,11 +67,53 @@ async fn exchange(
         TokenGrant::RefreshToken(token) => {
             clients::refresh(&state.platform, &client, &who, token, &request).await
         }
-        // No client is allowed these: `check_grant` refuses them, and the metadata does not name them.
-        TokenGrant::ClientCredentials | TokenGrant::JwtBearer(_) | TokenGrant::DeviceCode(_) => {
-            Err(GrantError::GrantNotAllowed.into())
+        TokenGrant::ClientCredentials => {
+            request.find_resource(&door.resources)?;
+            let machine = door.preregistered.machine(who.id()).ok_or(GrantError::GrantNotAllowed)?;
+            clients::issue_to_machine(&state.platform, &client, machine, &request).await
+        }
+        TokenGrant::JwtBearer(assertion) => {
+            let (identity, provider) = verify_identity(state, door, &who, assertion, &request).await?;
+            clients::issue_for_identity(&state.platform, &client, &identity, &provider, &request).await
+        }
+        // No client is allowed this: `check_grant` refuses it, and the metadata does not name it.
+        TokenGrant::DeviceCode(_) => Err(GrantError::GrantNotAllowed.into()),
+    }
+}
+
+/// Verifies an identity assertion with the keys of its issuer, and returns the id of that issuer in the configuration.
+async fn verify_identity(
+    state: &ServerState,
+    door: &OAuthDoor,
+    who: &AuthenticatedClient,
+    assertion: &SecretText,
+    request: &TokenRequest,
+) -> Result<(IdentityGrant, String), TokenError> {
+    let assertion = assertion.expose();
+    let trusted = state.issuers.assertion_issuers();
+    let provider = select_issuer(assertion, &trusted)?;
+    // An assertion may be signed with a key that is newer than those we know.
+    for is_stale in [false, true] {
+        let (id, keys) = state.issuers.keys_of(provider, is_stale).await.map_err(|error| {
+            tracing::warn!(provider, %error, "keys of an identity provider not fetched");
+            TokenError::TemporarilyUnavailable
+        })?;
+        let rules = IdJagRules {
+            provider,
+            provider_keys: &keys,
+            issuer: &door.issuer,
+            resources: &door.resources,
+            client: who,
+            allow_public_clients: false,
+            requested_resource: request.resource.as_deref(),
+            now: state.clock.now(),
+        };
+        match verify_id_jag(assertion, &rules) {
+            Err(GrantError::Assertion(AssertionError::UnknownKey)) if !is_stale => {}
+            verified => return Ok((verified?, id)),
         }
     }
+    Err(GrantError::Assertion(AssertionError::UnknownKey).into())
 }
 
 pub(super) fn authorization_header(headers: &HeaderMap) -> Option<&str> {

@@ -154,6 +154,8 @@ impl ChangeAudience {
             | Change::AuthorizationChanged { .. }
             | Change::TokenIssued { .. }
             | Change::TokenRevoked { .. }
+            | Change::UserDisabled(_)
+            | Change::UserEnabled(_)
             | Change::AppSettingsChanged { .. }
             | Change::PlatformSettingsChanged(_)
             | Change::ApprovalRequested { .. }

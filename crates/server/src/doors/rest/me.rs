@@ -4,11 +4,15 @@ use axum::extract::State;
 use http::Method;
 use schemars::JsonSchema;
 use serde::Serialize;
-use toolyard_protocol::{UserId, session::iso_millis};
+use toolyard_protocol::{
+    UserId,
+    accounts::{OwnAccount, OwnSession},
+    session::iso_millis,
+};
 
 use super::{HandlerResult, ok_json};
 use crate::{
-    auth::{Actor, AuthenticatedPerson, Credential, Role},
+    auth::{Actor, AuthenticatedPerson, Credential, Role, session_times},
     config::AuthMode,
     routes::{Route, RouteAccess},
     state::ServerState,
@@ -36,7 +40,11 @@ struct CallerProfile {
     /// The user that calls are made for. Null in dev mode without X-User-Id.
     user_id: Option<UserId>,
     auth_mode: AuthMode,
-    /// When the token expires, ISO 8601.
+    /// The caller's account. Null for someone who has none, such as a program with a token.
+    account: Option<OwnAccount>,
+    /// The browser session of the request. Null for a token.
+    session: Option<OwnSession>,
+    /// When the token expires, or the session if it is not used, ISO 8601.
     #[serde(skip_serializing_if = "Option::is_none")]
     token_ends_at: Option<String>,
     /// Version of the server.
@@ -63,12 +71,25 @@ struct SpeechAbilities {
     transcribe: bool,
 }
 
+fn own_session(actor: &Actor) -> Option<OwnSession> {
+    let Actor::Person { credential, .. } = actor else { return None };
+    let Credential::Session { id, method, .. } = credential else { return None };
+    let (started_at, ends_at) = session_times(credential)?;
+    Some(OwnSession {
+        id: id.clone(),
+        method: *method,
+        started_at: iso_millis(started_at),
+        ends_at: iso_millis(ends_at),
+    })
+}
+
 async fn get_me(State(state): State<ServerState>, who: AuthenticatedPerson) -> HandlerResult {
     let ends = match &who.actor {
         Actor::Person {
             credential:
                 Credential::Token { expires_at, .. }
                 | Credential::Client { expires_at, .. }
+                | Credential::Session { expires_at, .. }
                 | Credential::IdentityProvider { expires_at },
             ..
         } => jiff::Timestamp::from_second(*expires_at).ok(),
@@ -76,7 +97,17 @@ async fn get_me(State(state): State<ServerState>, who: AuthenticatedPerson) -> H
             None
         }
     };
+    let stored = match &who.user {
+        Some(user) if who.name == user.as_str() => state.stores.accounts.find_account(user).await?,
+        _ => None,
+    };
     ok_json(&CallerProfile {
+        account: stored.map(|account| OwnAccount {
+            email: account.email,
+            name: account.name,
+            groups: account.groups,
+        }),
+        session: own_session(&who.actor),
         name: who.name,
         role: who.role,
         user_id: who.user,

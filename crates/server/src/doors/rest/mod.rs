@@ -1,6 +1,7 @@
 //! The REST door: one module per noun. Handlers read the request, call a verb of the platform or the executor, and write the
 //! response.
 
+pub(crate) mod account;
 pub(crate) mod approval_rules;
 pub(crate) mod approvals;
 pub(crate) mod apps;

@@ -1,9 +1,10 @@
 //! Users connect clients: the authorization server from the outside.
 
 mod attacks;
-mod client;
+pub(crate) mod client;
 mod documents;
 mod scopes;
+mod without_person;
 
 use serde_json::{Value, json};
 use toolyard_server::auth::Role;

@@ -1,0 +1,97 @@
+//! Changing an account. Who loses a role, or is disabled, is signed out at once.
+
+use toolyard_core::ports::{Change, SaveAccountOutcome, UserAccount};
+use toolyard_protocol::{UserId, accounts::AccountChange};
+
+use super::{
+    checked_email, checked_groups, checked_name,
+    create::{email_taken, ensure_account},
+    session::end_everything,
+};
+use crate::{Actor, Platform, PlatformError};
+
+/// Changes an account. To disable a user who has none creates it.
+pub async fn change(
+    platform: &Platform,
+    actor: &Actor,
+    user: &UserId,
+    request: AccountChange,
+) -> Result<UserAccount, PlatformError> {
+    actor.require_operator()?;
+    actor.refuse_client("a connected client cannot manage accounts")?;
+    let stored = platform.stores.accounts.find_account(user).await?;
+    let before = match stored {
+        Some(account) => account,
+        None if request.disabled == Some(true) => ensure_account(platform, user).await?,
+        None => return Err(PlatformError::not_found(format_args!("account of {user}"))),
+    };
+    let changed = changed_account(platform, &before, request)?;
+    let (loses_role, is_disabled) = (changed.role < before.role, changed.disabled_at.is_some());
+    if actor.name() == user.as_str() && (loses_role || is_disabled) {
+        let text = "you cannot disable yourself or give up your own role; another operator can";
+        return Err(PlatformError::conflict(text));
+    }
+    save_changed(platform, &changed).await?;
+    tracing::info!(%user, role = changed.role.as_str(), disabled = is_disabled, by = actor.name(), "account changed");
+    if is_disabled && before.disabled_at.is_none() {
+        // From here on every request is refused; then everything that is open ends.
+        platform.stores.announcements.announce(Change::UserDisabled(user.clone())).await;
+        end_everything(platform, user).await?;
+    } else if !is_disabled && before.disabled_at.is_some() {
+        platform.stores.announcements.announce(Change::UserEnabled(user.clone())).await;
+    }
+    if changed.role != before.role {
+        // Cookies say which role they have.
+        super::session::end_all_sessions(platform, user).await?;
+    }
+    if loses_role {
+        super::session::revoke_tokens(platform, user).await?;
+    }
+    Ok(changed)
+}
+
+fn changed_account(
+    platform: &Platform,
+    before: &UserAccount,
+    request: AccountChange,
+) -> Result<UserAccount, PlatformError> {
+    let mut account = before.clone();
+    let changes_access = request.role.is_some_and(|role| role != before.role) || request.groups.is_some();
+    if let Some(issuer) = before.managed_by.as_ref().filter(|_| changes_access) {
+        return Err(PlatformError::conflict(format!(
+            "role and groups of this account come from the issuer `{issuer}`; change them there, or the rules in \
+             `sign_in.issuers`"
+        )));
+    }
+    if let Some(email) = request.email {
+        account.email = checked_email(email)?;
+    }
+    if let Some(name) = request.name {
+        account.name = checked_name("name", name)?;
+    }
+    if let Some(role) = request.role {
+        account.role = role;
+    }
+    if let Some(groups) = request.groups {
+        account.groups = checked_groups(groups)?;
+    }
+    account.disabled_at = match request.disabled {
+        Some(true) => before.disabled_at.or_else(|| Some(platform.clock.now())),
+        Some(false) => None,
+        None => before.disabled_at,
+    };
+    Ok(account)
+}
+
+pub(super) async fn save_changed(platform: &Platform, account: &UserAccount) -> Result<(), PlatformError> {
+    match platform.stores.accounts.change_account(account).await? {
+        SaveAccountOutcome::Saved => Ok(()),
+        SaveAccountOutcome::EmailTaken => Err(email_taken()),
+        SaveAccountOutcome::LastOperator => {
+            Err(PlatformError::conflict("this is the last operator; make someone else an operator first"))
+        }
+        SaveAccountOutcome::WrongState | SaveAccountOutcome::QuotaReached => {
+            Err(PlatformError::not_found(format_args!("account of {}", account.id)))
+        }
+    }
+}

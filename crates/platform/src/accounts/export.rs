@@ -1,0 +1,33 @@
+//! Everything that is stored about a user, as one document.
+
+use serde_json::{Value, json};
+use toolyard_protocol::{UserId, session::iso_millis};
+
+use super::SignedInUser;
+use crate::{Actor, Platform, PlatformError};
+
+/// Rows of each kind, the newest. More would be a document that no browser opens.
+const MAX_ROWS: u32 = 50_000;
+
+/// An operator exports what is stored about a user.
+pub async fn export(platform: &Platform, actor: &Actor, user: &UserId) -> Result<Value, PlatformError> {
+    actor.require_operator()?;
+    actor.refuse_client("a connected client cannot manage accounts")?;
+    export_user(platform, user).await
+}
+
+/// A user exports what is stored about them.
+pub async fn export_own(platform: &Platform, actor: &Actor) -> Result<Value, PlatformError> {
+    let who = SignedInUser::new(actor)?;
+    export_user(platform, &who.user).await
+}
+
+async fn export_user(platform: &Platform, user: &UserId) -> Result<Value, PlatformError> {
+    let data = platform.stores.personal_data.export_user(user, MAX_ROWS).await?;
+    Ok(json!({
+        "user": user,
+        "exportedAt": iso_millis(platform.clock.now()),
+        "maxRows": MAX_ROWS,
+        "data": data,
+    }))
+}

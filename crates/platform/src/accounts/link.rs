@@ -1,0 +1,100 @@
+//! One-time links: how a user signs in for the first time, or after losing every other way.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use toolyard_protocol::{UserId, accounts::SignInMethod, api::Role, secret::SecretText};
+
+use super::{
+    StartedSession, admit,
+    create::{new_account, save_new},
+    later,
+    sealed_state::{Purpose, seal, unseal},
+};
+use crate::{Actor, Platform, PlatformError};
+
+/// The id of the first operator, unless another one is chosen.
+pub const FIRST_OPERATOR: &str = "operator";
+/// How long a link can be used.
+const LINK_VALIDITY: Duration = Duration::from_secs(24 * 60 * 60);
+
+#[derive(Serialize, Deserialize)]
+struct LinkData {
+    user: UserId,
+    /// Creates the account of the first operator. Worthless as soon as there is one.
+    first_operator: bool,
+}
+
+/// A link that signs a user in once.
+#[derive(Debug)]
+pub struct OneTimeLink {
+    /// The secret part.
+    pub code: SecretText,
+    /// Until when it can be used.
+    pub expires_at: Timestamp,
+}
+
+/// Makes a link for a user who has an account.
+pub async fn create_link(
+    platform: &Platform,
+    actor: &Actor,
+    user: &UserId,
+) -> Result<OneTimeLink, PlatformError> {
+    actor.require_operator()?;
+    actor.refuse_client("a connected client cannot manage accounts")?;
+    let account = platform.stores.accounts.find_account(user).await?;
+    let account = account.ok_or_else(|| PlatformError::not_found(format_args!("account of {user}")))?;
+    if account.disabled_at.is_some() {
+        return Err(PlatformError::conflict("this account is disabled; enable it first"));
+    }
+    tracing::info!(%user, by = actor.name(), "one-time link created");
+    make_link(platform, user.clone(), false)
+}
+
+/// Makes a link for the first operator. None if there is an operator who can sign in.
+pub async fn first_operator_link(
+    platform: &Platform,
+    user: UserId,
+) -> Result<Option<OneTimeLink>, PlatformError> {
+    if platform.stores.accounts.has_operator().await? {
+        return Ok(None);
+    }
+    make_link(platform, user, true).map(Some)
+}
+
+fn make_link(platform: &Platform, user: UserId, first_operator: bool) -> Result<OneTimeLink, PlatformError> {
+    let expires_at = later(platform.clock.now(), LINK_VALIDITY);
+    let data = LinkData { user, first_operator };
+    let code = SecretText::new(seal(platform, Purpose::SignInLink, expires_at, data)?);
+    Ok(OneTimeLink { code, expires_at })
+}
+
+/// Signs in with a link. It works once.
+pub async fn sign_in_with_link(
+    platform: &Platform,
+    code: &SecretText,
+    device: &str,
+) -> Result<StartedSession, PlatformError> {
+    let opened = unseal::<LinkData>(platform, Purpose::SignInLink, code.expose());
+    let opened = opened.ok_or(PlatformError::SignInFailed)?;
+    if !opened.use_once(platform).await? {
+        return Err(PlatformError::SignInFailed);
+    }
+    let user = &opened.data.user;
+    if opened.data.first_operator {
+        create_first_operator(platform, user).await?;
+    }
+    admit(platform, user, SignInMethod::Link, device).await
+}
+
+async fn create_first_operator(platform: &Platform, user: &UserId) -> Result<(), PlatformError> {
+    let accounts = &platform.stores.accounts;
+    // Whoever has an account already, or comes second, gets no more rights by an old link.
+    if accounts.has_operator().await? || accounts.find_account(user).await?.is_some() {
+        return Err(PlatformError::SignInFailed);
+    }
+    let account =
+        toolyard_core::ports::UserAccount { role: Role::Operator, ..new_account(platform, user.clone()) };
+    save_new(platform, &account).await
+}
