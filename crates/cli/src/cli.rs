@@ -1,6 +1,6 @@
 //! The command line: the global flags and the list of commands.
 
-use std::{ffi::OsString, process::ExitCode};
+use std::{ffi::OsString, process::ExitCode, sync::OnceLock};
 
 use clap::{
     Args, Parser, Subcommand,
@@ -13,15 +13,19 @@ use crate::{
     commands::{
         approvals, apps, calls, chat, clients, completions, definitions, doctor, eval, glasses, keys,
         legacy::{import::AppImportArgs, migrate::MigrateArgs},
-        man, mcp, models, plugin, schema, serve, token, tools, upstreams,
+        login, logout, man, mcp, models, plugin, schema, serve, token, tools, upstreams, users, whoami,
     },
+    config,
+    connection::{ConnectionFlags, ServerConnection, choose_connection},
     error::CliError,
     output::CliOutput,
+    profiles::{ProfileName, ProfileStore, SavedProfiles},
 };
 
 const EXAMPLES: &str = "\
 Examples:
   toolyard serve                                        start a server on 127.0.0.1:8787
+  toolyard login --server https://tools.example.com     sign in to another server in the browser
   toolyard apps add --package com.example.todo --url http://127.0.0.1:7010 --kind tools-only
   toolyard apps install com.example.todo --user ada@example.com
   toolyard glasses --user ada@example.com               simulate glasses in the terminal
@@ -55,17 +59,19 @@ pub(crate) struct GlobalArgs {
     /// Write JSON to stdout, errors included
     #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) json: bool,
-    /// URL of the server
+    /// URL of the server [default: that of the profile, or http://127.0.0.1:8787]
+    #[arg(long, global = true, value_name = "URL", env = "TOOLYARD_URL", help_heading = "Global options")]
+    pub(crate) server: Option<String>,
+    /// The profile with server and token, from `toolyard login` [default: that of the last login]
     #[arg(
         long,
         global = true,
-        value_name = "URL",
-        env = "TOOLYARD_URL",
-        default_value = "http://127.0.0.1:8787",
+        value_name = "NAME",
+        env = "TOOLYARD_PROFILE",
         help_heading = "Global options"
     )]
-    pub(crate) server: String,
-    /// A token, or `package:key` of an app; not needed if the server is in dev mode
+    pub(crate) profile: Option<String>,
+    /// A token, or `package:key` of an app, instead of a profile; not needed if the server is in dev mode
     #[arg(
         long,
         global = true,
@@ -158,6 +164,14 @@ pub(crate) enum CliCommand {
     /// Create tokens (works without a running server), list and revoke them
     #[command(subcommand)]
     Token(token::TokenCommand),
+    /// List, add, change, disable and delete users; for operators
+    Users(users::UsersArgs),
+    /// Sign in to a server in the browser, and store the token in a profile
+    Login(login::LoginArgs),
+    /// Revoke the token of a profile, and remove the profile
+    Logout(logout::LogoutArgs),
+    /// Show who you are on the server, and how you are authenticated
+    Whoami(whoami::WhoamiArgs),
     /// Check configuration, files, server and apps, and suggest fixes
     Doctor(doctor::DoctorArgs),
     /// Measure how well tools are chosen, on your own data
@@ -177,21 +191,71 @@ pub(crate) struct CommandContext {
     /// Where results go.
     pub(crate) output: CliOutput,
     globals: GlobalArgs,
+    /// Chosen when it is first needed: the profiles do not matter to commands without a server.
+    connection: OnceLock<ServerConnection>,
 }
 
 impl CommandContext {
     pub(crate) fn new(globals: GlobalArgs) -> Self {
-        Self { output: CliOutput::new(globals.json), globals }
+        Self { output: CliOutput::new(globals.json), globals, connection: OnceLock::new() }
+    }
+
+    /// The server and the credential for it.
+    pub(crate) fn connection(&self) -> Result<&ServerConnection, CliError> {
+        if let Some(connection) = self.connection.get() {
+            return Ok(connection);
+        }
+        let profile = self.profile_name()?;
+        let flags = ConnectionFlags {
+            server: self.server_flag(),
+            token: self.token_flag(),
+            profile: profile.as_ref(),
+        };
+        let chosen = choose_connection(flags, || self.saved_profiles())?;
+        if let (Some(name), Some(server)) = (&profile, &chosen.withheld) {
+            self.output.print_note(&format!(
+                "the token of profile `{name}` is not sent: the profile is for {server}, not for {}",
+                chosen.server
+            ));
+        }
+        Ok(self.connection.get_or_init(|| chosen))
     }
 
     /// URL of the server.
-    pub(crate) fn server_url(&self) -> &str {
-        &self.globals.server
+    pub(crate) fn server_url(&self) -> Result<&str, CliError> {
+        Ok(&self.connection()?.server)
     }
 
-    /// The token. An empty one counts as none: scripts pass it when a variable is unset.
-    pub(crate) fn token(&self) -> Option<&SecretText> {
+    /// The token.
+    pub(crate) fn token(&self) -> Result<Option<&SecretText>, CliError> {
+        Ok(self.connection()?.token())
+    }
+
+    /// `--server` or `TOOLYARD_URL`.
+    pub(crate) fn server_flag(&self) -> Option<&str> {
+        self.globals.server.as_deref()
+    }
+
+    /// `--token` or `TOOLYARD_TOKEN`. An empty one counts as none: scripts pass it when a variable is unset.
+    pub(crate) fn token_flag(&self) -> Option<&SecretText> {
         self.globals.token.as_ref().filter(|token| !token.expose().is_empty())
+    }
+
+    /// `--profile` or `TOOLYARD_PROFILE`, with the same rule.
+    pub(crate) fn profile_name(&self) -> Result<Option<ProfileName>, CliError> {
+        let name = self.globals.profile.as_deref().filter(|name| !name.is_empty());
+        let invalid = |error| CliError::usage(error, "check --profile and TOOLYARD_PROFILE");
+        name.map(|name| name.parse().map_err(invalid)).transpose()
+    }
+
+    /// Where profiles are stored. `None` if the environment names no folder for configuration.
+    pub(crate) fn profile_store(&self) -> Option<ProfileStore> {
+        ProfileStore::from_environment(config::env_variables())
+    }
+
+    /// The profiles of the user.
+    pub(crate) fn saved_profiles(&self) -> Result<SavedProfiles, CliError> {
+        self.profile_store().map_or_else(|| Ok(SavedProfiles::default()), |store| store.read())
     }
 
     pub(crate) fn user(&self) -> Option<&UserId> {
@@ -200,12 +264,13 @@ impl CommandContext {
 
     /// A client of the server.
     pub(crate) fn client(&self) -> Result<ApiClient, CliError> {
-        self.client_for(self.server_url())
+        self.client_for(self.server_url()?)
     }
 
-    /// A client of another server, with the same credentials.
+    /// A client of another server, with the same user and token. The token of a profile is for its own server only.
     pub(crate) fn client_for(&self, server: &str) -> Result<ApiClient, CliError> {
-        ApiClient::new(server, self.token().cloned(), self.user().cloned())
+        let token = self.connection()?.token_for(server).cloned();
+        ApiClient::new(server, token, self.user().cloned())
     }
 }
 
@@ -218,6 +283,25 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    /// clap does not report it: the flag of the command would hide the global one.
+    #[test]
+    fn no_command_has_a_flag_of_all_commands() {
+        fn check(command: &clap::Command, globals: &[String]) {
+            for argument in command.get_arguments() {
+                assert!(
+                    !globals.contains(&argument.get_id().to_string()),
+                    "{}: {argument}",
+                    command.get_name()
+                );
+            }
+            command.get_subcommands().for_each(|command| check(command, globals));
+        }
+        let command = Cli::command();
+        let globals: Vec<_> = command.get_arguments().map(|argument| argument.get_id().to_string()).collect();
+        assert!(globals.contains(&"profile".to_owned()));
+        command.get_subcommands().for_each(|command| check(command, &globals));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use toolyard_net::{NetError, UrlRefused};
 use toolyard_protocol::Problem;
 use toolyard_server::{config::ConfigLoadError, serve::ServerStartError};
 
-use crate::client::ServerRefusal;
+use crate::{client::ServerRefusal, text};
 
 /// An error that ends a command.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +29,8 @@ pub(crate) enum CliError {
     Unreadable { file: PathBuf, error: io::Error },
     #[error("cannot write {}: {error}", .file.display())]
     Unwritable { file: PathBuf, error: io::Error },
+    #[error("{} can be read or changed by other users of this machine (mode {mode:o})", .file.display())]
+    ExposedFile { file: PathBuf, mode: u32 },
     #[error("{} is larger than {limit} bytes", .file.display())]
     TooLarge { file: PathBuf, limit: usize },
     #[error("cannot use {what}")]
@@ -45,6 +47,12 @@ pub(crate) enum CliError {
     Usage { message: String, next: String },
     #[error("nothing was changed")]
     NotConfirmed,
+    #[error("the sign-in was refused, or the code expired")]
+    LoginRefused,
+    #[error("{0}; the token is not revoked, and its profile was not removed")]
+    TokenNotRevoked(Box<CliError>),
+    #[error("stopped before you were signed in")]
+    LoginStopped,
     #[error("the server refused the device: {0}")]
     DeviceRefused(String),
     #[error("the server closed the connection: {0}")]
@@ -82,6 +90,7 @@ impl CliError {
             Self::NoResponse { .. } | Self::TimedOut { .. } => "NO_ANSWER",
             Self::InvalidResponse { .. } => "BAD_ANSWER",
             Self::Unreadable { .. } | Self::TooLarge { .. } => "UNREADABLE_FILE",
+            Self::ExposedFile { .. } => "EXPOSED_FILE",
             Self::Unwritable { .. } => "UNWRITABLE_FILE",
             Self::Problems { .. } => "INVALID_DOCUMENT",
             Self::Fetch { .. } => "UNREADABLE_URL",
@@ -91,7 +100,9 @@ impl CliError {
             Self::DeviceRefused(_) => "DEVICE_REFUSED",
             Self::DeviceClosed(_) => "DEVICE_CLOSED",
             Self::ConnectionLost(_) => "CONNECTION_LOST",
-            Self::Interrupted | Self::Stopped => "INTERRUPTED",
+            Self::TokenNotRevoked(error) => error.code(),
+            Self::LoginRefused => "SIGN_IN_FAILED",
+            Self::Interrupted | Self::Stopped | Self::LoginStopped => "INTERRUPTED",
             Self::NoModel => "NO_MODEL",
             Self::AnswerFailed(_) => "ANSWER",
             Self::ToolFailed(_) => "EXECUTION_ERROR",
@@ -107,7 +118,7 @@ impl CliError {
             Self::Refused(refused) => refused.next_step().map(str::to_owned),
             Self::Usage { next, .. } => Some(next.clone()),
             Self::Unreachable { .. } => hint(
-                "start a server with `toolyard serve`, or name another one with --server or TOOLYARD_URL",
+                "start a server with `toolyard serve`, or name another one with --server, TOOLYARD_URL or --profile",
             ),
             Self::BadServer { .. } => {
                 hint("write it like http://127.0.0.1:8787, in --server or TOOLYARD_URL")
@@ -130,9 +141,19 @@ impl CliError {
             Self::DeviceClosed(_) => {
                 hint("a user can have one device at a time; run the command again to connect this one")
             }
-            Self::DeviceRefused(_) => {
-                hint("set the user with --user (dev mode), or pass a token: `toolyard token user NAME`")
+            Self::DeviceRefused(_) => hint(
+                "set the user with --user (dev mode), or sign in with `toolyard login`, or pass a token with --token",
+            ),
+            Self::ExposedFile { file, .. } => {
+                let command = text::shell_quote(["chmod", "600", &file.to_string_lossy()]);
+                Some(format!(
+                    "run `{command}`; if others may have read it, revoke its tokens with `toolyard logout`"
+                ))
             }
+            Self::TokenNotRevoked(_) => {
+                hint("try again, or only remove the profile with `toolyard logout --local`")
+            }
+            Self::LoginRefused | Self::LoginStopped => hint("run `toolyard login` again for a new code"),
             Self::NoModel => hint(
                 "`toolyard models` shows what was searched for and how to add a model; --local searches this machine",
             ),
@@ -164,7 +185,7 @@ impl CliError {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Usage { .. } | Self::BadServer { .. } | Self::Config(_) => 2,
-            Self::Interrupted | Self::Stopped => 130,
+            Self::Interrupted | Self::Stopped | Self::LoginStopped => 130,
             _ => 1,
         }
     }

@@ -1,19 +1,21 @@
 //! The `toolyard` command: runs a server, or sends requests to one.
 //!
 //! It is thin: the server is a library, and everything else is a request to its API. Each command is one file under
-//! `commands`, with its flags, its output and its code. Deliberately absent: state of its own, retries, and any way
-//! around the API. Only `serve`, the commands that need no server, `token` and `doctor` open a server's files.
+//! `commands`, with its flags, its output and its code. Deliberately absent: state of its own except for the profiles of
+//! `login`, retries, and any way around the API. Only `serve`, the commands that need no server, `token` and `doctor` open a server's files.
 
 mod cli;
 mod client;
 mod client_file;
 mod commands;
 mod config;
+mod connection;
 mod error;
 mod input;
 mod lines;
 mod new_file;
 mod output;
+mod profiles;
 mod signals;
 mod socket;
 mod text;

@@ -34,10 +34,8 @@ pub(crate) fn create_file(path: &Path, text: &str, readers: FileAccess) -> Resul
 
 /// Writes a file atomically, replacing an existing one.
 pub(crate) fn replace_file(path: &Path, text: &str) -> Result<(), CliError> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let failed = |error| write_error(path, error);
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)?;
+    let file = write_temporary_file(path, text).map_err(failed)?;
     // Temporary files are private to their owner. The result keeps the mode of the old file, or is readable by all.
     #[cfg(unix)]
     {
@@ -47,6 +45,24 @@ pub(crate) fn replace_file(path: &Path, text: &str) -> Result<(), CliError> {
     }
     file.persist(path).map_err(|error| failed(error.error))?;
     Ok(())
+}
+
+/// Writes a file atomically that only its owner can read, replacing an existing one. It is on the disk before it replaces
+/// the old one, so that a crash leaves one of them.
+pub(crate) fn replace_secret_file(path: &Path, text: &str) -> Result<(), CliError> {
+    let failed = |error| write_error(path, error);
+    let file = write_temporary_file(path, text).map_err(failed)?;
+    file.as_file().sync_all().map_err(failed)?;
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+/// A file next to the one that it will replace. Only its owner can read it.
+fn write_temporary_file(path: &Path, text: &str) -> io::Result<tempfile::NamedTempFile> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    Ok(file)
 }
 
 /// The error if the path exists.
@@ -92,5 +108,15 @@ mod tests {
         assert_eq!((mode(&secret), mode(&public)), (0o600, 0o644));
         replace_file(&secret, "again").unwrap();
         assert_eq!(mode(&secret), 0o600, "it stays so");
+        replace_secret_file(&public, "secret now").unwrap();
+        assert_eq!(
+            (mode(&public), std::fs::read_to_string(&public).unwrap().as_str()),
+            (0o600, "secret now")
+        );
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "no temporary file is left");
+        assert!(matches!(
+            replace_secret_file(&folder.path().join("no/f"), ""),
+            Err(CliError::Unwritable { .. })
+        ));
     }
 }

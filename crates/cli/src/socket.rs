@@ -48,13 +48,14 @@ pub(crate) struct ServerDialer {
 
 impl ServerDialer {
     pub(crate) fn new(cx: &CommandContext, door: &SocketEndpoint) -> Result<Self, CliError> {
-        let bad = |error| CliError::BadServer { server: cx.server_url().to_owned(), error };
+        let server = cx.server_url()?;
+        let bad = |error| CliError::BadServer { server: server.to_owned(), error };
         // The user chose this server, so any address is allowed.
         let guard = Guard::unrestricted();
-        let server = OutsideUrl::parse(cx.server_url(), &guard).map_err(bad)?;
+        let server = OutsideUrl::parse(server, &guard).map_err(bad)?;
         let dial = server.join(door.path);
         let mut headers = HeaderMap::new();
-        if let Some(token) = cx.token() {
+        if let Some(token) = cx.token()? {
             let mut value = header_value("--token", &format!("Bearer {}", token.expose()))?;
             value.set_sensitive(true);
             headers.insert(header::AUTHORIZATION, value);

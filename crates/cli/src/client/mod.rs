@@ -44,7 +44,7 @@ impl ApiClient {
     }
 
     /// Whether the server is on this machine.
-    fn is_on_loopback(&self) -> bool {
+    pub(crate) fn is_on_loopback(&self) -> bool {
         let host = self.server.uri().host().unwrap_or_default();
         let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
         host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
@@ -211,14 +211,17 @@ impl ApiClient {
         CliError::InvalidResponse { server: self.server.to_string(), why: why.to_string() }
     }
 
-    /// The URL of an API path. A query after `?` is kept as it is.
+    /// The URL of an API path. Encoded segments and a query after `?` are kept as they are.
     fn api_url(&self, path: &str) -> Result<Uri, CliError> {
+        let base = self.server.join("").to_string();
+        let (base, own_query) = base.split_once('?').unwrap_or((&base, ""));
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
-        let address = self.server.join(path);
-        if query.is_empty() {
-            return Ok(address);
+        let mut address = format!("{}/{path}", base.trim_end_matches('/'));
+        for (index, query) in [own_query, query].into_iter().filter(|query| !query.is_empty()).enumerate() {
+            address.push(if index == 0 { '?' } else { '&' });
+            address.push_str(query);
         }
-        format!("{address}?{query}").parse().map_err(|error| self.invalid_response(error))
+        address.parse().map_err(|error| self.invalid_response(error))
     }
 
     async fn read_json<T: DeserializeOwned>(&self, answer: HttpResponse) -> Result<T, CliError> {
@@ -235,7 +238,7 @@ impl ApiClient {
     }
 }
 
-/// Encodes a name as one path segment: tool names may contain any visible ASCII, including `/`, `%` and `?`.
+/// Encodes a name as one path segment: names of tools and users may contain any visible ASCII, including `/`, `%` and `?`.
 pub(crate) fn path_segment(name: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:".contains(&byte);
     let encode = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
@@ -273,6 +276,14 @@ mod tests {
             client.api_url("api/tools?hidden=true").unwrap(),
             "http://127.0.0.1:8787/base/api/tools?hidden=true"
         );
+        let path = format!("api/users/{}?a=b", path_segment("^a/b?c%d#é"));
+        assert_eq!(
+            client.api_url(&path).unwrap(),
+            "http://127.0.0.1:8787/base/api/users/%5Ea%2Fb%3Fc%25d%23%C3%A9?a=b"
+        );
+        let client = self::client("http://localhost?key=1");
+        assert_eq!(client.api_url("api/tools").unwrap(), "http://localhost/api/tools?key=1");
+        assert_eq!(client.api_url("api/tools?a=b").unwrap(), "http://localhost/api/tools?key=1&a=b");
     }
 
     #[test]

@@ -112,7 +112,7 @@ impl ServerRefusal {
         let is =
             |code: ApiErrorCode| serde_json::to_value(code).is_ok_and(|known| known == self.code.as_str());
         if self.code == NO_USER_CODE {
-            return Some("set the user with --user or TOOLYARD_USER");
+            return Some("set the user with --user or TOOLYARD_USER, or sign in with `toolyard login`");
         }
         if self.is_no_session() {
             return Some(
@@ -132,16 +132,19 @@ impl ServerRefusal {
         }
         if is(ApiErrorCode::Unauthorized) {
             return Some(
-                "create a token with `toolyard token user|developer|curator|operator NAME`; pass it with --token or TOOLYARD_TOKEN",
+                "run `toolyard login`, or set TOOLYARD_TOKEN; on the server's machine, `toolyard token user|developer|curator|operator NAME` creates a token",
             );
         }
         if is(ApiErrorCode::Forbidden) {
             return Some(
-                "use a token with the required role: `toolyard token developer|curator|operator NAME`",
+                "sign in with an account that has the required role, or use such a token: `toolyard token developer|curator|operator NAME`",
             );
         }
         if is(ApiErrorCode::NotFound) {
             return Some(self.not_found_hint);
+        }
+        if is(ApiErrorCode::RateLimited) {
+            return Some("wait a minute, then try again");
         }
         if is(ApiErrorCode::Internal) {
             return Some("check the server's log");
@@ -194,7 +197,7 @@ mod tests {
     #[test]
     fn every_code_of_the_api_is_read() {
         let unauthorized = read(401, r#"{"error":{"code":"UNAUTHORIZED","message":"no"}}"#);
-        assert!(unauthorized.next_step().unwrap().contains("toolyard token"));
+        assert!(unauthorized.next_step().unwrap().contains("run `toolyard login`, or set TOOLYARD_TOKEN"));
         assert!(
             read(404, r#"{"error":{"code":"NOT_FOUND","message":"no"}}"#)
                 .next_step()

@@ -12,6 +12,8 @@ pub(crate) mod eval;
 pub(crate) mod glasses;
 pub(crate) mod keys;
 pub(crate) mod legacy;
+pub(crate) mod login;
+pub(crate) mod logout;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod models;
@@ -21,6 +23,8 @@ pub(crate) mod serve;
 pub(crate) mod token;
 pub(crate) mod tools;
 pub(crate) mod upstreams;
+pub(crate) mod users;
+pub(crate) mod whoami;
 
 use crate::{
     cli::{Cli, CliCommand, CommandContext},
@@ -59,6 +63,10 @@ pub(crate) async fn run_command(cli: Cli) -> Result<CommandOutcome, CliError> {
         CliCommand::Import(args) => legacy::import::import_apps(&cx, args).await,
         CliCommand::Glasses(args) => glasses::run_glasses(&cx, args).await,
         CliCommand::Token(command) => token::run_token_command(&cx, command).await,
+        CliCommand::Users(args) => users::run_users_command(&cx, args).await,
+        CliCommand::Login(args) => login::run_login_command(&cx, args).await,
+        CliCommand::Logout(args) => logout::sign_out(&cx, &args).await,
+        CliCommand::Whoami(args) => whoami::show_caller(&cx, args).await,
         CliCommand::Doctor(args) => doctor::run_doctor(&cx, &args).await,
         CliCommand::Eval(command) => eval::run_eval_command(&cx, command).await,
         CliCommand::Completions(args) => completions::print_completions(&cx, &args),

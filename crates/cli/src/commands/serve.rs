@@ -79,6 +79,12 @@ pub(crate) async fn run_server(cx: &CommandContext, args: ServeArgs) -> Result<C
     if let Some(console) = console.as_ref().filter(|_| !cx.output.is_json()) {
         cx.output.print_note(&format!("console at {console}"));
     }
+    let base = console.as_deref().unwrap_or(&listening).trim_end_matches("/console/");
+    if let Some(link) = server.first_operator_link(base).await.map_err(CliError::Start)? {
+        cx.output.print_note(&format!(
+            "no operator has an account yet; sign in with this link, once, within 24 hours:\n  {link}"
+        ));
+    }
     cx.output.print_result(&ListeningOutput { listening, console })?;
     server.run(signals.stop_token()).await;
     Ok(CommandOutcome::Success)

@@ -178,7 +178,7 @@ async fn new_tools_keys_and_secrets() {
 async fn tokens_created_offline_are_valid_on_the_server() {
     let yard = Yard::start_with(&["--auth", "token"]).await;
     let nobody = yard.run(&["apps", "ls"]).await.bad();
-    assert!(nobody.contains("next: create a token with `toolyard token"), "{nobody}");
+    assert!(nobody.contains("next: run `toolyard login`, or set TOOLYARD_TOKEN"), "{nobody}");
     let token = |role: &'static str, name: &'static str| {
         let yard = &yard;
         async move { yard.run(&["token", role, name, "--data", "data"]).await.good().trim().to_owned() }

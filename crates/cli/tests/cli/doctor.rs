@@ -86,3 +86,17 @@ async fn an_invalid_token_is_found() {
     assert_eq!(ran.code, 1);
     assert!(ran.out.contains("FAIL  identity: the token is not valid here"), "{}", ran.out);
 }
+
+#[tokio::test]
+async fn an_identity_provider_that_is_not_reachable_is_reported_with_the_setting() {
+    let yard = Yard::start().await;
+    let file = yard.file(
+        "issuer.toml",
+        "[[sign_in.issuers]]\nid = \"corp\"\nname = \"Corp\"\nissuer = \"http://127.0.0.1:9\"\nclient_id = \"toolyard\"\n\
+         rules = [{ role = \"user\" }]\n",
+    );
+    let ran = yard.ada(&["doctor", "--config", file.to_str().unwrap(), "--data", "data", "--json"]).await;
+    let statuses = statuses(&ran);
+    assert!(pairs(&statuses).contains(&("identity provider corp", "fail")), "{statuses:?}");
+    assert!(ran.out.contains("allow_private_network = true"), "{}", ran.out);
+}

@@ -154,7 +154,7 @@ async fn other_glasses_see_other_tools() {
     .good();
     yard.ada(&["apps", "install", "com.example.eyes"]).await.good();
     let profile = yard.file("mine.json", r#"{"modelName":"Mine","hasCamera":true,"hasDisplay":true}"#);
-    let mut glasses = yard.glasses(&["--profile", profile.to_str().unwrap()]).await;
+    let mut glasses = yard.glasses(&["--model-file", profile.to_str().unwrap()]).await;
     // Messages of the glasses arrive asynchronously; the list follows.
     let listed = async |count: usize| {
         soon(async {

@@ -1,6 +1,7 @@
 //! The real binary, against a real server that it runs itself.
 #![cfg(test)]
 
+mod accounts;
 mod app;
 mod approvals;
 mod apps;
@@ -18,6 +19,7 @@ mod guides;
 mod import;
 mod keys;
 mod local_model;
+mod login;
 mod mcp;
 mod migrate;
 mod models;

@@ -251,7 +251,7 @@ async fn a_refused_client_gets_the_reason_on_stderr() {
     let yard = Yard::start_with(&["--auth", "token"]).await;
     refused(
         yard.run(&["mcp", "--token", "x.y.z"]).await,
-        &["error: the token is not valid", "next: create a token"],
+        &["error: the token is not valid", "next: run `toolyard login`, or set TOOLYARD_TOKEN"],
     );
     // A client reads stdout, whatever other flags are set.
     refused(yard.run(&["mcp", "--token", "x.y.z", "--json"]).await, &["error: the token is not valid"]);

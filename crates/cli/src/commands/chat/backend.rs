@@ -51,9 +51,9 @@ struct LocalBackend {
 impl ChatBackend {
     /// A remote server.
     pub(super) fn new_remote(cx: &CommandContext, rounds: u32) -> Result<Self, CliError> {
-        let server = cx.server_url().to_owned();
+        let server = cx.server_url()?.to_owned();
         let mut chat = toolyard_client_sdk::Client::builder(&server);
-        if let Some(token) = cx.token() {
+        if let Some(token) = cx.token()? {
             chat = chat.token(token.expose());
         }
         if let Some(user) = cx.user() {

@@ -1,5 +1,6 @@
 //! `toolyard doctor`: checks what usually goes wrong and suggests fixes. Changes nothing.
 
+mod issuers;
 mod local;
 mod remote;
 mod upstreams;
@@ -122,6 +123,7 @@ impl RenderText for DoctorReport {
 
 pub(crate) async fn run_doctor(cx: &CommandContext, args: &DoctorArgs) -> Result<CommandOutcome, CliError> {
     let mut checks = local::local_checks(&args.config);
+    checks.extend(issuers::issuer_checks(&args.config).await);
     checks.extend(remote::server_checks(cx).await);
     let report = DoctorReport { checks };
     cx.output.print_result(&report)?;

@@ -10,13 +10,14 @@ use serde::Deserialize;
 use serde_json::Value;
 use toolyard_net::{ClientSettings, HttpClient, NetError, OutsideUrl, UrlRefused};
 use toolyard_protocol::{
+    UserId,
     api::{AppSummary, InstallSummary, SessionSummary},
     upstream,
 };
 use toolyard_server::ServerDependencies;
 
 use super::{DoctorCheck, upstreams};
-use crate::{cli::CommandContext, client::ApiClient, error::CliError};
+use crate::{cli::CommandContext, client::ApiClient, connection::CredentialSource, error::CliError};
 
 /// Timeout of one request.
 const WAIT: Duration = Duration::from_secs(5);
@@ -28,17 +29,17 @@ const MAX_APPS: usize = 50;
 const MAX_HEALTH_BYTES: usize = 64 * 1024;
 
 pub(super) async fn server_checks(cx: &CommandContext) -> Vec<DoctorCheck> {
-    let client = match cx.client() {
-        Ok(client) => client,
+    let (client, connection) = match cx.client().and_then(|client| Ok((client, cx.connection()?))) {
+        Ok(connected) => connected,
         Err(error) => return vec![DoctorCheck::from_error("server", &error)],
     };
-    let (server, reached) = check_server(&client, cx.server_url()).await;
+    let (server, reached) = check_server(&client, &connection.server).await;
     let mut checks = server;
     if !reached {
         return checks;
     }
     checks.push(check_readiness(&client).await);
-    checks.push(check_identity(cx, &client).await);
+    checks.push(check_identity(&connection.source, cx.user(), &client).await);
     checks.push(check_session(cx, &client).await);
     checks.extend(check_apps(&client).await);
     checks.extend(upstreams::upstream_checks(&client).await);
@@ -87,12 +88,15 @@ async fn check_readiness(client: &ApiClient) -> DoctorCheck {
 }
 
 /// Checks the credentials with the ledger, the one route that every role can read.
-async fn check_identity(cx: &CommandContext, client: &ApiClient) -> DoctorCheck {
+async fn check_identity(source: &CredentialSource, user: Option<&UserId>, client: &ApiClient) -> DoctorCheck {
     const NAME: &str = "identity";
-    let who = match (cx.token(), cx.user()) {
-        (Some(_), _) => "the token is valid".to_owned(),
-        (None, Some(user)) => format!("dev mode: acting as {user} without a token"),
-        (None, None) => "dev mode: acting as operator, without a token and without --user".to_owned(),
+    let who = match (source, user) {
+        (CredentialSource::Token, _) => "the token is valid".to_owned(),
+        (CredentialSource::Profile(name), _) => format!("the token of profile `{name}` is valid"),
+        (CredentialSource::None, Some(user)) => format!("dev mode: acting as {user} without a token"),
+        (CredentialSource::None, None) => {
+            "dev mode: acting as operator, without a token and without --user".to_owned()
+        }
     };
     match client.get::<Value>("api/calls?limit=1").await {
         Ok(_) => DoctorCheck::ok(NAME, who),

@@ -42,17 +42,17 @@ If stdin is closed, it stays connected until SIGINT or SIGTERM. With --json each
 Examples:
   toolyard glasses --user ada@example.com
   toolyard glasses --model \"Mentra Live\" --token \"$TOKEN\"
-  toolyard glasses --profile my-glasses.json --json < /dev/null";
+  toolyard glasses --model-file my-glasses.json --json < /dev/null";
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct GlassesArgs {
     /// The glasses to simulate; if the server does not know the name, it hides no tools
-    #[arg(long, default_value = model::DEFAULT, conflicts_with = "profile")]
+    #[arg(long, default_value = model::DEFAULT, conflicts_with = "model_file")]
     model: String,
     /// Custom glasses: a JSON file with `modelName`, `hasDisplay` and so on
     #[arg(long, value_name = "FILE")]
-    profile: Option<PathBuf>,
+    model_file: Option<PathBuf>,
 }
 
 /// The lines that are typed.
@@ -78,7 +78,7 @@ impl KeyboardInput {
 }
 
 pub(crate) async fn run_glasses(cx: &CommandContext, args: GlassesArgs) -> Result<CommandOutcome, CliError> {
-    let mut model = match &args.profile {
+    let mut model = match &args.model_file {
         Some(file) => GlassesModel::from_profile(file)?,
         None => GlassesModel::Known(args.model),
     };

@@ -18,7 +18,7 @@ const DAY: i64 = 24 * 60 * 60;
 /// The default name of tokens that are created here.
 const MADE_BY: &str = "toolyard token";
 /// Longest name of a token, as in the API.
-const MAX_NAME_CHARS: usize = 100;
+pub(crate) const MAX_NAME_CHARS: usize = 100;
 
 #[derive(Debug, Args)]
 pub(crate) struct TokenMakeArgs {
@@ -90,7 +90,8 @@ pub(super) async fn create_token(
     Ok(CommandOutcome::Success)
 }
 
-fn parse_token_name(text: &str) -> Result<String, String> {
+/// Checks the name of a token.
+pub(crate) fn parse_token_name(text: &str) -> Result<String, String> {
     let name = text.trim();
     let fits = (1..=MAX_NAME_CHARS).contains(&name.chars().count()) && !name.chars().any(char::is_control);
     if fits { Ok(name.to_owned()) } else { Err(format!("expected 1 to {MAX_NAME_CHARS} visible characters")) }

@@ -7,6 +7,7 @@ mod revoke;
 use clap::Subcommand;
 use toolyard_server::auth::Role;
 
+pub(crate) use self::make::{MAX_NAME_CHARS, parse_token_name};
 use super::CommandOutcome;
 use crate::{cli::CommandContext, error::CliError};
 

@@ -126,7 +126,8 @@ pub(super) async fn call_tool(cx: &CommandContext, args: CallArgs) -> Result<Com
         };
         Ok::<_, CliError>((status, body))
     });
-    let timed_out = |_| CliError::TimedOut { server: cx.server_url().to_owned(), wait: WAIT };
+    let server = cx.server_url()?;
+    let timed_out = |_| CliError::TimedOut { server: server.to_owned(), wait: WAIT };
     let (status, body) = called.await.map_err(timed_out)??;
     let waiting = serde_json::from_slice::<CallResultFields>(&body).ok().and_then(|fields| fields.pending);
     if let Some(pending) = waiting {
