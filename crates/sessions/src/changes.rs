@@ -32,6 +32,7 @@ impl Sessions {
                 let settings = self.parts().stores.preferences.platform_settings(user).await?;
                 self.send_platform_settings(user, &settings);
             }
+            Change::UserDisabled(user) => drop(self.end_session(user).await),
             Change::Everything => {
                 for package in self.running_packages() {
                     self.follow_app(&package).await?;
@@ -47,6 +48,7 @@ impl Sessions {
             | Change::SharedToolsChanged
             | Change::TokenIssued { .. }
             | Change::TokenRevoked { .. }
+            | Change::UserEnabled(_)
             | Change::PluginCatalogueChanged
             | Change::PluginListsChanged
             | Change::ApprovalRequested { .. }

@@ -8,7 +8,7 @@ use super::is_loopback_host;
 pub const MAX_REDIRECT_BYTES: usize = 2 * 1024;
 
 /// Schemes that run code, read local data, reach another protocol or open any program. A browser must never be sent there.
-const REFUSED_SCHEMES: [&str; 20] = [
+const REFUSED_SCHEMES: [&str; 22] = [
     "about",
     "blob",
     "chrome",
@@ -23,6 +23,8 @@ const REFUSED_SCHEMES: [&str; 20] = [
     "javascript",
     "mailto",
     "resource",
+    "search-ms",
+    "shell",
     "sms",
     "tel",
     "vbscript",
@@ -174,7 +176,9 @@ fn is_plain_host(host: &str) -> bool {
 
 /// The scheme of a native app (RFC 8252, 7.1). Without a slash after it, the URI could not have a path: `urn:…:oob`.
 fn check_app_scheme(scheme: &str, parts: &RedirectParts<'_>) -> Result<(), RedirectError> {
-    if REFUSED_SCHEMES.contains(&scheme) || scheme.len() < 2 {
+    // Office and Windows open documents and tools of their own by such schemes.
+    let is_of_office = scheme.starts_with("ms-") && !scheme.contains('.');
+    if REFUSED_SCHEMES.contains(&scheme) || is_of_office || scheme.len() < 2 {
         return Err(RedirectError::Scheme);
     }
     let has_plain_host = parts.host.is_none_or(|host| host.is_empty() || is_plain_host(host));

@@ -36,6 +36,8 @@ impl ChangeSubscriber for UpstreamSource {
             | Change::PlatformSettingsChanged(_)
             | Change::TokenIssued { .. }
             | Change::TokenRevoked { .. }
+            | Change::UserDisabled(_)
+            | Change::UserEnabled(_)
             | Change::PluginCatalogueChanged
             | Change::PluginListsChanged
             | Change::ApprovalRequested { .. }

@@ -226,6 +226,9 @@ impl OAuthStore for SqliteStore {
 
     async fn prune_oauth(&self, now: Timestamp) -> Result<(), StoreError> {
         for sql in [
+            // Nobody redeemed the code, so nobody uses the grant.
+            "UPDATE client_grants SET revoked_at = ?1 WHERE revoked_at IS NULL AND id IN
+                 (SELECT grant_id FROM authorization_codes WHERE until <= ?1 AND used_at IS NULL)",
             "DELETE FROM used_ids WHERE until <= ?",
             "DELETE FROM authorization_codes WHERE until <= ?",
             "DELETE FROM client_grants WHERE expires_at <= ?",

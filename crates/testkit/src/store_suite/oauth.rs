@@ -120,6 +120,10 @@ pub async fn client_grants_rotate_and_are_revoked_once(stores: &Stores) {
 
     assert!(store.use_id_once("jti", at_second(40)).await.unwrap());
     assert!(!store.use_id_once("jti", at_second(50)).await.unwrap());
+    store.add_code(&[9; 32], &grant(4, "bob", "c").id, "{}", at_second(90)).await.unwrap();
+    store.prune_oauth(at_second(90)).await.unwrap();
+    let abandoned = store.find_client_grant(&grant(4, "bob", "c").id).await.unwrap().unwrap();
+    assert_eq!(abandoned.revoked_at, Some(at_second(90)), "nobody redeemed its code");
     store.prune_oauth(at_second(1_000)).await.unwrap();
     assert!(store.use_id_once("jti", at_second(60)).await.unwrap(), "it has expired");
     assert_eq!(store.find_client_grant(&first.id).await.unwrap(), None);

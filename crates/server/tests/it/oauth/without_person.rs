@@ -101,7 +101,7 @@ async fn a_client_of_the_operator_is_connected_by_its_users() {
         (&info["client"]["name"], &info["client"]["kind"]),
         (&json!("Robot"), &json!("preregistered"))
     );
-    let decision = json!({ "request": request, "approve": true, "scopes": ["tools:read"], "apps": [] });
+    let decision = json!({ "request": request, "approve": true, "scopes": ["tools:read"] });
     let decided = p.bearer(&ada).post("/api/oauth/consent", &decision).await.expect(200).json();
     let code = query(decided["redirect"].as_str().unwrap(), "code").unwrap();
     assert!(!code.is_empty());
