@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { accessible, becomes, calm, disabled, focused, isOn, flip, launch, open, settled, toasted, until } from './browser.mjs';
-import { at, consoleOf, fitsPhone, gate, PHONE, platform } from './kit.mjs';
+import { at, consoleOf, enterToken, fitsPhone, gate, PHONE, platform } from './kit.mjs';
 import { stage, USER } from './stage.mjs';
 
 const OTHER = 'eve@example.com';
@@ -300,11 +300,7 @@ describe('with tokens', () => {
     await it?.close();
   });
   const tokenOf = (user) => it.api('POST', '/api/tokens', { name: 'test', user });
-  async function enter(page, token) {
-    const form = page.getByRole('dialog').or(page.locator('main.sign-in'));
-    await form.getByLabel('Token', { exact: true }).fill(token);
-    await form.getByRole('button', { name: 'Sign in' }).click();
-  }
+  const enter = (page, token) => enterToken(page.getByRole('dialog').or(page.locator('main.sign-in')), token);
   /** Opened without a session. The request has characters that must be encoded in a URL. */
   const REQUEST = 'a b+c/=&%';
   async function start() {

@@ -72,6 +72,7 @@ describe('focus after a dialog', () => {
       await route.fulfill({ response, json: { tokens: tokens.filter(({ name }) => name === 'the only one') } });
     });
     await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByRole('tab', { name: 'Tokens' }).click();
     await confirm(page, page.getByRole('button', { name: 'Revoke the only one' }), 'Revoke');
     await page.getByRole('heading', { name: 'No tokens' }).waitFor();
     await focusOn(page, 'h1', 'Settings');

@@ -103,6 +103,21 @@ export function gate() {
   return { hold, reached: first.promise, open: opened.resolve };
 }
 
+/** Opens what an element is folded away in. */
+export const unfold = (element) =>
+  element.evaluate((one) => {
+    const fold = one.closest('details');
+    if (fold !== null) fold.open = true;
+  });
+
+/** Signs in with a token in a form or a dialog: the form may be folded away behind other ways to sign in. */
+export async function enterToken(scope, token) {
+  const field = scope.getByLabel('Token', { exact: true });
+  await unfold(field);
+  await field.fill(token);
+  await scope.locator('form.token-form').getByRole('button', { name: 'Sign in' }).click();
+}
+
 /** Nothing is wider than the screen of a phone. */
 export const fitsPhone = (page) => becomes(() => page.evaluate(() => document.documentElement.scrollWidth), page.viewportSize().width);
 

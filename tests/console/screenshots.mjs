@@ -68,8 +68,10 @@ const PAGES = {
     await page.getByText('What happened').waitFor();
   },
   [`apps/${TODO}?tab=versions`]: nothing,
+  people: nothing,
+  'people/ada@example.com': nothing,
   ...Object.fromEntries(
-    ['tokens', 'clients', 'notifications', 'grants', 'upstreams', 'plugins', 'approvals', 'models', 'about'].map((tab) => [
+    ['account', 'tokens', 'clients', 'notifications', 'grants', 'upstreams', 'plugins', 'approvals', 'models', 'about'].map((tab) => [
       `settings?tab=${tab}`,
       nothing,
     ]),

@@ -128,8 +128,9 @@ describe('settings', () => {
   test('a user cannot choose roles and sees no upstreams', async () => {
     const { token } = await it.api('POST', '/api/tokens', { name: 'ada', user: 'ada@example.com' });
     const page = await settings('upstreams', { token });
-    await page.getByRole('tab', { name: 'Tokens', selected: true }).waitFor();
+    await page.getByRole('tab', { name: 'Account', selected: true }).waitFor();
     assert.equal(await page.getByRole('tab', { name: 'Upstreams' }).count(), 0);
+    await page.getByRole('tab', { name: 'Tokens' }).click();
     await page.getByRole('button', { name: 'New token' }).click();
     const form = page.getByRole('dialog', { name: 'New token' });
     await form.getByLabel('Name').waitFor();
@@ -249,7 +250,7 @@ describe('settings', () => {
 
   test('every tab fits on a phone', async () => {
     const page = await settings('tokens', { viewport: { width: 390, height: 844 } });
-    for (const name of ['Tokens', 'Apps and grants', 'Upstreams', 'Plugin policy', 'Approval policy', 'Models', 'About']) {
+    for (const name of ['Account', 'Tokens', 'Apps and grants', 'Upstreams', 'Plugin policy', 'Approval policy', 'Models', 'About']) {
       await page.getByRole('tab', { name }).click();
       await page.getByRole('tab', { name, selected: true }).waitFor();
       await settled(page);

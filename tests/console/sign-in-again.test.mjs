@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { accessible, becomes, calm, flip, focused, isOn, launch, open } from './browser.mjs';
 import { wear } from './glasses-app.mjs';
-import { ask, at, consoleOf, fitsPhone, PHONE } from './kit.mjs';
+import { ask, at, consoleOf, enterToken, fitsPhone, PHONE, unfold } from './kit.mjs';
 import { stage, USER } from './stage.mjs';
 
 const OTHER = 'eve@example.com';
@@ -25,9 +25,7 @@ describe('a token that expires', () => {
   const tokenOf = (user, role = 'user') => it.api('POST', '/api/tokens', { name: 'test', user, role });
   const revoke = ({ info }) => it.api('DELETE', `/api/tokens/${info.id}`);
   async function enter(page, { token }) {
-    const form = again(page).or(page.locator('main.sign-in'));
-    await form.getByLabel('Token', { exact: true }).fill(token);
-    await form.getByRole('button', { name: 'Sign in' }).click();
+    await enterToken(again(page).or(page.locator('main.sign-in')), token);
   }
   /** A page of the console for a token of this tab; what is asked is counted. */
   async function visit(path, made, more = {}) {
@@ -147,6 +145,7 @@ describe('a token that expires', () => {
   test('signing out there, or in another tab, signs out', async () => {
     const first = await tokenOf(USER);
     const page = await open(browser, consoleOf(it), '/library', { user: null, live: false });
+    await unfold(page.getByLabel('Stay signed in on this device'));
     await flip(page.getByLabel('Stay signed in on this device'), true);
     await enter(page, first);
     await menu(page).waitFor();
@@ -175,6 +174,7 @@ describe('a token that expires', () => {
   test('a new token that one tab stores for all tabs is used by the others', async () => {
     const first = await tokenOf(USER);
     const page = await open(browser, consoleOf(it), '/library', { user: null, live: false });
+    await unfold(page.getByLabel('Stay signed in on this device'));
     await flip(page.getByLabel('Stay signed in on this device'), true);
     await enter(page, first);
     await menu(page).waitFor();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { accessible, becomes, calm, flip, focused, launch, open } from './browser.mjs';
-import { at, consoleOf } from './kit.mjs';
+import { at, consoleOf, enterToken, unfold } from './kit.mjs';
 import { stage, USER } from './stage.mjs';
 
 const OTHER = 'eve@example.com';
@@ -126,10 +126,7 @@ describe('with tokens', () => {
   });
   const visit = (path, more) => open(browser, consoleOf(it), path, more);
   const tokenOf = (user) => it.api('POST', '/api/tokens', { name: 'test', user });
-  async function enter(page, token) {
-    await page.getByLabel('Token', { exact: true }).fill(token);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-  }
+  const enter = enterToken;
 
   test('a wrong token is refused, a valid one signs in, for this tab only', async () => {
     const { token } = await tokenOf(USER);
@@ -189,6 +186,7 @@ describe('with tokens', () => {
   test('signing out in one tab signs out the others', async () => {
     const { token } = await tokenOf(USER);
     const page = await visit('/library', { user: null });
+    await unfold(page.getByLabel('Stay signed in on this device'));
     await flip(page.getByLabel('Stay signed in on this device'), true);
     await enter(page, token);
     await menu(page).waitFor();

@@ -62,7 +62,7 @@ async function onFreePort(work) {
 }
 
 /**
- * `port` of the server, else any free one; `auth`: `dev` or `token`; `settings`: more of `--set`; `config`: the text of a
+ * `port` of the server, else any free one; `host`: its name, instead of its address; `auth`: `dev` or `token`; `settings`: more of `--set`; `config`: the text of a
  * configuration file; `assistant`: whether it runs; `paced`: the model speaks slowly by itself, for people who watch it.
  */
 export async function stage(options = {}) {
@@ -92,7 +92,7 @@ async function keepLogs(dir, folder) {
   await Promise.all(logs.map((name) => copyFile(join(dir, name), join(folder, `${basename(process.argv[1])}-${name}`))));
 }
 
-async function build({ port, auth = 'dev', settings = [], config = '', assistant = false }, dir, model, children) {
+async function build({ port, host, auth = 'dev', settings = [], config = '', assistant = false }, dir, model, children) {
   const start = (name, args, env = {}) => {
     const log = join(dir, `${name}.log`);
     const child = spawn('/bin/sh', ['-c', `exec "$0" "$@" >"${log}" 2>&1 </dev/null`, join(bin, name), ...args], {
@@ -112,18 +112,20 @@ async function build({ port, auth = 'dev', settings = [], config = '', assistant
     ...settings,
   ];
   const serve = async (on) => {
-    const url = `http://127.0.0.1:${on}`;
+    const listen = `127.0.0.1:${on}`;
+    const url = host === undefined ? `http://${listen}` : `http://${host}:${on}`;
+    const named = host === undefined ? [] : [`server.public_url=${url}`];
     const server = start('toolyard', [
       'serve',
       '--config',
       file,
       '--listen',
-      url.slice(7),
+      listen,
       '--data',
       dir,
       '--auth',
       auth,
-      ...sets.flatMap((set) => ['--set', set]),
+      ...[...sets, ...named].flatMap((set) => ['--set', set]),
     ]);
     await until('The server', server, async () => (await fetch(`${url}/readyz`)).ok);
     return url;

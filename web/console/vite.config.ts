@@ -23,7 +23,7 @@ export default defineConfig({
   },
   server: {
     proxy: Object.fromEntries(
-      ['/api', '/v1', '/oauth', '/glasses-ws'].map((path) => [
+      ['/api', '/v1', '/oauth', '/.well-known', '/sign-in', '/glasses-ws'].map((path) => [
         path,
         { target: server, ws: true, changeOrigin: true, headers: { origin: server } },
       ]),

@@ -1,9 +1,10 @@
 /** Every page of the console and its path. Pages are loaded on demand. */
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { FILTER_NAMES } from './pages/activity/filters';
-import { FOCUSED_PATH } from './shell/focused-frame';
+import { AUTHORIZE_PATH, DEVICE_PATH } from './shell/focused-frame';
 import { NotFound } from './shell/not-found';
 import { PageError } from './shell/page-error';
+import { SIGN_IN_ROUTE } from './shell/pages';
 import { Shell } from './shell/shell';
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, errorComponent: PageError });
@@ -65,6 +66,12 @@ const chat = createRoute({
   validateSearch: params('id'),
   component: lazyRouteComponent(() => import('./pages/chat/page'), 'ChatPage'),
 });
+const connect = createRoute({
+  getParentRoute: () => root,
+  path: '/connect',
+  validateSearch: params('q'),
+  component: lazyRouteComponent(() => import('./pages/connect/page'), 'ConnectPage'),
+});
 const plugins = createRoute({
   getParentRoute: () => root,
   path: '/plugins',
@@ -90,15 +97,39 @@ const call = createRoute({
 });
 const authorize = createRoute({
   getParentRoute: () => root,
-  path: FOCUSED_PATH,
+  path: AUTHORIZE_PATH,
   validateSearch: params('request'),
   component: lazyRouteComponent(() => import('./pages/authorize/page'), 'AuthorizePage'),
+});
+const device = createRoute({
+  getParentRoute: () => root,
+  path: DEVICE_PATH,
+  validateSearch: params('code'),
+  component: lazyRouteComponent(() => import('./pages/device/page'), 'DevicePage'),
 });
 const settings = createRoute({
   getParentRoute: () => root,
   path: '/settings',
   validateSearch: params('tab', 'q', 'ended'),
   component: lazyRouteComponent(() => import('./pages/settings/page'), 'SettingsPage'),
+});
+
+const people = createRoute({
+  getParentRoute: () => root,
+  path: '/people',
+  validateSearch: params('q'),
+  component: lazyRouteComponent(() => import('./pages/people/list'), 'PeoplePage'),
+});
+const person = createRoute({
+  getParentRoute: () => root,
+  path: '/people/$id',
+  component: lazyRouteComponent(() => import('./pages/people/person'), 'PersonPage'),
+});
+/** The shell shows the sign-in page itself, also in place of other pages. */
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: SIGN_IN_ROUTE,
+  validateSearch: params('return', 'problem', 'done'),
 });
 
 export const router = createRouter({
@@ -111,11 +142,16 @@ export const router = createRouter({
     approvals,
     approval,
     chat,
+    connect,
     plugins,
     glasses,
     activity,
     call,
     authorize,
+    device,
+    people,
+    person,
+    signIn,
     settings,
   ]),
   basepath: '/console',

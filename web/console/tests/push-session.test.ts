@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { isSignedOut } from '../src/api/error';
 import { meQuery, queryClient } from '../src/api/queries';
-import { lapse, signIn, signOut, type Session } from '../src/api/session';
+import { lapse, session, signIn, signOut, type Session } from '../src/api/session';
 import { readRemembered, remember } from '../src/push/remembered';
 import '../src/push/session';
 import { restoreSubscription, turnOff, turnOn } from '../src/push/subscription';
@@ -159,7 +159,9 @@ test('after a sign-out nothing is shown, even if the push service cannot be reac
 test('a lapsed token is not sent when the user signs out', async () => {
   enter('ada', { kind: 'token', token: 'ada' });
   await turnOn('ada', PUSH);
-  lapse('ada');
+  const who = session();
+  assert.ok(who);
+  lapse(who);
   signOut();
   await turns();
   assert.deepEqual(asked, ['POST 1 ada']);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { api, responseData, fetchRaw } from '../src/api/client';
 import { isSignedOut, ApiError } from '../src/api/error';
-import { credentials, hasEnded, hasLapsed, onLapse, renew, session, signIn, signOut, type Session } from '../src/api/session';
+import { credentials, endedKind, hasLapsed, onLapse, renew, session, signIn, signOut, type Session } from '../src/api/session';
 import { resumeSession } from '../src/shell/resume-session';
 
 /** Tokens that the server believes, and what it was asked, with which one. */
@@ -109,7 +109,7 @@ test('an expired token does not affect the other tabs; a sign-out does', async (
   localStorage.removeItem('toolyard.session');
   toldByOtherTab();
   assert.equal(session(), null);
-  assert.ok(!hasEnded());
+  assert.equal(endedKind(), null);
   assert.deepEqual(heard, ['lapsed', 'over']);
   await assert.rejects(save, isSignedOut);
   stop();
@@ -117,7 +117,7 @@ test('an expired token does not affect the other tabs; a sign-out does', async (
   signIn(token('one'), true);
   signOut('ended');
   assert.notEqual(localStorage.getItem('toolyard.session'), null);
-  assert.ok(hasEnded());
+  assert.equal(endedKind(), 'token');
   signOut();
   assert.equal(localStorage.getItem('toolyard.session'), null);
 });
@@ -148,13 +148,13 @@ test('a new sign-in is recognized as the same or another user', async () => {
     return { name: who.name, userId: actingFor ?? who.name };
   };
   const ada = { name: 'ada', userId: 'ada' };
-  assert.deepEqual(await resumeSession('ada', token('old'), ada, ask), { session: token('ada'), isSame: true });
-  assert.deepEqual(await resumeSession('boss', token('old'), ada, ask), { session: token('boss'), isSame: false });
-  await assert.rejects(resumeSession('none', token('old'), ada, ask), { status: 401 });
+  assert.deepEqual(await resumeSession(token('ada'), token('old'), ada, ask), { session: token('ada'), isSame: true });
+  assert.deepEqual(await resumeSession(token('boss'), token('old'), ada, ask), { session: token('boss'), isSame: false });
+  await assert.rejects(resumeSession(token('none'), token('old'), ada, ask), { status: 401 });
   const boss = { name: 'boss', userId: 'ada' };
-  assert.deepEqual(await resumeSession('boss', token('old', 'ada'), boss, ask), { session: token('boss', 'ada'), isSame: true });
+  assert.deepEqual(await resumeSession(token('boss'), token('old', 'ada'), boss, ask), { session: token('boss', 'ada'), isSame: true });
   // Another operator, the user themselves, and one who is no operator any more: what was typed is not theirs.
   for (const other of ['carol', 'ada', 'fired'])
-    assert.deepEqual(await resumeSession(other, token('old', 'ada'), boss, ask), { session: token(other), isSame: false }, other);
-  await assert.rejects(resumeSession('none', token('old', 'ada'), boss, ask), { status: 401 });
+    assert.deepEqual(await resumeSession(token(other), token('old', 'ada'), boss, ask), { session: token(other), isSame: false }, other);
+  await assert.rejects(resumeSession(token('none'), token('old', 'ada'), boss, ask), { status: 401 });
 });

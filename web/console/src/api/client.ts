@@ -24,22 +24,25 @@ async function ask(request: Request): Promise<Response> {
 }
 
 /**
- * Sends a request and returns the response. A request that is rejected because the token lapsed had no effect: it waits for a new token
- * and is sent again. If the user signs out, or another user signs in, it is never sent.
+ * Sends a request and returns the response. A request that is rejected because the session lapsed had no effect: it waits for the
+ * next sign-in and is sent again. If the user signs out, or another user signs in, it is never sent.
  */
 export async function sendRequest(request: Request): Promise<Response> {
   const begun = sessionNumber();
   for (;;) {
-    await waitForValidToken(request.signal);
+    await waitForValidSession(request.signal);
     if (sessionNumber() !== begun) throw signedOutError();
     const who = session();
     const response = await fetch(withCredential(request, who));
     if (sessionNumber() !== begun) throw signedOutError();
-    if (response.status !== 401 || who?.kind !== 'token' || !(await isOver(request, response, who))) return response;
-    lapse(who.token);
+    if (response.status !== 401 || !canLapse(who) || !(await isOver(request, response, who))) return response;
+    lapse(who);
     if (sessionNumber() !== begun) return response;
   }
 }
+
+type LapsingSession = Session & { kind: 'token' | 'cookie' };
+const canLapse = (who: Session | null): who is LapsingSession => who !== null && who.kind !== 'dev';
 
 function withCredential(request: Request, who: Session | null): Request {
   const copy = request.clone();
@@ -49,8 +52,8 @@ function withCredential(request: Request, who: Session | null): Request {
   return copy;
 }
 
-/** Waits while the token is invalid. */
-function waitForValidToken(signal: AbortSignal): Promise<void> {
+/** Waits while the session is lapsed. */
+function waitForValidSession(signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   if (!hasLapsed()) return Promise.resolve();
   return new Promise((resolve, reject) => {
@@ -68,25 +71,25 @@ function waitForValidToken(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Not every 401 is about the token: a developer without a user of the same name gets one from routes for users. */
-async function isOver(request: Request, response: Response, who: Session & { kind: 'token' }): Promise<boolean> {
+/** Not every 401 is about the credential: a developer without a user of the same name gets one from routes for users. */
+async function isOver(request: Request, response: Response, who: LapsingSession): Promise<boolean> {
   if ((await parseErrorResponse(response.clone())).noSession) return false;
   // Another request found out while this one was in progress.
   if (hasLapsed() || session() !== who) return true;
-  return new URL(request.url).pathname === ME || !(await isTokenValid(who));
+  return new URL(request.url).pathname === ME || !(await isValid(who));
 }
 
 const ME = '/api/me';
-let looking: { token: string; found: Promise<boolean> } | undefined;
+let looking: { who: Session; found: Promise<boolean> } | undefined;
 
-/** Asks the server once, however many requests were rejected. If the server cannot be reached, the token counts as valid. */
-function isTokenValid(who: Session & { kind: 'token' }): Promise<boolean> {
-  if (looking?.token === who.token) return looking.found;
+/** Asks the server once, however many requests were rejected. If the server cannot be reached, the session counts as valid. */
+function isValid(who: LapsingSession): Promise<boolean> {
+  if (looking?.who === who) return looking.found;
   const found = fetch(ME, { headers: credentials(who) }).then(
     ({ status }) => status !== 401,
     () => true,
   );
-  looking = { token: who.token, found };
+  looking = { who, found };
   void found.then(() => (looking = undefined));
   return found;
 }

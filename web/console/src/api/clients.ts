@@ -2,6 +2,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { get, send } from './console';
 import type { components } from './schema';
+import { asUser } from './session';
 
 type Schemas = components['schemas'];
 
@@ -25,9 +26,22 @@ export const consentQuery = (request: string) =>
 
 export const postConsent = (decision: ConsentDecision) => send<ConsentOutcome>('POST', '/api/oauth/consent', decision);
 
+/** The first part of the keys of all lists of clients. */
+export const CLIENTS_KEY = 'clients';
+
 export const clientsQuery = queryOptions({
-  queryKey: ['clients'],
+  queryKey: [CLIENTS_KEY],
   queryFn: ({ signal }) => get<ConnectedClientList>('/api/clients', {}, signal),
 });
 
-export const disconnectClient = (id: string) => send<void>('DELETE', `/api/clients/${encodeURIComponent(id)}`);
+/** The clients of another user, for operators. */
+export const clientsOfQuery = (user: string) =>
+  queryOptions({
+    queryKey: [CLIENTS_KEY, 'of', user],
+    queryFn: ({ signal }) => get<ConnectedClientList>('/api/clients', {}, signal, asUser(user)),
+  });
+
+const disconnect = (id: string, headers: Record<string, string>) =>
+  send<void>('DELETE', `/api/clients/${encodeURIComponent(id)}`, undefined, headers);
+export const disconnectClient = (id: string) => disconnect(id, {});
+export const disconnectClientOf = (user: string, id: string) => disconnect(id, asUser(user));

@@ -1,10 +1,11 @@
 /** Routes that exist for the console, as functions with the server's types. */
+import type { AccountProfile } from './accounts';
 import { fetchRaw } from './client';
 import type { components } from './schema';
 
 type Schemas = components['schemas'];
 
-export type Me = Schemas['CallerProfile'];
+export type Me = Schemas['CallerProfile'] & AccountProfile;
 export type Role = Schemas['Role'];
 export type KnownUser = Schemas['UserList']['users'][number];
 export type LibraryApp = Schemas['LibraryPage']['apps'][number];
@@ -25,14 +26,16 @@ export function withQuery(path: string, query: Query = {}): string {
   return text === '' ? path : `${path}?${text}`;
 }
 
-export async function get<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> {
-  const response = await fetchRaw(withQuery(path, query), signal ? { signal } : {});
+/** `headers`: for an operator, the user of the request. */
+export async function get<T>(path: string, query?: Query, signal?: AbortSignal, headers: Record<string, string> = {}): Promise<T> {
+  const response = await fetchRaw(withQuery(path, query), { headers, ...(signal && { signal }) });
   return (await response.json()) as T;
 }
 
-export async function send<T>(method: string, path: string, body?: unknown): Promise<T> {
-  const json = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
-  const response = await fetchRaw(path, { method, ...json });
+export async function send<T>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> {
+  const json = body === undefined ? {} : { body: JSON.stringify(body) };
+  const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
+  const response = await fetchRaw(path, { method, headers: { ...headers, ...type }, ...json });
   return (response.status === 204 ? undefined : await response.json()) as T;
 }
 
@@ -46,8 +49,11 @@ export const getLatency = (query: Query) => get<Latency>('/api/usage/latency', q
 export const checkTools = (app: string, body: unknown) =>
   send<CheckedTools>('POST', `/api/apps/${encodeURIComponent(app)}/tools/check`, body);
 export const getGlassesTicket = () => send<{ ticket: string; expiresInS: number }>('POST', '/api/glasses/ticket');
-export const getTokens = (query: { before?: string | undefined; limit?: number }, signal?: AbortSignal) =>
-  get<Schemas['TokenList']>('/api/tokens', query, signal);
+export const getTokens = (
+  query: { before?: string | undefined; limit?: number },
+  signal?: AbortSignal,
+  headers: Record<string, string> = {},
+) => get<Schemas['TokenList']>('/api/tokens', query, signal, headers);
 export const addToken = (body: { name: string; user?: string; role?: Role; days?: number }) =>
   send<{ token: string; info: TokenInfo }>('POST', '/api/tokens', body);
 export const revokeToken = (id: string) => send<void>('DELETE', `/api/tokens/${encodeURIComponent(id)}`);

@@ -1,21 +1,25 @@
 /**
- * Who uses the console: a user with a token, or in dev mode any user name. Stored in the browser; a token only for this tab, unless the
- * user wants to stay signed in. A token can lapse, because it expired or was revoked. That is not a sign-out: the page stays as it is
- * until the same user enters a new token, or signs out.
+ * Who uses the console: a user with a session cookie or a token, or in dev mode any user name. Stored in the browser; a token only for
+ * this tab, unless the user wants to stay signed in. The cookie itself is invisible to scripts: only the fact is stored. A cookie or token
+ * can lapse, because it expired or was revoked. That is not a sign-out: the page stays as it is until the same user signs in again, or
+ * signs out.
  */
 import { useSyncExternalStore } from 'react';
 
-export type Session = { kind: 'token'; token: string; actingFor?: string } | { kind: 'dev'; user: string };
-/** `renewed`: the same user has a new token; `over`: the user signed out, or another user signed in. */
+export type Session =
+  | { kind: 'cookie'; user: string; actingFor?: string /** When this browser signed in: other tabs notice that it changed. */; at?: number }
+  | { kind: 'token'; token: string; actingFor?: string }
+  | { kind: 'dev'; user: string };
+/** `renewed`: the same user signed in again; `over`: the user signed out, or another user signed in. */
 export type Lapse = 'lapsed' | 'renewed' | 'over';
 
 const KEY = 'toolyard.session';
 const listeners = new Set<() => void>();
 const lapseListeners = new Set<(now: Lapse) => void>();
-const signOutListeners = new Set<(who: Session) => void>();
+const signOutListeners = new Set<(who: Session) => Promise<void>>();
 /** Whether it is stored beyond this tab and shared with other tabs. */
 let remembered = false;
-let ended = false;
+let ended: Session['kind'] | null = null;
 let lapsed = false;
 /** Increases at each sign-in and sign-out. Responses to requests of an earlier session are not for the current user. */
 let times = 0;
@@ -42,21 +46,27 @@ function readFrom(storage: Storage): Session | null {
   }
 }
 
-// A sign-out in one tab applies to all tabs. A sign-in applies to tabs without a session.
+// A sign-out in one tab applies to all tabs. A sign-in applies to tabs without a session, and to those that use the replaced cookie.
 window.addEventListener('storage', (event) => {
   if (!isSessionEvent(event)) return;
-  if (current !== null && (!remembered || localStorage.getItem(KEY) !== null)) return;
+  if (current !== null && (!remembered || localStorage.getItem(KEY) !== null) && !isCookieReplaced()) return;
   const before = current;
   current = read();
   if (current === before) return;
-  ended = false;
+  ended = null;
   changed();
 });
+
+/** Whether the cookie, which all tabs share, now belongs to another user. A lapsed page asks its user first. */
+function isCookieReplaced(): boolean {
+  const shared = readFrom(localStorage);
+  return !lapsed && current?.kind === 'cookie' && shared?.kind === 'cookie' && shared.user !== current.user;
+}
 
 function isSession(value: unknown): value is Session {
   if (typeof value !== 'object' || value === null) return false;
   const { kind, token, user } = value as Record<string, unknown>;
-  return (kind === 'token' && typeof token === 'string') || (kind === 'dev' && typeof user === 'string');
+  return kind === 'token' ? typeof token === 'string' : (kind === 'dev' || kind === 'cookie') && typeof user === 'string';
 }
 
 /** Whether another tab changed the shared session. */
@@ -73,18 +83,18 @@ export function session(): Session | null {
 export function signIn(next: Session, remember: boolean): void {
   if (!remember) localStorage.removeItem(KEY);
   keep(next, remember);
-  ended = false;
+  ended = null;
   changed();
 }
 
-/** The token is no longer valid. Nothing more is sent with it. */
-export function lapse(token: string): void {
-  if (lapsed || current?.kind !== 'token' || current.token !== token) return;
+/** The cookie or token of this session is no longer valid. Nothing more is sent with it. */
+export function lapse(who: Session): void {
+  if (lapsed || current !== who || who.kind === 'dev') return;
   lapsed = true;
   tellLapse('lapsed');
 }
 
-/** The same user continues with another token. */
+/** The same user continues with another cookie or token. */
 export function renew(next: Session, remember: boolean): void {
   if (!lapsed) return;
   // Without `remember`, the old token stays in shared storage: other tabs would take its removal for a sign-out.
@@ -100,22 +110,31 @@ function keep(next: Session, remember: boolean) {
   (remember ? localStorage : sessionStorage).setItem(KEY, JSON.stringify(next));
 }
 
-/** `ended`: the token is no longer valid, and no page is open that could be lost. */
-export function signOut(why: 'wanted' | 'ended' = 'wanted'): void {
-  if (why === 'wanted' && current !== null) for (const listener of signOutListeners) listener(current);
-  // An expired token is not a sign-out for other tabs, where the user may have unsaved input.
-  if (why === 'wanted') localStorage.removeItem(KEY);
+/**
+ * Forgets the session in this browser; `leave` also ends it on the server. `announced`: the listeners were already called. `ended`: the
+ * cookie or token is no longer valid, and no page is open that could be lost.
+ */
+export function signOut(why: 'wanted' | 'announced' | 'ended' = 'wanted'): void {
+  if (why === 'wanted') void announceSignOut();
+  // An expired credential is not a sign-out for other tabs, where the user may have unsaved input.
+  if (why !== 'ended') localStorage.removeItem(KEY);
   sessionStorage.removeItem(KEY);
+  ended = why === 'ended' ? (current?.kind ?? null) : null;
   current = null;
   remembered = false;
-  ended = why === 'ended';
   changed();
+}
+
+/** Calls the listeners while the session is still valid. Resolves when all of them are done; they do not fail. */
+export async function announceSignOut(): Promise<void> {
+  const who = current;
+  if (who !== null) await Promise.all([...signOutListeners].map((listener) => listener(who)));
 }
 
 export const isRemembered = () => remembered;
 
-/** Whether the last session ended without a sign-out. */
-export const hasEnded = () => ended;
+/** The kind of the last session, if it ended without a sign-out. */
+export const endedKind = () => ended;
 
 export const hasLapsed = () => lapsed;
 
@@ -141,7 +160,7 @@ export function onSessionChange(listener: () => void): () => void {
 }
 
 /** Called when the user signs out in this tab, before the session ends. Returns a function that unsubscribes. */
-export function onSignOut(listener: (who: Session) => void): () => void {
+export function onSignOut(listener: (who: Session) => Promise<void>): () => void {
   signOutListeners.add(listener);
   return () => signOutListeners.delete(listener);
 }
@@ -160,14 +179,28 @@ export function useLapsed(): boolean {
   return useSyncExternalStore(onLapse, hasLapsed);
 }
 
-/** The headers with the credential. None after the token lapsed. */
+/** The headers with the credential. None after the session lapsed. The browser adds a cookie by itself. */
 export function credentials(who: Session | null = lapsed ? null : current): Record<string, string> {
   if (who === null) return {};
-  if (who.kind === 'dev') return { 'X-User-Id': encodeUser(who.user) };
-  const headers: Record<string, string> = { Authorization: `Bearer ${who.token}` };
-  if (who.actingFor !== undefined) headers['X-User-Id'] = encodeUser(who.actingFor);
-  return headers;
+  if (who.kind === 'dev') return asUser(who.user);
+  return {
+    ...(who.kind === 'token' && { Authorization: `Bearer ${who.token}` }),
+    ...(who.actingFor !== undefined && asUser(who.actingFor)),
+  };
 }
+
+/** The header that names the user of a request: in dev mode oneself, and for operators another user. */
+export const asUser = (user: string): Record<string, string> => ({ 'X-User-Id': encodeUser(user) });
+
+/** The same session without the user that an operator acts for. */
+export function ownSession(who: Session): Session {
+  if (who.kind === 'dev') return who;
+  const { actingFor: _, ...own } = who;
+  return own;
+}
+
+/** The session for the cookie that the server has just set. */
+export const cookieSession = (user: string): Session => ({ kind: 'cookie', user, at: Date.now() });
 
 /** Header values of `fetch` are bytes; the server decodes names as UTF-8. */
 function encodeUser(user: string): string {

@@ -3,7 +3,7 @@ import { useEffect } from 'react';
 import type { Me } from '../api/console';
 import { PUSH_KEY, removeSubscriptionOf } from '../api/push';
 import { meQuery, queryClient, useMe } from '../api/queries';
-import { hasLapsed, onSignOut, useLapsed, useSession, type Session } from '../api/session';
+import { hasLapsed, onSignOut, ownSession, useLapsed, useSession } from '../api/session';
 import { readRemembered } from './remembered';
 import { dropSubscription, restoreSubscription } from './subscription';
 
@@ -28,14 +28,11 @@ export function usePushSession(): void {
 }
 
 // The next user of this browser must not see the questions of this one.
-onSignOut((who) => {
+onSignOut(async (who) => {
   const user = queryClient.getQueryData(meQuery.queryKey)?.name;
   const remembered = user === undefined ? null : readRemembered(user);
-  // A lapsed token would be refused. Without the subscription the push service refuses further messages, and the server then removes it.
-  if (remembered !== null && !hasLapsed()) removeSubscriptionOf(ownSession(who), remembered.id).catch(() => undefined);
+  // A lapsed session would be refused. Without the subscription the push service refuses further messages, and the server then removes it.
+  const removal = remembered !== null && !hasLapsed() ? removeSubscriptionOf(ownSession(who), remembered.id) : undefined;
   dropSubscription().catch(() => undefined);
+  await removal?.catch(() => undefined);
 });
-
-function ownSession(who: Session): Session {
-  return who.kind === 'token' ? { kind: 'token', token: who.token } : who;
-}

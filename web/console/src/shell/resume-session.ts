@@ -1,4 +1,4 @@
-/** Sign-in with a new token after the old one lapsed: as the same user, or as another one. */
+/** Sign-in after the session lapsed: as the same user, or as another one. */
 import type { Me } from '../api/console';
 import { ApiError } from '../api/error';
 import type { Session } from '../api/session';
@@ -12,18 +12,17 @@ export interface ResumedSession {
 }
 
 /**
- * `before` and `was`: the lapsed session and its user. An operator who acted for a user must be able to do so with the new token as well,
- * otherwise the page is not theirs. Throws the server's error if the token is invalid.
+ * `own`: the new cookie or token. `before` and `was`: the lapsed session and its user. An operator who acted for a user must be able to do
+ * so with the new session as well, otherwise the page is not theirs. Throws the server's error if the new session is invalid.
  */
 export async function resumeSession(
-  token: string,
+  own: Session,
   before: Session | null,
   was: Named,
   ask: (next: Session) => Promise<Named>,
 ): Promise<ResumedSession> {
-  const own: Session = { kind: 'token', token };
-  const actingFor = before?.kind === 'token' ? before.actingFor : undefined;
-  const same: Session = actingFor === undefined ? own : { ...own, actingFor };
+  const actingFor = before === null || before.kind === 'dev' ? undefined : before.actingFor;
+  const same: Session = actingFor === undefined || own.kind === 'dev' ? own : { ...own, actingFor };
   const found = await ask(same).catch((error: unknown) => {
     if (same === own || !(error instanceof ApiError) || error.status !== 403) throw error;
     return null;

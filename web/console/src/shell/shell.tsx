@@ -2,22 +2,27 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { Menu, X } from 'lucide-react';
-import { useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
+import type { Me, Role } from '../api/console';
 import { ApiError } from '../api/error';
 import { useLiveLists } from '../api/live-lists';
 import { meQuery } from '../api/queries';
 import { pendingQuery } from '../approvals/queries';
 import { useApprovalEvents } from '../approvals/watch';
-import { signOut, useLapsed, useSession } from '../api/session';
+import { cookieSession, signIn, signOut, useLapsed, useSession, type Session } from '../api/session';
+import { leave } from '../api/sign-out';
 import { useNotificationClicks } from '../push/clicks';
 import { usePushSession } from '../push/session';
 import { Button } from '../ui/button';
+import { FreshSignIn } from '../sign-in/fresh';
 import { ErrorBox, Loading } from '../ui/feedback';
+import { toastError } from '../ui/toast';
 import { useDismiss } from '../ui/use-dismiss';
-import { FOCUSED_PATH, FocusedFrame } from './focused-frame';
-import { PAGES } from './pages';
+import { FocusedFrame, focusedReason } from './focused-frame';
+import { PAGES, SIGN_IN_ROUTE } from './pages';
 import { SignIn } from './sign-in';
 import { SignInAgain } from './sign-in-again';
+import { SignedInPage } from './signed-in';
 import { StartOver, type Next } from './start-over';
 import { TokenEnd } from './token-end';
 import { useArrival } from './use-arrival';
@@ -36,12 +41,13 @@ export function Shell() {
   useDismiss({ open, onClose: () => setOpen(false), inside: [list, opener], opener });
   useArrival(main);
   useNotificationClicks();
+  const isAdopting = useCookieUser(session, me.data);
 
   if (next !== undefined) return <StartOver next={next} />;
-  if (me.isPending) return <Loading what="Toolyard" />;
+  if (me.isPending || isAdopting) return <Loading what="Toolyard" />;
   // The sign-in form takes the place of the page, and the address stays.
-  const isFocused = path === FOCUSED_PATH;
-  const reason = isFocused ? 'A client asks for access to your tools. Sign in to decide.' : undefined;
+  const reason = focusedReason(path);
+  const isFocused = reason !== undefined;
   if (me.error instanceof ApiError && me.error.status === 401) return <SignIn mode="token" reason={reason} />;
   // Once the user is known, a query that fails later does not remove the page.
   if (me.data === undefined) {
@@ -49,13 +55,19 @@ export function Shell() {
       <main className="sign-in" id="main">
         <h1>Toolyard</h1>
         <ErrorBox error={me.error} onRetry={() => void me.refetch()} />
-        {session !== null && <Button onClick={() => signOut()}>{session.kind === 'dev' ? 'Switch user' : 'Sign out'}</Button>}
+        {session !== null && (
+          <Button onClick={() => void leave().catch(toastError)}>{session.kind === 'dev' ? 'Switch user' : 'Sign out'}</Button>
+        )}
       </main>
     );
   }
   if (me.data.authMode === 'dev' && session === null) return <SignIn mode="dev" reason={reason} />;
-  const signInAgain = lapsed && (
-    <SignInAgain me={me.data} onOther={(session, remember) => setNext({ session, remember, keepsPage: isFocused })} />
+  if (path === SIGN_IN_ROUTE) return <SignedInPage me={me.data} />;
+  const startOver = (session: Session, remember: boolean) => setNext({ session, remember, keepsPage: isFocused });
+  const signInAgain = lapsed ? (
+    <SignInAgain me={me.data} onOther={startOver} />
+  ) : (
+    <FreshSignIn me={me.data} onOther={(session) => startOver(session, true)} />
   );
   if (isFocused) {
     return (
@@ -67,7 +79,7 @@ export function Shell() {
     );
   }
 
-  const pages = PAGES.filter((page) => !page.builders || me.data.role !== 'user');
+  const pages = PAGES.filter(({ roles }) => roles === undefined || (roles as readonly Role[]).includes(me.data.role));
   const here = pages.find((page) => path.startsWith(page.to));
   return (
     <div className="shell">
@@ -110,12 +122,28 @@ export function Shell() {
         </ul>
       </nav>
       <main id="main" ref={main} tabIndex={-1}>
-        <TokenEnd endsAt={me.data.tokenEndsAt} />
+        <TokenEnd me={me.data} />
         <Outlet />
       </main>
       {signInAgain}
     </div>
   );
+}
+
+/**
+ * The session follows the cookie, which an issuer's redirect or another tab may have set. Returns whether the session is about to change,
+ * so that nothing of one user is shown to another.
+ */
+function useCookieUser(session: Session | null, me: Me | undefined): boolean {
+  const user = me?.session == null ? undefined : me.name;
+  const isNew = user !== undefined && (session === null || (session.kind === 'cookie' && session.user !== user));
+  // In dev mode requests without a valid cookie are not rejected.
+  const isGone = me !== undefined && user === undefined && session?.kind === 'cookie';
+  useEffect(() => {
+    if (isNew) signIn(cookieSession(user), true);
+    else if (isGone) signOut('ended');
+  }, [isNew, isGone, user]);
+  return isNew || isGone;
 }
 
 /** Only if a user is signed in. */

@@ -1,5 +1,6 @@
-/** Warns before the token expires, while there is still time to save. */
+/** Warns before the token or the browser session ends, while there is still time to save. */
 import { useEffect, useState } from 'react';
+import type { Me } from '../api/console';
 import { meQuery, queryClient } from '../api/queries';
 import { Notice } from '../ui/feedback';
 import { endsSoon } from './ends-soon';
@@ -7,7 +8,8 @@ import { endsSoon } from './ends-soon';
 const LOOK_MS = 10_000;
 const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 
-export function TokenEnd({ endsAt }: { endsAt: string | null | undefined }) {
+export function TokenEnd({ me }: { me: Me }) {
+  const endsAt = me.session == null ? me.tokenEndsAt : me.session.endsAt;
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
     if (endsAt == null) return;
@@ -22,7 +24,11 @@ export function TokenEnd({ endsAt }: { endsAt: string | null | undefined }) {
   if (endsAt == null || !endsSoon(endsAt, now)) return null;
   return (
     <div className="token-end">
-      <Notice kind="warn">Your token expires at {TIME.format(new Date(endsAt))}. Save your work, then sign in with a new one.</Notice>
+      <Notice kind="warn">
+        {me.session == null
+          ? `Your token expires at ${TIME.format(new Date(endsAt))}. Save your work, then sign in with a new one.`
+          : `Your session ends at ${TIME.format(new Date(endsAt))}. Save your work, then sign in again.`}
+      </Notice>
     </div>
   );
 }

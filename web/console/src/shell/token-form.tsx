@@ -19,6 +19,7 @@ export function TokenForm({ remembered = false, onEnter, children }: Props) {
   const { enter, wrong, busy } = useEnter();
   return (
     <form
+      className="token-form"
       onSubmit={(event) => {
         event.preventDefault();
         void enter(() => onEnter(token.trim(), remember));

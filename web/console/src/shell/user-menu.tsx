@@ -3,10 +3,12 @@ import { ChevronDown, LogOut } from 'lucide-react';
 import { useRef, useState } from 'react';
 import type { Me } from '../api/console';
 import { ApiError, errorText } from '../api/error';
-import { isRemembered, lapse, session, signIn, signOut, type Session } from '../api/session';
+import { isRemembered, lapse, ownSession, session, signIn, type Session } from '../api/session';
+import { leave } from '../api/sign-out';
 import { Avatar } from '../ui/avatar';
 import { Button } from '../ui/button';
 import { Field, Input, Select } from '../ui/form';
+import { toastError } from '../ui/toast';
 import { useDismiss } from '../ui/use-dismiss';
 import { fetchProfile } from './fetch-profile';
 import { setTheme, theme, type Theme } from './theme';
@@ -56,7 +58,7 @@ export function UserMenu({ me }: { me: Me }) {
             ]}
           />
         </Field>
-        <Button onClick={() => signOut()} icon={<LogOut size={16} aria-hidden />}>
+        <Button onClick={() => void leave().catch(toastError)} icon={<LogOut size={16} aria-hidden />}>
           {me.authMode === 'dev' ? 'Switch user' : 'Sign out'}
         </Button>
       </div>
@@ -67,21 +69,20 @@ export function UserMenu({ me }: { me: Me }) {
 /** An operator sees user pages as another user. */
 function ActFor() {
   const current = session();
-  const [user, setUser] = useState(current?.kind === 'token' ? (current.actingFor ?? '') : '');
+  const [user, setUser] = useState(current !== null && current.kind !== 'dev' ? (current.actingFor ?? '') : '');
   const [wrong, setWrong] = useState<string>();
-  if (current?.kind !== 'token') return null;
+  if (current === null || current.kind === 'dev') return null;
   const go = async () => {
-    // The token may have changed since this was rendered.
+    // The session may have changed since this was rendered.
     const now = session();
-    if (now?.kind !== 'token') return;
-    const { actingFor: _, ...own } = now;
-    const next: Session = user.trim() === '' ? own : { ...own, actingFor: user.trim() };
+    if (now === null || now.kind === 'dev') return;
+    const next: Session = user.trim() === '' ? ownSession(now) : { ...now, actingFor: user.trim() };
     try {
       await fetchProfile(next);
       setWrong(undefined);
       signIn(next, isRemembered());
     } catch (error) {
-      if (error instanceof ApiError && error.status === 401) lapse(now.token);
+      if (error instanceof ApiError && error.status === 401) lapse(now);
       else setWrong(errorText(error));
     }
   };

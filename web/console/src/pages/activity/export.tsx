@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { fetchRaw } from '../../api/client';
 import { withQuery } from '../../api/console';
 import { Button } from '../../ui/button';
+import { download } from '../../ui/download';
 import { toast, toastError } from '../../ui/toast';
 import { usageQuery, type Filters } from './filters';
 
@@ -31,13 +32,4 @@ export function Export({ filters }: { filters: Filters }) {
       {name}
     </Button>
   ));
-}
-
-function download(file: Blob, name: string) {
-  const url = URL.createObjectURL(file);
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

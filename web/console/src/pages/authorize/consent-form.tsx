@@ -4,7 +4,7 @@ import { useEffect, useId, useRef, useState } from 'react';
 import { type ConsentDecision, type ConsentInfo, consentQuery, postConsent } from '../../api/clients';
 import { ApiError, isSignedOut } from '../../api/error';
 import { queryClient } from '../../api/queries';
-import { signOut } from '../../api/session';
+import { leave } from '../../api/sign-out';
 import {
   approvalOf,
   clientName,
@@ -23,6 +23,7 @@ import { focusTitle } from '../../ui/focus-title';
 import { Field, Select } from '../../ui/form';
 import { countLabel } from '../../ui/labels';
 import { Page } from '../../ui/page';
+import { toastError } from '../../ui/toast';
 import { AppChoice } from './app-choice';
 import { ClientFacts } from './client-facts';
 import { Permissions } from './permissions';
@@ -58,7 +59,7 @@ export function ConsentForm({ request, info, onAnswer }: Props) {
       lead={
         <>
           You are signed in as <strong className="anywhere">{info.user}</strong>.{' '}
-          <button type="button" className="text-button" onClick={() => signOut()}>
+          <button type="button" className="text-button" onClick={() => void leave().catch(toastError)}>
             Use another account
           </button>
         </>

@@ -1,6 +1,6 @@
 /** What the page shows when there is nothing to decide: the decision was made, or is not possible. */
 import { useEffect } from 'react';
-import { isRemembered, session, signIn } from '../../api/session';
+import { isRemembered, ownSession, session, signIn } from '../../api/session';
 import { Button } from '../../ui/button';
 import { ErrorBox, Notice } from '../../ui/feedback';
 import { focusTitle } from '../../ui/focus-title';
@@ -39,14 +39,12 @@ export function ActingForOther({ message }: { message: string | undefined }) {
   const current = session();
   function stop() {
     const now = session();
-    if (now?.kind !== 'token') return;
-    const { actingFor: _, ...own } = now;
-    signIn(own, isRemembered());
+    if (now !== null) signIn(ownSession(now), isRemembered());
   }
   return (
     <Page title="You cannot connect a client here">
       {message !== undefined && <ErrorBox error={message} />}
-      {current?.kind === 'token' && current.actingFor !== undefined && (
+      {current !== null && current.kind !== 'dev' && current.actingFor !== undefined && (
         <>
           <p>
             You act for {current.actingFor}. Only {current.actingFor} can connect a client to that account.

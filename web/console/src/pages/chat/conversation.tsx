@@ -8,6 +8,7 @@ import { Notice } from '../../ui/feedback';
 import { toastError } from '../../ui/toast';
 import type { ChatSession } from './chats';
 import { Composer } from './composer';
+import { GettingStarted } from './getting-started';
 import { RespondContext } from './inline-approval';
 import { Message } from './message';
 import { NoModel } from './no-model';
@@ -63,7 +64,12 @@ export function Conversation({ talk, onBegin }: { talk: ChatSession; onBegin: ()
     <RespondContext value={respond}>
       <div className="chat-scroll" ref={scroll} tabIndex={0} role="region" aria-label="Messages">
         <div className="chat-column">
-          {messages.length === 0 && !busy && <Welcome onAsk={(text) => void send(text)} />}
+          {messages.length === 0 && !busy && (
+            <>
+              <Welcome onAsk={(text) => void send(text)} />
+              <GettingStarted onAsk={() => field.current?.focus()} />
+            </>
+          )}
           {hiddenCount > 0 && (
             <Button small onClick={() => setShown(shown + SHOWN_AT_ONCE)}>
               Show {Math.min(hiddenCount, SHOWN_AT_ONCE)} earlier messages

@@ -1,6 +1,8 @@
 /** Information about the server, and links to documentation. */
+import type { Me } from '../../api/console';
 import { useMe } from '../../api/queries';
 import { Card } from '../../ui/page';
+import { METHOD_TEXTS } from '../../ui/roles';
 import { fullTime } from '../../ui/time';
 
 const ENDPOINTS: [string, string, string][] = [
@@ -20,15 +22,20 @@ const DOCS: [string, string][] = [
   ['docs/errors.md', 'what each error code means'],
 ];
 
+function signInText({ session, authMode }: Me): string {
+  if (session != null) return METHOD_TEXTS[session.method];
+  return authMode === 'dev' ? 'dev mode: anyone on this machine can sign in as any user' : 'by token';
+}
+
 export function About() {
   const me = useMe();
   const here = window.location.origin;
   const facts: [string, string][] = [
     ['Version', me.version],
     ['Server', here],
-    ['Sign-in', me.authMode === 'dev' ? 'dev mode: anyone on this machine can sign in as any user' : 'by token'],
+    ['Sign-in', signInText(me)],
     ['You', `${me.name}, ${me.role}`],
-    ...(me.tokenEndsAt == null ? [] : ([['Your token expires', fullTime(me.tokenEndsAt)]] as [string, string][])),
+    ...(me.tokenEndsAt == null || me.session != null ? [] : ([['Your token expires', fullTime(me.tokenEndsAt)]] as [string, string][])),
     [
       'Speech',
       [

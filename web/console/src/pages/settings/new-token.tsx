@@ -8,6 +8,7 @@ import { Code } from '../../ui/code';
 import { Dialog } from '../../ui/dialog';
 import { ErrorBox, Notice } from '../../ui/feedback';
 import { Field, Input, Select } from '../../ui/form';
+import { ROLES } from '../../ui/roles';
 
 const DAYS = [
   { value: '1', label: '1 day' },
@@ -15,13 +16,6 @@ const DAYS = [
   { value: '30', label: '30 days' },
   { value: '90', label: '90 days' },
   { value: '365', label: '365 days' },
-];
-
-const ROLES: { value: Role; label: string }[] = [
-  { value: 'user', label: 'User: can use tools' },
-  { value: 'developer', label: 'Developer: can also register apps' },
-  { value: 'curator', label: 'Curator: can also sign plugins' },
-  { value: 'operator', label: 'Operator: can do everything' },
 ];
 
 export function NewToken({ onClose }: { onClose: () => void }) {

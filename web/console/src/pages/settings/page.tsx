@@ -4,6 +4,7 @@ import { useMe } from '../../api/queries';
 import { Page } from '../../ui/page';
 import { Tabs } from '../../ui/tabs';
 import { About } from './about';
+import { Account } from './account/account';
 import { ApprovalRules } from './approval-rules';
 import { ConnectedClients } from './connected-clients';
 import { Grants } from './grants';
@@ -15,6 +16,7 @@ import { Upstreams } from './upstreams';
 import './style.css';
 
 const TABS = [
+  { id: 'account', name: 'Account', to: 'all', part: Account },
   { id: 'tokens', name: 'Tokens', to: 'all', part: Tokens },
   { id: 'clients', name: 'Connected clients', to: 'all', part: ConnectedClients },
   { id: 'notifications', name: 'Notifications', to: 'all', part: Notifications },

@@ -3,7 +3,7 @@ import { api, responseData, fetchRaw } from '../../../api/client';
 import { ApiError } from '../../../api/error';
 import { eventsOf } from '../../../api/sse';
 import type { components } from '../../../api/schema';
-import { credentials, session } from '../../../api/session';
+import { asUser as userHeader, session } from '../../../api/session';
 
 export type CallSummary = components['schemas']['CallSummary'];
 type RestResult = components['schemas']['RestResult'];
@@ -29,7 +29,7 @@ const MOST_PROGRESS = 50;
 
 /** The headers of a request for a user: operators can name another user. The client adds the token. */
 export function asUser(user: string, isOther: boolean): Record<string, string> {
-  return isOther ? credentials({ kind: 'dev', user }) : {};
+  return isOther ? userHeader(user) : {};
 }
 
 interface Asked {
@@ -107,7 +107,7 @@ export const shellQuoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'
 export function curlOf(name: string, args: unknown, user: string, isOther: boolean): string {
   const who = session();
   const lines = [`curl ${shellQuoted(`${window.location.origin}/api/tools/execute`)}`, `-H 'Content-Type: application/json'`];
-  if (who?.kind === 'token') lines.push('-H "Authorization: Bearer $TOOLYARD_TOKEN"');
+  if (who?.kind !== 'dev') lines.push('-H "Authorization: Bearer $TOOLYARD_TOKEN"');
   if (who?.kind === 'dev' || isOther) lines.push(`-H ${shellQuoted(`X-User-Id: ${user}`)}`);
   lines.push(`-d ${shellQuoted(JSON.stringify({ name, arguments: args }))}`);
   return lines.join(' \\\n  ');
