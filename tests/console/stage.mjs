@@ -168,7 +168,10 @@ async function build({ port, host, auth = 'dev', settings = [], config = '', ass
     appType: 'standard',
     iconUrl: await picture('todo'),
   };
-  await bring('The to-do app', 'toolyard-todo', todo, 'TODO', [], async () => (await api('GET', `/api/apps/${TODO}`)).toolCount > 0);
+  await bring('The to-do app', 'toolyard-todo', todo, 'TODO', [], async (listen) => {
+    // It registers its tools before it listens.
+    return (await api('GET', `/api/apps/${TODO}`)).toolCount > 0 && (await fetch(`http://${listen}/health`)).ok;
+  });
   if (assistant) {
     const details = {
       packageName: ASSISTANT,

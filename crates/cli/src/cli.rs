@@ -11,7 +11,8 @@ use toolyard_protocol::{UserId, secret::SecretText};
 use crate::{
     client::ApiClient,
     commands::{
-        approvals, apps, calls, chat, clients, completions, definitions, doctor, eval, glasses, keys,
+        approvals, apps, calls, chat, clients, completions, connect, definitions, doctor, eval, glasses,
+        keys,
         legacy::{import::AppImportArgs, migrate::MigrateArgs},
         login, logout, man, mcp, models, plugin, schema, serve, token, tools, upstreams, users, whoami,
     },
@@ -38,6 +39,7 @@ Examples:
   toolyard upstreams add files --for-all -- npx -y @modelcontextprotocol/server-filesystem /srv/files
   toolyard upstreams import ~/.cursor/mcp.json          add the MCP servers of another client
   toolyard plugin new hello                             create a plugin: tools in JavaScript
+  toolyard connect cursor                               show how to connect Cursor to the server
   toolyard mcp --user ada@example.com                   serve all tools to an MCP client over stdio
 
 With --json, every command except `mcp` writes JSON to stdout. Exit codes: 0 success, 1 failure, 2 usage error,
@@ -136,6 +138,8 @@ pub(crate) enum CliCommand {
     Approvals(approvals::ApprovalsArgs),
     /// List the clients that you connected, and disconnect them
     Clients(clients::ClientsArgs),
+    /// Show how to connect a client such as Claude, Cursor or VS Code
+    Connect(connect::ConnectArgs),
     /// List, accept and reject changed definitions of tools
     Definitions(definitions::DefinitionsArgs),
     /// List calls, show one call, or follow calls as they finish

@@ -8,6 +8,8 @@ CREATE TABLE accounts (
     groups       TEXT NOT NULL,
     managed_by   TEXT,
     created_at   INTEGER NOT NULL,
+    -- One-time links from before this are worthless.
+    links_from   INTEGER NOT NULL,
     last_seen_at INTEGER,
     disabled_at  INTEGER
 ) STRICT, WITHOUT ROWID;
@@ -83,3 +85,9 @@ CREATE TABLE device_logins (
     redeemed_at INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX device_logins_by_end ON device_logins (until);
+
+-- What a user agreed to before they were disabled does not come back with them.
+CREATE TRIGGER device_logins_of_disabled_account AFTER UPDATE OF disabled_at ON accounts
+    WHEN NEW.disabled_at IS NOT NULL AND OLD.disabled_at IS NULL BEGIN
+    DELETE FROM device_logins WHERE user = NEW.user;
+END;

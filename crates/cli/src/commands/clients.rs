@@ -12,8 +12,8 @@ use super::CommandOutcome;
 use crate::{cli::CommandContext, error::CliError, output::RenderText, text};
 
 const HELP: &str = "\
-Without a command, it lists the clients that you connected. To connect one, give it the address of this server with /mcp at
-its end; it opens a page in your browser, where you decide what it may do.";
+Without a command, it lists the clients that you connected. `toolyard connect` shows how to connect
+one. It opens a page in your browser, where you decide what it may do.";
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]

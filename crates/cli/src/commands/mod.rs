@@ -6,6 +6,7 @@ pub(crate) mod calls;
 pub(crate) mod chat;
 pub(crate) mod clients;
 pub(crate) mod completions;
+pub(crate) mod connect;
 pub(crate) mod definitions;
 pub(crate) mod doctor;
 pub(crate) mod eval;
@@ -51,6 +52,7 @@ pub(crate) async fn run_command(cli: Cli) -> Result<CommandOutcome, CliError> {
         CliCommand::Tools(command) => tools::run_tools_command(&cx, command).await,
         CliCommand::Approvals(args) => approvals::run_approvals_command(&cx, args).await,
         CliCommand::Clients(args) => clients::run_clients_command(&cx, args).await,
+        CliCommand::Connect(args) => connect::show_client_guide(&cx, args).await,
         CliCommand::Definitions(args) => definitions::run_definitions_command(&cx, args).await,
         CliCommand::Calls(args) => calls::show_calls(&cx, *args).await,
         CliCommand::Upstreams(command) => upstreams::run_upstreams_command(&cx, command).await,

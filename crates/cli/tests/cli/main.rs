@@ -10,6 +10,7 @@ mod chat;
 mod chat_approvals;
 mod chat_plugins;
 mod chat_stream;
+mod connect;
 mod definitions;
 mod doctor;
 mod eval;

@@ -128,6 +128,7 @@ async fn help_has_examples_and_usage_errors_end_with_2() {
         &["apps", "grant"],
         &["apps", "tools"],
         &["calls"],
+        &["connect"],
         &["chat"],
         &["models"],
         &["eval"],
@@ -183,6 +184,7 @@ async fn help_has_examples_and_usage_errors_end_with_2() {
         &["tools", "ls", "--user", ""],
         &["upstreams", "add", "x"],
         &["upstreams", "show", "../apps"],
+        &["connect", "emacs"],
         &["mcp", "--servers", "x.json"],
         &["mcp", "--data", "d", "--json"],
     ] {

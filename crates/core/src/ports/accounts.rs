@@ -23,6 +23,8 @@ pub struct UserAccount {
     pub managed_by: Option<String>,
     /// When it was created.
     pub created_at: Timestamp,
+    /// One-time links from before this are worthless: it was created, or enabled again.
+    pub links_from: Timestamp,
     /// When they were last seen in a browser.
     pub last_seen_at: Option<Timestamp>,
     /// Since when it is disabled.
@@ -66,8 +68,13 @@ pub trait AccountStore: Send + Sync {
     async fn list_accounts(&self, query: AccountQuery<'_>) -> Result<Vec<UserAccount>, StoreError>;
     /// Adds an account, if there are fewer than `max`.
     async fn add_account(&self, account: &UserAccount, max: u32) -> Result<SaveAccountOutcome, StoreError>;
-    /// Replaces an account, except for when it was created and last seen.
-    async fn change_account(&self, account: &UserAccount) -> Result<SaveAccountOutcome, StoreError>;
+    /// Replaces an account, except for when it was created and last seen. `WrongState` if role, groups or state are not those
+    /// that were read before: someone else changed them.
+    async fn change_account(
+        &self,
+        before: &UserAccount,
+        account: &UserAccount,
+    ) -> Result<SaveAccountOutcome, StoreError>;
     /// Records that a user was seen.
     async fn mark_seen(&self, user: &UserId, at: Timestamp) -> Result<(), StoreError>;
     /// The users whose accounts are disabled.
@@ -185,23 +192,30 @@ pub enum EndedSessions<'a> {
 /// Stores in which browsers users are signed in.
 #[async_trait]
 pub trait BrowserSessionStore: Send + Sync {
-    /// Adds a session of an account that is not disabled; false if there is none. Beyond `max` of a user, the one that was
-    /// used longest ago ends.
-    async fn add_browser_session(&self, session: &BrowserSession, max: u32) -> Result<bool, StoreError>;
+    /// Adds a session of an account that is not disabled, and returns the role of the account at that moment; None if there
+    /// is none. Beyond `max` of a user, the one that was used longest ago ends, and is known as ended until `known_until`.
+    async fn add_browser_session(
+        &self,
+        session: &BrowserSession,
+        max: u32,
+        known_until: Timestamp,
+    ) -> Result<Option<Role>, StoreError>;
     /// The sessions of a user that have neither ended nor expired, the one that was used last first.
     async fn list_browser_sessions(
         &self,
         user: &UserId,
         now: Timestamp,
     ) -> Result<Vec<BrowserSession>, StoreError>;
-    /// Records that a session is used. False if it has ended.
-    async fn touch_browser_session(&self, id: &TokenId, at: Timestamp) -> Result<bool, StoreError>;
-    /// Ends sessions of a user. Returns those that had not ended.
+    /// Records that a session is used, and returns the role of its account now. None if it has ended.
+    async fn touch_browser_session(&self, id: &TokenId, at: Timestamp) -> Result<Option<Role>, StoreError>;
+    /// Ends sessions of a user. Returns those that had not ended. They are known as ended until `known_until`: no cookie is
+    /// valid longer than that.
     async fn end_browser_sessions(
         &self,
         user: &UserId,
         which: EndedSessions<'_>,
         at: Timestamp,
+        known_until: Timestamp,
     ) -> Result<Vec<BrowserSession>, StoreError>;
     /// The sessions that have ended and would not have expired yet, with their expiry.
     async fn ended_browser_sessions(&self, now: Timestamp) -> Result<Vec<(TokenId, Timestamp)>, StoreError>;

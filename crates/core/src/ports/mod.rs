@@ -62,7 +62,9 @@ pub use source::{
     QuestionSender, ReadyTool, SourceKind, SourceQuestion, ToolSearch, ToolSource,
 };
 pub use stores::Stores;
-pub use tokens::{AddTokenOutcome, IssuedToken, IssuedTokenStore, TokenCursor, TokenQuota, TokenScope};
+pub use tokens::{
+    AddTokenOutcome, IssuedToken, IssuedTokenStore, RevokedTokens, TokenCursor, TokenQuota, TokenScope,
+};
 pub use upstreams::{
     NewUpstreamRecord, OfferStore, StoredOffer, UpstreamOffer, UpstreamRecord, UpstreamStore,
     UpstreamTokenStore, UpstreamWrite,

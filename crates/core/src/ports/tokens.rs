@@ -67,6 +67,15 @@ pub struct TokenQuota {
     pub of_all: u32,
 }
 
+/// Which tokens of a person are revoked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RevokedTokens {
+    /// Their own.
+    Own,
+    /// Also those that they issued to others: an operator must not keep a token under another name.
+    OwnAndIssued,
+}
+
 /// Stores issued tokens.
 #[async_trait]
 pub trait IssuedTokenStore: Send + Sync {
@@ -91,7 +100,12 @@ pub trait IssuedTokenStore: Send + Sync {
         at: Timestamp,
     ) -> Result<Vec<IssuedToken>, StoreError>;
     /// Revokes all tokens of a subject, and all tokens issued with them. Returns those that were not revoked before.
-    async fn revoke_tokens_of(&self, subject: &str, at: Timestamp) -> Result<Vec<IssuedToken>, StoreError>;
+    async fn revoke_tokens_of(
+        &self,
+        subject: &str,
+        which: RevokedTokens,
+        at: Timestamp,
+    ) -> Result<Vec<IssuedToken>, StoreError>;
     /// Revoked tokens that have not expired yet, with their expiry.
     async fn revoked_tokens(&self, now: Timestamp) -> Result<Vec<(TokenId, Timestamp)>, StoreError>;
     /// Removes tokens that expired by then, unless a token issued with them remains.

@@ -1,6 +1,6 @@
 //! Changing an account. Who loses a role, or is disabled, is signed out at once.
 
-use toolyard_core::ports::{Change, SaveAccountOutcome, UserAccount};
+use toolyard_core::ports::{Change, RevokedTokens, SaveAccountOutcome, UserAccount};
 use toolyard_protocol::{UserId, accounts::AccountChange};
 
 use super::{
@@ -31,7 +31,7 @@ pub async fn change(
         let text = "you cannot disable yourself or give up your own role; another operator can";
         return Err(PlatformError::conflict(text));
     }
-    save_changed(platform, &changed).await?;
+    save_changed(platform, &before, &changed).await?;
     tracing::info!(%user, role = changed.role.as_str(), disabled = is_disabled, by = actor.name(), "account changed");
     if is_disabled && before.disabled_at.is_none() {
         // From here on every request is refused; then everything that is open ends.
@@ -45,7 +45,7 @@ pub async fn change(
         super::session::end_all_sessions(platform, user).await?;
     }
     if loses_role {
-        super::session::revoke_tokens(platform, user).await?;
+        super::session::revoke_tokens(platform, user, RevokedTokens::OwnAndIssued).await?;
     }
     Ok(changed)
 }
@@ -57,7 +57,7 @@ fn changed_account(
 ) -> Result<UserAccount, PlatformError> {
     let mut account = before.clone();
     let changes_access = request.role.is_some_and(|role| role != before.role) || request.groups.is_some();
-    if let Some(issuer) = before.managed_by.as_ref().filter(|_| changes_access) {
+    if let Some(issuer) = super::managing_issuer(platform, before).filter(|_| changes_access) {
         return Err(PlatformError::conflict(format!(
             "role and groups of this account come from the issuer `{issuer}`; change them there, or the rules in \
              `sign_in.issuers`"
@@ -80,18 +80,25 @@ fn changed_account(
         Some(false) => None,
         None => before.disabled_at,
     };
+    if before.disabled_at.is_some() && account.disabled_at.is_none() {
+        account.links_from = platform.clock.now();
+    }
     Ok(account)
 }
 
-pub(super) async fn save_changed(platform: &Platform, account: &UserAccount) -> Result<(), PlatformError> {
-    match platform.stores.accounts.change_account(account).await? {
+pub(super) async fn save_changed(
+    platform: &Platform,
+    before: &UserAccount,
+    account: &UserAccount,
+) -> Result<(), PlatformError> {
+    match platform.stores.accounts.change_account(before, account).await? {
         SaveAccountOutcome::Saved => Ok(()),
         SaveAccountOutcome::EmailTaken => Err(email_taken()),
         SaveAccountOutcome::LastOperator => {
             Err(PlatformError::conflict("this is the last operator; make someone else an operator first"))
         }
         SaveAccountOutcome::WrongState | SaveAccountOutcome::QuotaReached => {
-            Err(PlatformError::not_found(format_args!("account of {}", account.id)))
+            Err(PlatformError::conflict("the account was changed or deleted meanwhile; try again"))
         }
     }
 }

@@ -36,6 +36,7 @@ pub(super) fn new_account(platform: &Platform, id: UserId) -> UserAccount {
         groups: Vec::new(),
         managed_by: None,
         created_at: platform.clock.now(),
+        links_from: platform.clock.now(),
         last_seen_at: None,
         disabled_at: None,
     }

@@ -1,6 +1,6 @@
 //! Deleting an account with everything that is stored about the user.
 
-use toolyard_core::ports::Change;
+use toolyard_core::ports::{Change, UserAccount};
 use toolyard_protocol::{UserId, accounts::DeletionConfirmation};
 
 use super::{SignedInUser, session::end_everything};
@@ -44,10 +44,10 @@ async fn delete_user(
     if request.confirm != *user {
         return Err(PlatformError::invalid(format!("confirm: expected `{user}`, the id of the user")));
     }
-    if let Some(mut account) = platform.stores.accounts.find_account(user).await? {
+    if let Some(before) = platform.stores.accounts.find_account(user).await? {
         // Disabled first: nothing new may begin while the rest is deleted. This also refuses the last operator.
-        account.disabled_at = Some(platform.clock.now());
-        super::change::save_changed(platform, &account).await?;
+        let account = UserAccount { disabled_at: Some(platform.clock.now()), ..before.clone() };
+        super::change::save_changed(platform, &before, &account).await?;
         platform.stores.announcements.announce(Change::UserDisabled(user.clone())).await;
     }
     end_everything(platform, user).await?;

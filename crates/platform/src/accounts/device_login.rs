@@ -80,11 +80,11 @@ pub async fn find_device_login(
 ) -> Result<(UserCode, DeviceLogin), PlatformError> {
     let who = SignedInUser::new(actor)?;
     // So that nobody finds the programs of others by trying codes.
-    platform.accounts.attempts.begin(&format!("device {}", who.user), platform.clock.now())?;
+    platform.accounts.code_attempts.begin(who.user.as_str(), platform.clock.now())?;
     let code = UserCode::parse_typed(typed).map_err(|error| PlatformError::invalid(error.to_string()))?;
     let found = platform.stores.device_logins.find_device_login(code.as_str(), platform.clock.now()).await?;
     let found = found.ok_or_else(|| PlatformError::not_found("program that waits with this code"))?;
-    platform.accounts.attempts.succeed(&format!("device {}", who.user));
+    platform.accounts.code_attempts.succeed(who.user.as_str());
     Ok((code, found))
 }
 

@@ -23,6 +23,8 @@ pub async fn export_own(platform: &Platform, actor: &Actor) -> Result<Value, Pla
 }
 
 async fn export_user(platform: &Platform, user: &UserId) -> Result<Value, PlatformError> {
+    let busy = |_| PlatformError::Unavailable("too many exports at once; try again in a minute".to_owned());
+    let _room = platform.accounts.exports.try_acquire().map_err(busy)?;
     let data = platform.stores.personal_data.export_user(user, MAX_ROWS).await?;
     Ok(json!({
         "user": user,

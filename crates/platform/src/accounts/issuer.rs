@@ -1,7 +1,7 @@
 //! Signing in at an identity provider. Its rules decide who may, and with which role and groups, at every sign-in.
 
 use toolyard_authorization::sign_in_rules::AccountAccess;
-use toolyard_core::ports::UserAccount;
+use toolyard_core::ports::{RevokedTokens, UserAccount};
 use toolyard_protocol::{UserId, accounts::SignInMethod};
 
 use super::{
@@ -62,8 +62,19 @@ pub async fn sign_in_from_issuer(
     identity: IssuedIdentity,
     device: &str,
 ) -> Result<StartedSession, IssuerRefusal> {
-    let access = identity.access.as_ref().ok_or(IssuerRefusal::NotAllowed)?;
-    let before = find_or_create(platform, &identity).await?;
+    let known = platform.stores.sign_in.find_identity(&identity.issuer, &identity.subject).await?;
+    let Some(access) = &identity.access else {
+        // The provider no longer admits them, so nothing that they have here may go on.
+        if let Some(user) = known {
+            session::end_everything(platform, &user).await?;
+        }
+        return Err(IssuerRefusal::NotAllowed);
+    };
+    let before = match &known {
+        Some(user) => platform.stores.accounts.find_account(user).await?,
+        None => Some(find_or_create(platform, &identity).await?),
+    };
+    let before = before.ok_or(PlatformError::SignInFailed)?;
     if before.disabled_at.is_some() {
         return Err(IssuerRefusal::Disabled);
     }
@@ -71,46 +82,39 @@ pub async fn sign_in_from_issuer(
         role: access.role,
         groups: checked_groups(access.groups.iter().cloned().collect())?,
         // What the issuer does not tell stays.
-        name: checked_name("name", identity.name).ok().flatten().or(before.name.clone()),
-        managed_by: Some(identity.issuer_id),
+        name: checked_name("name", identity.name.clone()).ok().flatten().or(before.name.clone()),
+        managed_by: Some(identity.issuer_id.clone()),
         ..before.clone()
     };
-    save_changed(platform, &account).await?;
+    save_changed(platform, &before, &account).await?;
+    let sign_in = &platform.stores.sign_in;
+    if !sign_in.add_identity(&identity.issuer, &identity.subject, &account.id).await? {
+        return Err(IssuerRefusal::Taken);
+    }
     if account.role != before.role {
         session::end_all_sessions(platform, &account.id).await?;
     }
     if account.role < before.role {
-        session::revoke_tokens(platform, &account.id).await?;
+        session::revoke_tokens(platform, &account.id, RevokedTokens::OwnAndIssued).await?;
     }
     Ok(session::start(platform, &account, SignInMethod::Issuer, device).await?)
 }
 
+/// The account of someone who comes for the first time.
 async fn find_or_create(
     platform: &Platform,
     identity: &IssuedIdentity,
 ) -> Result<UserAccount, IssuerRefusal> {
-    let (accounts, sign_in) = (&platform.stores.accounts, &platform.stores.sign_in);
-    let known = sign_in.find_identity(&identity.issuer, &identity.subject).await?;
-    if let Some(user) = known {
-        let account = accounts.find_account(&user).await?;
-        return account.ok_or(IssuerRefusal::Failed(PlatformError::SignInFailed));
-    }
-    let account = match accounts.find_account(&identity.user).await? {
-        Some(account) => {
-            // Two issuers may know two people by the same address.
-            let methods = sign_in.sign_in_methods(&account.id).await?;
-            if methods.password.is_some() || !methods.passkeys.is_empty() || methods.identities > 0 {
-                return Err(IssuerRefusal::Taken);
-            }
-            account
-        }
-        None => create_account(platform, identity).await?,
+    let Some(account) = platform.stores.accounts.find_account(&identity.user).await? else {
+        return Ok(create_account(platform, identity).await?);
     };
-    if sign_in.add_identity(&identity.issuer, &identity.subject, &account.id).await? {
-        Ok(account)
-    } else {
-        Err(IssuerRefusal::Taken)
-    }
+    // Two issuers may know two people by the same address, and a link is a way to sign in as well.
+    let methods = platform.stores.sign_in.sign_in_methods(&account.id).await?;
+    let is_used = methods.password.is_some()
+        || !methods.passkeys.is_empty()
+        || methods.identities > 0
+        || account.last_seen_at.is_some();
+    if is_used { Err(IssuerRefusal::Taken) } else { Ok(account) }
 }
 
 async fn create_account(

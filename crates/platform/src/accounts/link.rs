@@ -22,6 +22,8 @@ const LINK_VALIDITY: Duration = Duration::from_secs(24 * 60 * 60);
 #[derive(Serialize, Deserialize)]
 struct LinkData {
     user: UserId,
+    /// When it was made, in milliseconds.
+    made_at: i64,
     /// Creates the account of the first operator. Worthless as soon as there is one.
     first_operator: bool,
 }
@@ -64,8 +66,9 @@ pub async fn first_operator_link(
 }
 
 fn make_link(platform: &Platform, user: UserId, first_operator: bool) -> Result<OneTimeLink, PlatformError> {
-    let expires_at = later(platform.clock.now(), LINK_VALIDITY);
-    let data = LinkData { user, first_operator };
+    let now = platform.clock.now();
+    let expires_at = later(now, LINK_VALIDITY);
+    let data = LinkData { user, made_at: now.as_millisecond(), first_operator };
     let code = SecretText::new(seal(platform, Purpose::SignInLink, expires_at, data)?);
     Ok(OneTimeLink { code, expires_at })
 }
@@ -84,6 +87,14 @@ pub async fn sign_in_with_link(
     let user = &opened.data.user;
     if opened.data.first_operator {
         create_first_operator(platform, user).await?;
+    } else {
+        // A link from before the account was enabled again, or of someone who had the same name.
+        let account = platform.stores.accounts.find_account(user).await?;
+        let is_current =
+            account.is_some_and(|account| account.links_from.as_millisecond() <= opened.data.made_at);
+        if !is_current {
+            return Err(PlatformError::SignInFailed);
+        }
     }
     admit(platform, user, SignInMethod::Link, device).await
 }

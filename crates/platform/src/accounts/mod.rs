@@ -27,6 +27,7 @@ mod session;
 use std::{num::NonZeroU32, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
+use tokio::sync::Semaphore;
 use toolyard_authorization::passkey::RelyingParty;
 use toolyard_core::{
     policy::{CallerLimiter, RateLimit},
@@ -68,6 +69,8 @@ const MAX_GROUPS: usize = 64;
 /// How long after a sign-in the ways to sign in can be changed without another one.
 const RECENT_S: i64 = 15 * 60;
 
+/// Exports at once: each is built in memory.
+const EXPORTS_AT_ONCE: usize = 2;
 /// Sign-in requests of all people together, on this node.
 const ANONYMOUS_RATE: RateLimit =
     RateLimit { per_second: NonZeroU32::MIN.saturating_add(49), burst: NonZeroU32::MIN.saturating_add(499) };
@@ -89,6 +92,8 @@ pub struct AccountSettings {
     pub passkeys_per_user: u32,
     /// How many accounts there may be.
     pub max_accounts: u32,
+    /// The ids of the issuers.
+    pub issuers: Vec<String>,
     /// The longest validity of tokens that people issue for themselves, in days. 0: they cannot.
     pub own_token_days: i64,
 }
@@ -96,6 +101,9 @@ pub struct AccountSettings {
 /// What the verbs of this module remember.
 pub struct AccountState {
     attempts: FailedAttempts,
+    /// Tries of people who are signed in to find a program by its code.
+    code_attempts: FailedAttempts,
+    exports: Semaphore,
     passwords: PasswordHasher,
     anonymous: CallerLimiter,
 }
@@ -111,6 +119,8 @@ impl Default for AccountState {
     fn default() -> Self {
         Self {
             attempts: FailedAttempts::new(),
+            code_attempts: FailedAttempts::new(),
+            exports: Semaphore::new(EXPORTS_AT_ONCE),
             passwords: PasswordHasher::new(),
             anonymous: CallerLimiter::new(ANONYMOUS_RATE),
         }
@@ -167,6 +177,21 @@ async fn account_of(platform: &Platform, who: &SignedInUser) -> Result<UserAccou
         return Err(PlatformError::not_found("account"));
     }
     create::ensure_account(platform, &who.user).await
+}
+
+/// The issuer that manages an account, if it is still configured. Its people sign in there, or not at all.
+fn managing_issuer<'a>(platform: &Platform, account: &'a UserAccount) -> Option<&'a String> {
+    account.managed_by.as_ref().filter(|id| platform.config.accounts.issuers.contains(id))
+}
+
+/// Refuses another way to sign in to an account that an issuer manages: it would outlive the issuer's decision.
+fn require_own_account(platform: &Platform, account: &UserAccount) -> Result<(), PlatformError> {
+    match managing_issuer(platform, account) {
+        Some(issuer) => Err(PlatformError::conflict(format!(
+            "this account is managed by the issuer `{issuer}`: sign in there, without a password or passkey"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// The text is trimmed, and empty counts as missing.
@@ -226,5 +251,9 @@ async fn admit(
     let account = platform.stores.accounts.find_account(user).await?;
     let account =
         account.filter(|account| account.disabled_at.is_none()).ok_or(PlatformError::SignInFailed)?;
+    // An operator's link is the operator's decision.
+    if method != SignInMethod::Link && managing_issuer(platform, &account).is_some() {
+        return Err(PlatformError::SignInFailed);
+    }
     session::start(platform, &account, method, device).await
 }

@@ -19,6 +19,7 @@ use toolyard_protocol::{
 use super::{
     SignedInUser, StartedSession, account_of, admit, checked_name, later,
     password::removal_result,
+    require_own_account,
     sealed_state::{OpenedState, Purpose, seal, unseal},
 };
 use crate::{Actor, Platform, PlatformError};
@@ -92,6 +93,7 @@ pub async fn passkey_registration_challenge(
     let who = SignedInUser::new(actor)?;
     who.require_recent(platform.clock.now())?;
     let account = account_of(platform, &who).await?;
+    require_own_account(platform, &account)?;
     let known = platform.stores.sign_in.sign_in_methods(&who.user).await?.passkeys;
     let (challenge, state) = new_challenge(platform, Purpose::PasskeyRegistration, Some(who.user))?;
     let options = registration_options(party, &account, &known, &challenge);

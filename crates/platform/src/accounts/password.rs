@@ -7,7 +7,9 @@ use toolyard_protocol::{
     secret::SecretText,
 };
 
-use super::{MAX_EMAIL, SignedInUser, StartedSession, account_of, session};
+use super::{
+    MAX_EMAIL, SignedInUser, StartedSession, account_of, managing_issuer, require_own_account, session,
+};
 use crate::{Actor, Platform, PlatformError};
 
 /// Shortest and longest password, in characters.
@@ -27,19 +29,21 @@ pub async fn sign_in_with_password(
         return Err(PlatformError::SignInFailed);
     }
     let account = find_by_name(platform, name).await?;
-    let counted = account.as_ref().map_or(name, |account| account.id.as_str()).to_owned();
-    platform.accounts.attempts.begin(&counted, platform.clock.now())?;
+    // By what was typed: a count by account would tell which names belong together.
+    platform.accounts.attempts.begin(name, platform.clock.now())?;
     let hash = match &account {
         Some(account) => platform.stores.sign_in.sign_in_methods(&account.id).await?.password,
         None => None,
     };
     let fits = platform.accounts.passwords.verify(request.password, hash.map(|stored| stored.hash)).await?;
-    let account = account.filter(|account| fits && account.disabled_at.is_none());
+    let may =
+        |account: &UserAccount| account.disabled_at.is_none() && managing_issuer(platform, account).is_none();
+    let account = account.filter(|account| fits && may(account));
     let Some(account) = account else {
         tracing::info!("sign-in with a password failed");
         return Err(PlatformError::SignInFailed);
     };
-    platform.accounts.attempts.succeed(&counted);
+    platform.accounts.attempts.succeed(name);
     session::start(platform, &account, SignInMethod::Password, device).await
 }
 
@@ -62,6 +66,7 @@ pub async fn set_password(
     require_passwords(platform)?;
     let who = SignedInUser::new(actor)?;
     let account = account_of(platform, &who).await?;
+    require_own_account(platform, &account)?;
     check_strength(&request.password, &account)?;
     let now = platform.clock.now();
     let stored = platform.stores.sign_in.sign_in_methods(&who.user).await?.password;

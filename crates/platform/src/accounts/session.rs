@@ -2,7 +2,9 @@
 //! store. It is valid for the idle time; using it renews it, until the session ends.
 
 use jiff::Timestamp;
-use toolyard_core::ports::{BrowserSession, Change, EndedSessions, SignInMethods, UserAccount};
+use toolyard_core::ports::{
+    BrowserSession, Change, EndedSessions, RevokedTokens, SignInMethods, UserAccount,
+};
 use toolyard_protocol::{
     TokenId, UserId,
     accounts::{SignInMethod, SignOutEverywhere},
@@ -48,13 +50,14 @@ pub(super) async fn start(
         expires_at: later(now, settings.absolute),
     };
     let sessions = &platform.stores.browser_sessions;
-    if !sessions.add_browser_session(&session, settings.sessions_per_user).await? {
-        return Err(PlatformError::SignInFailed);
-    }
+    let known_until = later(now, settings.idle);
+    let added = sessions.add_browser_session(&session, settings.sessions_per_user, known_until).await?;
+    // The role of this moment: it may have changed since the account was read.
+    let role = added.ok_or(PlatformError::SignInFailed)?;
     tracing::info!(user = %session.user, session = %session.id, method = method.as_str(), "signed in");
     // The oldest session may have made room.
     platform.stores.announcements.catch_up().await?;
-    sign(platform, &session, account.role)
+    sign(platform, &session, role)
 }
 
 fn sign(platform: &Platform, session: &BrowserSession, role: Role) -> Result<StartedSession, PlatformError> {
@@ -72,7 +75,7 @@ pub async fn renew_session(
     platform: &Platform,
     actor: &Actor,
 ) -> Result<Option<StartedSession>, PlatformError> {
-    let Actor::Person { name, role, credential } = actor else { return Ok(None) };
+    let Actor::Person { name, credential, .. } = actor else { return Ok(None) };
     let Credential::Session { id, method, issued_at, started_at, ends_at, .. } = credential else {
         return Ok(None);
     };
@@ -82,9 +85,8 @@ pub async fn renew_session(
     if age < i64::try_from(idle.as_secs() / 10).unwrap_or(i64::MAX) {
         return Ok(None);
     }
-    if !platform.stores.browser_sessions.touch_browser_session(id, now).await? {
-        return Ok(None);
-    }
+    let touched = platform.stores.browser_sessions.touch_browser_session(id, now).await?;
+    let Some(role) = touched else { return Ok(None) };
     let at = |second: i64| Timestamp::from_second(second).unwrap_or(now);
     let session = BrowserSession {
         id: id.clone(),
@@ -95,7 +97,7 @@ pub async fn renew_session(
         last_seen_at: now,
         expires_at: at(*ends_at),
     };
-    sign(platform, &session, *role).map(Some)
+    sign(platform, &session, role).map(Some)
 }
 
 /// Ends the session of this browser.
@@ -154,7 +156,7 @@ pub async fn sign_out_everywhere(
     actor.refuse_client("a connected client cannot manage accounts")?;
     end_all_sessions(platform, user).await?;
     if what.tokens {
-        revoke_tokens(platform, user).await?;
+        revoke_tokens(platform, user, RevokedTokens::Own).await?;
     }
     if what.clients {
         revoke_grants(platform, user).await?;
@@ -170,7 +172,9 @@ pub async fn end_sessions(
     which: EndedSessions<'_>,
 ) -> Result<usize, PlatformError> {
     let sessions = &platform.stores.browser_sessions;
-    let ended = sessions.end_browser_sessions(user, which, platform.clock.now()).await?;
+    let now = platform.clock.now();
+    let known_until = later(now, platform.config.accounts.idle);
+    let ended = sessions.end_browser_sessions(user, which, now, known_until).await?;
     for session in &ended {
         announce_end(platform, session.id.clone(), user.as_str(), session.expires_at).await;
     }
@@ -181,8 +185,13 @@ pub(super) async fn end_all_sessions(platform: &Platform, user: &UserId) -> Resu
     end_sessions(platform, user, EndedSessions::All).await.map(drop)
 }
 
-pub(super) async fn revoke_tokens(platform: &Platform, user: &UserId) -> Result<(), PlatformError> {
-    let tokens = platform.stores.tokens.revoke_tokens_of(user.as_str(), platform.clock.now()).await?;
+pub(super) async fn revoke_tokens(
+    platform: &Platform,
+    user: &UserId,
+    which: RevokedTokens,
+) -> Result<(), PlatformError> {
+    let now = platform.clock.now();
+    let tokens = platform.stores.tokens.revoke_tokens_of(user.as_str(), which, now).await?;
     for token in tokens {
         announce_end(platform, token.id, &token.subject, token.expires_at).await;
     }
@@ -205,7 +214,7 @@ async fn announce_end(platform: &Platform, id: TokenId, subject: &str, expires_a
 /// Ends everything that acts for a user: browsers, tokens, clients, and the live session with its devices and apps.
 pub(super) async fn end_everything(platform: &Platform, user: &UserId) -> Result<(), PlatformError> {
     end_all_sessions(platform, user).await?;
-    revoke_tokens(platform, user).await?;
+    revoke_tokens(platform, user, RevokedTokens::OwnAndIssued).await?;
     revoke_grants(platform, user).await?;
     platform.sessions.end_session(user).await;
     Ok(())

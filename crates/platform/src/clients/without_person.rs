@@ -34,19 +34,19 @@ pub async fn issue_to_machine(
     issue(platform, client, &machine.user, &machine.scopes, &scopes).await
 }
 
-/// Issues a token for a person whom an identity provider asserted. Its subject must be known here, or its verified address.
+/// Issues a token for a person whom an identity provider asserted. Its subject must be known here: the person signed in at that
+/// provider before.
 pub async fn issue_for_identity(
     platform: &Platform,
     client: &OAuthClient,
     identity: &IdentityGrant,
-    provider_id: &str,
     request: &TokenRequest,
 ) -> Result<TokenResponse, TokenError> {
     let is_first = platform.stores.oauth.use_id_once(&identity.used.replay_key, identity.used.remember_until);
     if !is_first.await.map_err(store_failed)? {
         return Err(GrantError::AssertionReplayed.into());
     }
-    let account = find_account(platform, identity, provider_id).await?;
+    let account = find_account(platform, identity).await?;
     let user = account.filter(|account| account.disabled_at.is_none()).ok_or(GrantError::UnknownUser)?.id;
     let usual = ScopeSet::from([OAuthScope::ToolsRead, OAuthScope::ToolsWrite]);
     // What the provider permits, or what a client gets by default.
@@ -55,22 +55,16 @@ pub async fn issue_for_identity(
     issue(platform, client, &user, &granted, &scopes).await
 }
 
-/// By the subject, then by the address: only of an account that this provider manages, so that it cannot name someone else's.
+/// By the subject alone: an address can become someone else's.
 async fn find_account(
     platform: &Platform,
     identity: &IdentityGrant,
-    provider_id: &str,
 ) -> Result<Option<UserAccount>, TokenError> {
-    let accounts = &platform.stores.accounts;
     let known = platform.stores.sign_in.find_identity(&identity.provider, &identity.subject).await;
-    if let Some(user) = known.map_err(store_failed)? {
-        return accounts.find_account(&user).await.map_err(store_failed);
+    match known.map_err(store_failed)? {
+        Some(user) => platform.stores.accounts.find_account(&user).await.map_err(store_failed),
+        None => Ok(None),
     }
-    let Some(email) = identity.email.as_ref().filter(|email| email.verified == Some(true)) else {
-        return Ok(None);
-    };
-    let found = accounts.find_account_by_email(&email.address.to_lowercase()).await.map_err(store_failed)?;
-    Ok(found.filter(|account| account.managed_by.as_deref() == Some(provider_id)))
 }
 
 /// Issues an access token of the grant of this client, which is made if there is none. There is no refresh token: the client

@@ -22,7 +22,11 @@ pub struct SessionAccess {
 pub async fn open_session(platform: &Platform, actor: &ActorOfUser) -> Result<SessionAccess, PlatformError> {
     let user = &actor.user;
     if platform.tokens.is_disabled(user.as_str()) {
-        return Err(PlatformError::forbidden("this user is disabled"));
+        // An app learns nothing about users.
+        return Err(match &actor.actor {
+            Actor::App(_) => PlatformError::NoSession,
+            Actor::Person { .. } => PlatformError::forbidden("this user is disabled"),
+        });
     }
     match &actor.actor {
         Actor::Person { name, credential, .. } => {

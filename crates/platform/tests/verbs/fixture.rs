@@ -211,6 +211,7 @@ async fn platform(stores: &Stores, sessions: &Arc<FakeSessions>, clock: &Arc<Fix
                 sessions_per_user: 3,
                 passkeys_per_user: 2,
                 max_accounts: 100,
+                issuers: Vec::new(),
                 own_token_days: 90,
             },
             clients: toolyard_platform::clients::ClientSettings::default(),

@@ -40,11 +40,17 @@ where
             if let Err(failure) = admit_request(&state, self.access, &mut parts).await {
                 return failure.into_response();
             }
-            let renewed = renewed_cookie(&state, &parts.headers).await;
+            // What is public may be cached for everyone.
+            let renewed = match self.access {
+                RouteAccess::Public => None,
+                _ => renewed_cookie(&state, &parts.headers).await,
+            };
             let mut response = self.handler.call(Request::from_parts(parts, body), state).await;
             // A handler that sets the cookie itself signs in or out.
             if let Some(cookie) = renewed.filter(|_| !response.headers().contains_key(header::SET_COOKIE)) {
                 response.headers_mut().append(header::SET_COOKIE, cookie);
+                let no_store = http::HeaderValue::from_static("no-store");
+                response.headers_mut().insert(header::CACHE_CONTROL, no_store);
             }
             response
         })

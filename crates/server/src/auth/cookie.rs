@@ -48,6 +48,13 @@ pub(crate) fn actor_by_cookie(
     })
 }
 
+/// The person whose browser returns from another site. Only to end the session that the cookie is of.
+pub(crate) fn actor_by_returning_cookie(state: &ServerState, headers: &HeaderMap) -> Option<Actor> {
+    let cookie = cookie_value(headers, cookie_name(state))?;
+    let claims = state.tokens.verify_cookie(cookie, state.clock.now()).ok()?;
+    Some(Actor::Person { name: claims.sub.clone(), role: claims.role, credential: claims.credential() })
+}
+
 /// Whether a page of this server sent the request, or the user opened an address. Browsers name the origin of everything that
 /// can change something. Origins that the operator allows for tokens do not count: their pages never see a token by accident.
 fn is_own_page(state: &ServerState, headers: &HeaderMap) -> bool {

@@ -158,6 +158,7 @@ impl SignInConfig {
             sessions_per_user: self.sessions_per_user.max(1),
             passkeys_per_user: self.passkeys_per_user,
             max_accounts: self.max_accounts,
+            issuers: self.issuers.iter().map(|issuer| issuer.id.clone()).collect(),
             own_token_days: i64::from(self.own_token_days),
         }
     }

@@ -21,6 +21,7 @@ struct AccountRow {
     groups: String,
     managed_by: Option<String>,
     created_at: i64,
+    links_from: i64,
     last_seen_at: Option<i64>,
     disabled_at: Option<i64>,
 }
@@ -36,6 +37,7 @@ impl AccountRow {
             groups: from_json("groups", &self.groups)?,
             managed_by: self.managed_by,
             created_at: to_timestamp(self.created_at),
+            links_from: to_timestamp(self.links_from),
             last_seen_at: self.last_seen_at.map(to_timestamp),
             disabled_at: self.disabled_at.map(to_timestamp),
         })
@@ -89,8 +91,8 @@ impl AccountStore for SqliteStore {
         }
         let insert = sqlx::query(
             "INSERT OR IGNORE INTO accounts
-             (user, email, name, role, groups, managed_by, created_at, last_seen_at, disabled_at)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             (user, email, name, role, groups, managed_by, created_at, links_from, last_seen_at, disabled_at)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         );
         let insert = insert
             .bind(account.id.as_str())
@@ -100,6 +102,7 @@ impl AccountStore for SqliteStore {
             .bind(to_json("groups", &account.groups)?)
             .bind(&account.managed_by)
             .bind(account.created_at.as_millisecond())
+            .bind(account.links_from.as_millisecond())
             .bind(account.last_seen_at.map(Timestamp::as_millisecond))
             .bind(account.disabled_at.map(Timestamp::as_millisecond));
         let is_added = insert.execute(&mut *tx).await.map_err(store_error)?.rows_affected() > 0;
@@ -107,14 +110,18 @@ impl AccountStore for SqliteStore {
         Ok(if is_added { SaveAccountOutcome::Saved } else { SaveAccountOutcome::WrongState })
     }
 
-    async fn change_account(&self, account: &UserAccount) -> Result<SaveAccountOutcome, StoreError> {
+    async fn change_account(
+        &self,
+        before: &UserAccount,
+        account: &UserAccount,
+    ) -> Result<SaveAccountOutcome, StoreError> {
         let mut tx = self.begin_write().await?;
         if is_email_taken(&mut tx, account).await? {
             return Ok(SaveAccountOutcome::EmailTaken);
         }
         let update = sqlx::query(
-            "UPDATE accounts SET email = ?2, name = ?3, role = ?4, groups = ?5, managed_by = ?6, disabled_at = ?7
-             WHERE user = ?1",
+            "UPDATE accounts SET email = ?2, name = ?3, role = ?4, groups = ?5, managed_by = ?6, disabled_at = ?7,
+             links_from = ?8 WHERE user = ?1 AND role = ?9 AND groups = ?10 AND disabled_at IS ?11",
         );
         let update = update
             .bind(account.id.as_str())
@@ -123,7 +130,11 @@ impl AccountStore for SqliteStore {
             .bind(account.role.as_str())
             .bind(to_json("groups", &account.groups)?)
             .bind(&account.managed_by)
-            .bind(account.disabled_at.map(Timestamp::as_millisecond));
+            .bind(account.disabled_at.map(Timestamp::as_millisecond))
+            .bind(account.links_from.as_millisecond())
+            .bind(before.role.as_str())
+            .bind(to_json("groups", &before.groups)?)
+            .bind(before.disabled_at.map(Timestamp::as_millisecond));
         let had_operator = has_operator(&mut tx).await?;
         let is_changed = update.execute(&mut *tx).await.map_err(store_error)?.rows_affected() > 0;
         if !is_changed {

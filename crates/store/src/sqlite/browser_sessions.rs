@@ -2,9 +2,9 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use sqlx::FromRow;
+use sqlx::{FromRow, SqliteConnection};
 use toolyard_core::ports::{BrowserSession, BrowserSessionStore, EndedSessions, StoreError};
-use toolyard_protocol::{TokenId, UserId, accounts::SignInMethod};
+use toolyard_protocol::{TokenId, UserId, accounts::SignInMethod, api::Role};
 
 use super::{
     SqliteStore, damaged_value,
@@ -38,9 +38,24 @@ impl BrowserSessionRow {
     }
 }
 
+/// Records that a user was seen, and returns the role of the account at that moment.
+async fn mark_seen(tx: &mut SqliteConnection, user: &str, at: i64) -> Result<Option<Role>, StoreError> {
+    let sql =
+        "UPDATE accounts SET last_seen_at = MAX(COALESCE(last_seen_at, 0), ?) WHERE user = ? RETURNING role";
+    let query = sqlx::query_scalar::<_, String>(sql).bind(at).bind(user);
+    let Some(text) = query.fetch_optional(tx).await.map_err(store_error)? else { return Ok(None) };
+    let role = Role::ALL.into_iter().find(|role| role.as_str() == text);
+    role.map(Some).ok_or_else(|| damaged_value("role", text))
+}
+
 #[async_trait]
 impl BrowserSessionStore for SqliteStore {
-    async fn add_browser_session(&self, session: &BrowserSession, max: u32) -> Result<bool, StoreError> {
+    async fn add_browser_session(
+        &self,
+        session: &BrowserSession,
+        max: u32,
+        known_until: Timestamp,
+    ) -> Result<Option<Role>, StoreError> {
         let mut tx = self.begin_write().await?;
         let now = session.started_at.as_millisecond();
         let insert = sqlx::query(
@@ -56,9 +71,11 @@ impl BrowserSessionStore for SqliteStore {
             .bind(now)
             .bind(session.last_seen_at.as_millisecond())
             .bind(session.expires_at.as_millisecond());
-        let is_added = insert.execute(&mut *tx).await.map_err(store_error)?.rows_affected() > 0;
+        if insert.execute(&mut *tx).await.map_err(store_error)?.rows_affected() == 0 {
+            return Ok(None);
+        }
         let surplus = sqlx::query(
-            "UPDATE browser_sessions SET ended_at = ?3 WHERE id IN (SELECT id FROM browser_sessions
+            "UPDATE browser_sessions SET ended_at = ?3, expires_at = MIN(expires_at, ?5) WHERE id IN (SELECT id FROM browser_sessions
                  WHERE user = ?1 AND ended_at IS NULL AND expires_at > ?3 AND id <> ?4
                  ORDER BY last_seen_at DESC, id LIMIT -1 OFFSET ?2)",
         );
@@ -66,13 +83,12 @@ impl BrowserSessionStore for SqliteStore {
             .bind(session.user.as_str())
             .bind(max.saturating_sub(1))
             .bind(now)
-            .bind(session.id.as_str());
+            .bind(session.id.as_str())
+            .bind(known_until.as_millisecond());
         surplus.execute(&mut *tx).await.map_err(store_error)?;
-        let sql = "UPDATE accounts SET last_seen_at = MAX(COALESCE(last_seen_at, 0), ?) WHERE user = ?";
-        let seen = sqlx::query(sql).bind(now).bind(session.user.as_str());
-        seen.execute(&mut *tx).await.map_err(store_error)?;
+        let role = mark_seen(&mut tx, session.user.as_str(), now).await?;
         tx.commit().await.map_err(store_error)?;
-        Ok(is_added)
+        Ok(role)
     }
 
     async fn list_browser_sessions(
@@ -89,19 +105,18 @@ impl BrowserSessionStore for SqliteStore {
         rows.into_iter().map(BrowserSessionRow::into_session).collect()
     }
 
-    async fn touch_browser_session(&self, id: &TokenId, at: Timestamp) -> Result<bool, StoreError> {
+    async fn touch_browser_session(&self, id: &TokenId, at: Timestamp) -> Result<Option<Role>, StoreError> {
         let mut tx = self.begin_write().await?;
         let sql = "UPDATE browser_sessions SET last_seen_at = MAX(last_seen_at, ?)
                    WHERE id = ? AND ended_at IS NULL RETURNING user";
         let query = sqlx::query_scalar::<_, String>(sql).bind(at.as_millisecond()).bind(id.as_str());
         let user = query.fetch_optional(&mut *tx).await.map_err(store_error)?;
-        if let Some(user) = &user {
-            let sql = "UPDATE accounts SET last_seen_at = MAX(COALESCE(last_seen_at, 0), ?) WHERE user = ?";
-            let seen = sqlx::query(sql).bind(at.as_millisecond()).bind(user);
-            seen.execute(&mut *tx).await.map_err(store_error)?;
-        }
+        let role = match &user {
+            Some(user) => mark_seen(&mut tx, user, at.as_millisecond()).await?,
+            None => None,
+        };
         tx.commit().await.map_err(store_error)?;
-        Ok(user.is_some())
+        Ok(role)
     }
 
     async fn end_browser_sessions(
@@ -109,6 +124,7 @@ impl BrowserSessionStore for SqliteStore {
         user: &UserId,
         which: EndedSessions<'_>,
         at: Timestamp,
+        known_until: Timestamp,
     ) -> Result<Vec<BrowserSession>, StoreError> {
         let (one, all_but) = match which {
             EndedSessions::All => (None, None),
@@ -116,10 +132,11 @@ impl BrowserSessionStore for SqliteStore {
             EndedSessions::AllBut(id) => (None, Some(id.as_str())),
         };
         let query = sqlx::query_as::<_, BrowserSessionRow>(
-            "UPDATE browser_sessions SET ended_at = ?4 WHERE user = ?1 AND ended_at IS NULL
+            "UPDATE browser_sessions SET ended_at = ?4, expires_at = MIN(expires_at, ?5) WHERE user = ?1 AND ended_at IS NULL
              AND (?2 IS NULL OR id = ?2) AND (?3 IS NULL OR id <> ?3) RETURNING *",
         );
         let query = query.bind(user.as_str()).bind(one).bind(all_but).bind(at.as_millisecond());
+        let query = query.bind(known_until.as_millisecond());
         let rows = query.fetch_all(&self.write).await.map_err(store_error)?;
         rows.into_iter().map(BrowserSessionRow::into_session).collect()
     }

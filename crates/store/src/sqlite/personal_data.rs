@@ -128,6 +128,8 @@ impl PersonalDataStore for SqliteStore {
             let query = sqlx::query(AssertSqlSafe(sql)).bind(user.as_str());
             query.execute(&mut *tx).await.map_err(store_error)?;
         }
+        let sql = "UPDATE tokens SET created_by = '' WHERE created_by = ?";
+        sqlx::query(sql).bind(user.as_str()).execute(&mut *tx).await.map_err(store_error)?;
         tx.commit().await.map_err(store_error)?;
         loop {
             let sql = "DELETE FROM calls WHERE id IN (SELECT id FROM calls WHERE user = ? LIMIT ?)";

@@ -4,7 +4,8 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use sqlx::{FromRow, Sqlite, SqliteConnection};
 use toolyard_core::ports::{
-    AddTokenOutcome, IssuedToken, IssuedTokenStore, StoreError, TokenCursor, TokenQuota, TokenScope,
+    AddTokenOutcome, IssuedToken, IssuedTokenStore, RevokedTokens, StoreError, TokenCursor, TokenQuota,
+    TokenScope,
 };
 use toolyard_protocol::{TokenId, api::Role};
 
@@ -165,18 +166,23 @@ impl IssuedTokenStore for SqliteStore {
         rows.into_iter().map(TokenRow::into_token).collect()
     }
 
-    async fn revoke_tokens_of(&self, subject: &str, at: Timestamp) -> Result<Vec<IssuedToken>, StoreError> {
+    async fn revoke_tokens_of(
+        &self,
+        subject: &str,
+        which: RevokedTokens,
+        at: Timestamp,
+    ) -> Result<Vec<IssuedToken>, StoreError> {
         let query = sqlx::query_as::<_, TokenRow>(
             "WITH RECURSIVE gone (id) AS (
-                 SELECT id FROM tokens WHERE subject = ?1
+                 SELECT id FROM tokens WHERE subject = ?1 OR (?3 AND created_by = ?1)
                  UNION SELECT tokens.id FROM tokens JOIN gone ON tokens.made_with = gone.id
              )
              UPDATE tokens SET revoked_at = ?2 WHERE revoked_at IS NULL AND expires_at > ?2
              AND id IN (SELECT id FROM gone) RETURNING *",
         );
         let mut tx = self.begin_write().await?;
-        let rows =
-            query.bind(subject).bind(at.as_millisecond()).fetch_all(&mut *tx).await.map_err(store_error)?;
+        let query = query.bind(subject).bind(at.as_millisecond()).bind(which == RevokedTokens::OwnAndIssued);
+        let rows = query.fetch_all(&mut *tx).await.map_err(store_error)?;
         revoke_grants_made_with(&mut tx, &rows, at).await?;
         tx.commit().await.map_err(store_error)?;
         rows.into_iter().map(TokenRow::into_token).collect()

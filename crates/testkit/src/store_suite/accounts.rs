@@ -22,6 +22,7 @@ fn account(name: &str, role: Role) -> UserAccount {
         groups: vec!["staff".to_owned()],
         managed_by: None,
         created_at: at_second(1),
+        links_from: at_second(1),
         last_seen_at: None,
         disabled_at: None,
     }
@@ -42,7 +43,7 @@ pub async fn accounts_are_unique_and_keep_an_operator(stores: &Stores) {
     let same_address = UserAccount { email: ada.email.clone(), ..account("bob", Role::User) };
     assert_eq!(store.add_account(&same_address, 3).await.unwrap(), SaveAccountOutcome::EmailTaken);
     assert_eq!(
-        store.change_account(&account("bob", Role::User)).await.unwrap(),
+        store.change_account(&account("bob", Role::User), &account("bob", Role::User)).await.unwrap(),
         SaveAccountOutcome::WrongState
     );
     store.add_account(&account("bob", Role::User), 3).await.unwrap();
@@ -52,7 +53,7 @@ pub async fn accounts_are_unique_and_keep_an_operator(stores: &Stores) {
         UserAccount { role: Role::Curator, ..root.clone() },
         UserAccount { disabled_at: Some(at_second(2)), ..root.clone() },
     ] {
-        assert_eq!(store.change_account(&last).await.unwrap(), SaveAccountOutcome::LastOperator);
+        assert_eq!(store.change_account(&root, &last).await.unwrap(), SaveAccountOutcome::LastOperator);
         assert_eq!(store.find_account(&root.id).await.unwrap().as_ref(), Some(&root), "nothing changed");
     }
     let found = store.find_account_by_email("ada@example.com").await.unwrap();
@@ -78,9 +79,13 @@ pub async fn disabled_users_are_in_the_change_log(stores: &Stores) {
     let ada = account("ada", Role::User);
     store.add_account(&ada, 9).await.unwrap();
     let disabled = UserAccount { disabled_at: Some(at_second(2)), ..ada.clone() };
-    store.change_account(&disabled).await.unwrap();
+    store.change_account(&ada, &disabled).await.unwrap();
+    // Whoever read it before cannot undo it.
+    let renamed = UserAccount { name: Some("Ada".to_owned()), ..ada.clone() };
+    let outcome = store.change_account(&ada, &renamed).await.unwrap();
+    assert_eq!(outcome, SaveAccountOutcome::WrongState);
     assert_eq!(store.disabled_users().await.unwrap(), std::slice::from_ref(&ada.id));
-    store.change_account(&ada).await.unwrap();
+    store.change_account(&disabled, &ada).await.unwrap();
     assert!(store.disabled_users().await.unwrap().is_empty());
     assert_eq!(
         changes.read_changes().await,
@@ -152,10 +157,12 @@ pub async fn browser_sessions_end_and_are_bounded(stores: &Stores) {
         expires_at: at_second(1_000),
     };
     let store: &dyn BrowserSessionStore = &*stores.browser_sessions;
-    assert!(!store.add_browser_session(&session(1, 1), 2).await.unwrap(), "no account");
+    let until = at_second(500);
+    assert_eq!(store.add_browser_session(&session(1, 1), 2, until).await.unwrap(), None, "no account");
     stores.accounts.add_account(&account("ada", Role::User), 9).await.unwrap();
     for number in 1..=3 {
-        assert!(store.add_browser_session(&session(number, number.into()), 2).await.unwrap());
+        let added = store.add_browser_session(&session(number, number.into()), 2, until).await.unwrap();
+        assert_eq!(added, Some(Role::User));
     }
     let ids = async |now| -> Vec<TokenId> {
         let sessions = store.list_browser_sessions(&ada, at_second(now)).await.unwrap();
@@ -163,26 +170,26 @@ pub async fn browser_sessions_end_and_are_bounded(stores: &Stores) {
     };
     let id = |number| TokenId::from_bytes([number; 16]);
     assert_eq!(ids(9).await, [id(3), id(2)], "the oldest made room");
-    assert!(store.touch_browser_session(&id(2), at_second(10)).await.unwrap());
-    assert!(!store.touch_browser_session(&id(1), at_second(10)).await.unwrap(), "ended");
+    assert_eq!(store.touch_browser_session(&id(2), at_second(10)).await.unwrap(), Some(Role::User));
+    assert_eq!(store.touch_browser_session(&id(1), at_second(10)).await.unwrap(), None, "ended");
     assert_eq!(ids(11).await, [id(2), id(3)]);
     assert_eq!(stores.accounts.find_account(&ada).await.unwrap().unwrap().last_seen_at, Some(at_second(10)));
     let end = async |which: EndedSessions<'_>| -> Vec<TokenId> {
-        let ended = store.end_browser_sessions(&ada, which, at_second(12)).await.unwrap();
+        let ended = store.end_browser_sessions(&ada, which, at_second(12), until).await.unwrap();
         ended.into_iter().map(|session| session.id).collect()
     };
     assert_eq!(end(EndedSessions::AllBut(&id(2))).await, [id(3)]);
     assert_eq!(end(EndedSessions::One(&id(3))).await, [] as [TokenId; 0], "it had ended");
     assert_eq!(end(EndedSessions::All).await, [id(2)]);
-    let mut ended = store.ended_browser_sessions(at_second(999)).await.unwrap();
+    let mut ended = store.ended_browser_sessions(at_second(499)).await.unwrap();
     ended.sort();
-    assert_eq!(ended, [1, 2, 3].map(|number| (id(number), at_second(1_000))));
-    assert!(store.ended_browser_sessions(at_second(1_000)).await.unwrap().is_empty());
-    store.prune_browser_sessions(at_second(1_000)).await.unwrap();
+    assert_eq!(ended, [1, 2, 3].map(|number| (id(number), until)), "no cookie is valid longer");
+    assert!(store.ended_browser_sessions(until).await.unwrap().is_empty());
+    store.prune_browser_sessions(until).await.unwrap();
     assert!(store.ended_browser_sessions(at_second(0)).await.unwrap().is_empty());
     let disabled = UserAccount { disabled_at: Some(at_second(13)), ..account("ada", Role::User) };
-    stores.accounts.change_account(&disabled).await.unwrap();
-    assert!(!store.add_browser_session(&session(4, 14), 2).await.unwrap(), "disabled");
+    stores.accounts.change_account(&account("ada", Role::User), &disabled).await.unwrap();
+    assert_eq!(store.add_browser_session(&session(4, 14), 2, until).await.unwrap(), None, "disabled");
 }
 
 /// A program gets what one person agreed to, once.

@@ -73,28 +73,28 @@ async fn exchange(
             clients::issue_to_machine(&state.platform, &client, machine, &request).await
         }
         TokenGrant::JwtBearer(assertion) => {
-            let (identity, provider) = verify_identity(state, door, &who, assertion, &request).await?;
-            clients::issue_for_identity(&state.platform, &client, &identity, &provider, &request).await
+            let identity = verify_identity(state, door, &who, assertion, &request).await?;
+            clients::issue_for_identity(&state.platform, &client, &identity, &request).await
         }
         // No client is allowed this: `check_grant` refuses it, and the metadata does not name it.
         TokenGrant::DeviceCode(_) => Err(GrantError::GrantNotAllowed.into()),
     }
 }
 
-/// Verifies an identity assertion with the keys of its issuer, and returns the id of that issuer in the configuration.
+/// Verifies an identity assertion with the keys of its issuer.
 async fn verify_identity(
     state: &ServerState,
     door: &OAuthDoor,
     who: &AuthenticatedClient,
     assertion: &SecretText,
     request: &TokenRequest,
-) -> Result<(IdentityGrant, String), TokenError> {
+) -> Result<IdentityGrant, TokenError> {
     let assertion = assertion.expose();
     let trusted = state.issuers.assertion_issuers();
     let provider = select_issuer(assertion, &trusted)?;
     // An assertion may be signed with a key that is newer than those we know.
     for is_stale in [false, true] {
-        let (id, keys) = state.issuers.keys_of(provider, is_stale).await.map_err(|error| {
+        let keys = state.issuers.keys_of(provider, is_stale).await.map_err(|error| {
             tracing::warn!(provider, %error, "keys of an identity provider not fetched");
             TokenError::TemporarilyUnavailable
         })?;
@@ -110,7 +110,7 @@ async fn verify_identity(
         };
         match verify_id_jag(assertion, &rules) {
             Err(GrantError::Assertion(AssertionError::UnknownKey)) if !is_stale => {}
-            verified => return Ok((verified?, id)),
+            verified => return Ok(verified?),
         }
     }
     Err(GrantError::Assertion(AssertionError::UnknownKey).into())

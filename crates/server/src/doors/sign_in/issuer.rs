@@ -20,7 +20,7 @@ use super::{
     no_store, with_session,
 };
 use crate::{
-    auth::{cookie_value, set_cookie, user_from_claims},
+    auth::{actor_by_returning_cookie, cookie_value, set_cookie, user_from_claims},
     config::IssuerConfig,
     extract::QueryParams,
     routes::{Route, RouteAccess},
@@ -172,6 +172,9 @@ async fn finish(
     QueryParams(query): QueryParams<CallbackQuery>,
 ) -> Response {
     let Some(issuer) = state.issuers.find(&id) else { return StatusCode::NOT_FOUND.into_response() };
+    if state.platform.accounts.check_rate().is_err() {
+        return problem_page(&state, SignInProblem::Unreachable);
+    }
     let flow = open_flow(&state, &headers, &id);
     let return_to = flow.as_ref().map(|flow| flow.return_to.clone()).unwrap_or_default();
     let signed_in = match flow {
@@ -180,12 +183,20 @@ async fn finish(
     };
     let response = match signed_in {
         Ok(session) => {
-            let back = redirect(&format!("{}{return_to}", state.base_url()));
-            with_session(&state, &headers, &session, back).await.unwrap_or_else(Response::from)
+            end_replaced_session(&state, &headers).await;
+            with_session(&state, &session, redirect(&format!("{}{return_to}", state.base_url())))
         }
         Err(problem) => problem_page(&state, problem),
     };
     forget_flow(&state, response)
+}
+
+/// The browser comes from another site, so its session does not count; the flow proves that this browser began.
+async fn end_replaced_session(state: &ServerState, headers: &HeaderMap) {
+    let Some(actor) = actor_by_returning_cookie(state, headers) else { return };
+    if let Err(error) = accounts::sign_out(&state.platform, &actor).await {
+        tracing::warn!(%error, "replaced session not ended");
+    }
 }
 
 async fn sign_in(
@@ -217,6 +228,12 @@ async fn sign_in(
         );
         return Err(SignInProblem::Denied);
     }
+    // One code for one beginning: nobody makes us send codes to the provider.
+    let until = jiff::Timestamp::from_second(flow.until).unwrap_or(jiff::Timestamp::MAX);
+    let is_first = state.stores.oauth.use_id_once(&format!("flow:{}", flow.state), until).await;
+    if !is_first.unwrap_or(false) {
+        return Err(SignInProblem::Expired);
+    }
     let exchange = CodeExchange {
         code: query.code.as_deref().ok_or(SignInProblem::Failed)?,
         verifier: &flow.verifier,
@@ -246,8 +263,9 @@ fn identity_from_claims(
             tracing::info!(issuer = issuer.id, %error, "person of an identity provider refused");
             SignInProblem::NotAllowed
         })?;
-    let is_verified =
-        claims.get("email_verified") == Some(&Value::Bool(true)) || !issuer.require_email_verified;
+    // A claim that is there counts, whatever the operator trusts.
+    let is_trusted = !issuer.require_email_verified && !claims.contains_key("email_verified");
+    let is_verified = claims.get("email_verified") == Some(&Value::Bool(true)) || is_trusted;
     Ok(IssuedIdentity {
         issuer_id: issuer.id.clone(),
         issuer: issuer.issuer.clone(),
@@ -255,7 +273,7 @@ fn identity_from_claims(
         user,
         email: text("email").filter(|_| is_verified),
         name: text("name"),
-        access: access_from_claims(&issuer.rules, claims, !issuer.require_email_verified),
+        access: access_from_claims(&issuer.rules, claims, is_trusted),
     })
 }
 

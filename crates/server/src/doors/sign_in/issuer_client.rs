@@ -136,16 +136,12 @@ impl SignInIssuers {
         trusted.map(|issuer| issuer.config.issuer.clone()).collect()
     }
 
-    /// The keys of an issuer, and its id in the configuration. `is_stale`: the known ones did not fit.
-    pub(crate) async fn keys_of(
-        &self,
-        issuer: &str,
-        is_stale: bool,
-    ) -> Result<(String, Arc<KeySet>), IssuerError> {
+    /// The keys of an issuer. `is_stale`: the known ones did not fit.
+    pub(crate) async fn keys_of(&self, issuer: &str, is_stale: bool) -> Result<Arc<KeySet>, IssuerError> {
         let found = self.0.iter().find(|known| known.config.issuer == issuer);
         let client = found.ok_or_else(|| IssuerError::Unreachable("it is not configured".to_owned()))?;
         let metadata = client.metadata().await?;
-        Ok((client.config.id.clone(), client.keys(&metadata, is_stale).await?))
+        client.keys(&metadata, is_stale).await
     }
 
     /// The name for people of an issuer, by its id.

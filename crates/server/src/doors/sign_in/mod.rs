@@ -46,21 +46,17 @@ pub(crate) fn routes() -> Vec<Route> {
 /// The response to a sign-in.
 async fn signed_in(state: &ServerState, headers: &HeaderMap, session: &StartedSession) -> HandlerResult {
     let body = SignedIn { user_id: session.user.clone(), role: session.role };
-    with_session(state, headers, session, ok_json(&body)?).await
+    // The session that the browser had before ends: nobody could end it any more.
+    end_session(state, headers).await?;
+    Ok(with_session(state, session, ok_json(&body)?))
 }
 
-/// Adds the cookie of a session. The session that the browser had before ends: nobody could end it any more.
-async fn with_session(
-    state: &ServerState,
-    headers: &HeaderMap,
-    session: &StartedSession,
-    mut response: Response,
-) -> Result<Response, RequestError> {
-    end_session(state, headers).await?;
+/// Adds the cookie of a session.
+fn with_session(state: &ServerState, session: &StartedSession, mut response: Response) -> Response {
     if let Some(cookie) = session_cookie(state, session) {
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }
-    Ok(no_store(response))
+    no_store(response)
 }
 
 /// Ends the session of the browser, if it has one.

@@ -254,6 +254,47 @@ async fn an_account_that_signs_in_otherwise_is_not_taken_over() {
 }
 
 #[tokio::test]
+async fn an_account_of_an_issuer_has_no_other_way_in_and_ends_with_its_admission() {
+    let world = World::start().await;
+    let answer = world.sign_in(json!({ "groups": ["staff"] })).await;
+    let session = cookie(&answer).unwrap();
+    let ada = browser(&world.p, &session);
+    let refused = ada.put("/api/me/password", &json!({ "password": super::PASSWORD })).await.expect(409);
+    assert!(refused.text.contains("managed by the issuer `corp`"), "{}", refused.text);
+    let issued = ada.post("/api/tokens", &json!({ "name": "cli" })).await.expect(201).json();
+    let token = issued["token"].as_str().unwrap().to_owned();
+    world.p.bearer(&token).get("/api/me").await.expect(200);
+    assert_eq!(problem(&world.sign_in(json!({ "groups": ["guests"] })).await), "not-allowed");
+    ada.get("/api/me").await.expect(401);
+    world.p.bearer(&token).get("/api/me").await.expect(401);
+    // One who was signed in by a link only is not taken over either.
+    let root = world.p.token("root", Role::Operator);
+    signed_in(&world.p, &root, "bob@example.com", "user").await;
+    let claims = json!({ "groups": ["staff"], "sub": "subject-2", "email": "bob@example.com" });
+    assert_eq!(problem(&world.sign_in(claims).await), "taken");
+}
+
+#[tokio::test]
+async fn a_browser_that_is_signed_in_signs_in_again_at_an_issuer() {
+    let world = World::start().await;
+    let first = cookie(&world.sign_in(json!({ "groups": ["staff"] })).await).unwrap();
+    let flow = world.begin("/console/").await;
+    world.issuer.set_claims(json!({ "groups": ["staff"], "nonce": flow.nonce }));
+    let pairs = [("code", "c"), ("state", flow.state.as_str()), ("iss", world.issuer.url())];
+    // The browser comes from the issuer's site and sends both cookies.
+    let cookies = format!("{first}; {}", flow.cookie);
+    let returning = world.p.as_with(&[("cookie", &cookies), ("sec-fetch-site", "cross-site")]);
+    let path = format!("/sign-in/corp/callback?{}", crate::oauth::client::form(&pairs));
+    let second = cookie(&returning.get(&path).await.expect(303)).unwrap();
+    browser(&world.p, &second).get("/api/me").await.expect(200);
+    browser(&world.p, &first).get("/api/me").await.expect(401);
+    // A code is exchanged once for one beginning.
+    let again = returning.get(&path).await.expect(303);
+    assert_eq!(problem(&again), "expired");
+    assert_eq!(world.issuer.requests().len(), 2);
+}
+
+#[tokio::test]
 async fn claims_of_the_userinfo_endpoint_count_if_the_id_token_lacks_them() {
     let world = World::start().await;
     world.issuer.set_userinfo(json!({ "sub": "subject-1", "groups": ["staff"], "email": "eve@example.com" }));

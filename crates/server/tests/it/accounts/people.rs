@@ -140,6 +140,42 @@ async fn nothing_of_a_disabled_user_works_from_that_moment() {
 }
 
 #[tokio::test]
+async fn links_do_not_come_back_with_an_account_or_go_to_a_namesake() {
+    let (p, operator) = closed_server().await;
+    let root = p.bearer(&operator);
+    let first = invite(&p, &operator, "ada", "user").await;
+    p.clock.advance(1);
+    for disabled in [true, false] {
+        root.patch("/api/users/ada", &json!({ "disabled": disabled })).await.expect(200);
+    }
+    sign_in_by_link(&p, &first).await.expect(401);
+    let link = root.post("/api/users/ada/link", &json!({})).await.expect(200).json();
+    let second = link["url"].as_str().unwrap().split_once("#code=").unwrap().1.to_owned();
+    let confirm = json!({ "confirm": "ada" }).to_string();
+    root.send(http::Method::DELETE, "/api/users/ada", Some(confirm)).await.expect(204);
+    p.clock.advance(1);
+    let third = invite(&p, &operator, "ada", "user").await;
+    sign_in_by_link(&p, &second).await.expect(401);
+    sign_in_by_link(&p, &third).await.expect(200);
+}
+
+#[tokio::test]
+async fn an_operator_who_leaves_keeps_no_token_under_another_name() {
+    let (p, operator) = closed_server().await;
+    let cookie = signed_in(&p, &operator, "mallory", "operator").await;
+    signed_in(&p, &operator, "ruth", "operator").await;
+    let request = json!({ "name": "x", "user": "ghost", "role": "operator", "days": 365 });
+    let issued = browser(&p, &cookie).post("/api/tokens", &request).await.expect(201).json();
+    let ghost = p.bearer(issued["token"].as_str().unwrap());
+    ghost.get("/api/users").await.expect(200);
+    // Signing her out is no suspicion; a lower role is.
+    p.bearer(&operator).post("/api/users/mallory/sign-out", &json!({ "tokens": true })).await.expect(204);
+    ghost.get("/api/users").await.expect(200);
+    p.bearer(&operator).patch("/api/users/mallory", &json!({ "role": "user" })).await.expect(200);
+    ghost.get("/api/users").await.expect(401);
+}
+
+#[tokio::test]
 async fn a_user_without_an_account_can_be_disabled() {
     let (p, operator) = closed_server().await;
     let mallory = p.token("mallory", Role::User);

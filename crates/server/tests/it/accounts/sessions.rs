@@ -14,8 +14,13 @@ async fn a_session_is_renewed_by_use_and_ends_when_idle() {
     let mut pair = signed_in(&p, &operator, "ada", "user").await;
     p.clock.advance(2 * HOUR);
     assert!(cookie(&browser(&p, &pair).get("/api/me").await.expect(200)).is_none(), "fresh enough");
+    p.clock.advance(HOUR);
+    let public = browser(&p, &pair).get("/api/sign-in").await.expect(200);
+    assert!(cookie(&public).is_none(), "what is public may be cached for everyone");
+    let renewed = browser(&p, &pair).get("/api/me").await.expect(200);
+    assert!(cookie(&renewed).is_some() && renewed.header("cache-control") == "no-store");
     // Used every ten hours, it lasts for 30 days and no longer.
-    let mut lasted = 2 * HOUR;
+    let mut lasted = 3 * HOUR;
     loop {
         p.clock.advance(10 * HOUR);
         lasted += 10 * HOUR;
