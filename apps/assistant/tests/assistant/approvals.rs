@@ -87,6 +87,8 @@ async fn a_cancelled_approval_cannot_be_given() {
     let mut ada = wants_it_deleted(&stage).await;
     ada.sees("Say yes or no.").await;
     ada.press().await;
+    // Presses and speech arrive by two streams: what is said must not overtake the press.
+    ada.sees_nothing().await;
     ada.say("yes").await;
     ada.say("hey toolyard what now").await;
     ada.sees("That was it.").await;

@@ -363,6 +363,13 @@ impl Glasses {
         }
     }
 
+    /// Waits until the display is cleared.
+    pub(crate) async fn sees_nothing(&mut self) {
+        while self.hear("display_event").await["layout"]["text"].as_str().is_some_and(|text| !text.is_empty())
+        {
+        }
+    }
+
     /// Everything from the message with that number on, until a text contains this.
     pub(crate) async fn since(&mut self, first: usize, part: &str) -> Vec<(String, String)> {
         let deadline = tokio::time::Instant::now() + PATIENCE;
