@@ -75,8 +75,6 @@ pub trait AccountStore: Send + Sync {
         before: &UserAccount,
         account: &UserAccount,
     ) -> Result<SaveAccountOutcome, StoreError>;
-    /// Records that a user was seen.
-    async fn mark_seen(&self, user: &UserId, at: Timestamp) -> Result<(), StoreError>;
     /// The users whose accounts are disabled.
     async fn disabled_users(&self) -> Result<Vec<UserId>, StoreError>;
     /// Whether an account that is not disabled has the role `operator`.

@@ -53,8 +53,8 @@ pub use self::{
     },
     password::{remove_password, set_password, sign_in_with_password},
     session::{
-        StartedSession, end_own_session, end_sessions, list_own_sessions, own_sign_in_methods, renew_session,
-        sign_out, sign_out_everywhere,
+        StartedSession, end_own_session, end_sessions, list_own_sessions, renew_session, sign_out,
+        sign_out_everywhere,
     },
 };
 use self::{failed_attempts::FailedAttempts, password_hash::PasswordHasher};

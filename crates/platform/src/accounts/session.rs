@@ -2,9 +2,7 @@
 //! store. It is valid for the idle time; using it renews it, until the session ends.
 
 use jiff::Timestamp;
-use toolyard_core::ports::{
-    BrowserSession, Change, EndedSessions, RevokedTokens, SignInMethods, UserAccount,
-};
+use toolyard_core::ports::{BrowserSession, Change, EndedSessions, RevokedTokens, UserAccount};
 use toolyard_protocol::{
     TokenId, UserId,
     accounts::{SignInMethod, SignOutEverywhere},
@@ -137,12 +135,6 @@ pub async fn end_own_session(
         return Err(PlatformError::not_found("session"));
     }
     Ok(())
-}
-
-/// How the user can sign in.
-pub async fn own_sign_in_methods(platform: &Platform, actor: &Actor) -> Result<SignInMethods, PlatformError> {
-    let who = SignedInUser::new(actor)?;
-    Ok(platform.stores.sign_in.sign_in_methods(&who.user).await?)
 }
 
 /// An operator signs a user out.

@@ -148,12 +148,6 @@ impl AccountStore for SqliteStore {
         Ok(SaveAccountOutcome::Saved)
     }
 
-    async fn mark_seen(&self, user: &UserId, at: Timestamp) -> Result<(), StoreError> {
-        let sql = "UPDATE accounts SET last_seen_at = MAX(COALESCE(last_seen_at, 0), ?) WHERE user = ?";
-        let query = sqlx::query(sql).bind(at.as_millisecond()).bind(user.as_str());
-        query.execute(&self.write).await.map(drop).map_err(store_error)
-    }
-
     async fn disabled_users(&self) -> Result<Vec<UserId>, StoreError> {
         let sql = "SELECT user FROM accounts WHERE disabled_at IS NOT NULL";
         let users: Vec<String> = sqlx::query_scalar(sql).fetch_all(&self.read).await.map_err(store_error)?;
