@@ -57,7 +57,7 @@ pub fn verify_issuer_id_token(
     Ok(claims)
 }
 
-/// The audience names us, and whoever was authorized is us. A token for several clients must say for which one it is.
+/// Whether `aud` contains our client id, and `azp`, if present, equals it. With several audiences, `azp` is required.
 fn is_for_client(claims: &Map<String, Value>, client_id: &str) -> bool {
     let party = claims.get("azp").map(|party| party.as_str() == Some(client_id));
     match claims.get("aud") {

@@ -269,7 +269,7 @@ pub struct CreatedAccount {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SignInLink {
-    /// The link. Whoever has it first is signed in.
+    /// The link. The first person to open it is signed in.
     pub url: String,
     /// Until when it can be used, ISO 8601.
     pub expires_at: String,

@@ -16,7 +16,7 @@ use toolyard_sessions::Sessions;
 use toolyard_sources::UpstreamSource;
 
 use crate::{
-    auth::{OidcVerifier, TokenSigner},
+    auth::{OidcVerifier, SessionCookies, TokenSigner},
     change_feed::ChangeFeed,
     config::{AuthMode, Config},
     connections::ProcessState,
@@ -103,6 +103,8 @@ pub struct SharedState {
     pub console: ConsoleFiles,
     /// The authorization server. None if the operator switched it off.
     pub(crate) oauth: Option<OAuthDoor>,
+    /// The cookies of browser sessions.
+    pub(crate) cookies: SessionCookies,
     /// The identity providers at which people sign in.
     pub(crate) issuers: SignInIssuers,
     /// Notifies users' browsers. None if the operator switched it off.

@@ -4,24 +4,19 @@ use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 use toolyard_authorization::device::{UserCode, device_code_from_bytes};
-use toolyard_core::ports::{Change, DeviceLogin, DeviceLoginConsent, RedeemedDeviceLogin};
+use toolyard_core::ports::{DeviceLogin, DeviceLoginConsent, RedeemedDeviceLogin};
 use toolyard_protocol::{UserId, accounts::DeviceLoginAnswer, secret::SecretText};
 
 use super::{SignedInUser, checked_name, later};
 use crate::{
     Actor, Platform, PlatformError,
-    tokens::{IssuedSecret, TokenDetails, add_to_list, sign_listed},
+    tokens::{DAY_S, DEFAULT_DAYS, IssuedSecret, MAX_DAYS, TokenDetails, issue_listed},
 };
 
 /// How long a person may take.
 const LOGIN_VALIDITY: Duration = Duration::from_secs(10 * 60);
 /// Programs that may wait at once.
 const MAX_WAITING: u32 = 1_000;
-/// For how many days a token is valid by default.
-const DEFAULT_DAYS: u32 = 30;
-/// The longest validity, in days.
-const MAX_DAYS: u32 = 365;
-const DAY_S: i64 = 24 * 60 * 60;
 
 /// A program that waits, and its secret.
 #[derive(Debug)]
@@ -116,16 +111,18 @@ fn consent(
     let Actor::Person { role, .. } = actor else {
         return Err(PlatformError::forbidden("an app key cannot do this"));
     };
-    let own = u32::try_from(platform.config.accounts.own_token_days).unwrap_or(0);
+    let own = platform.config.accounts.own_token_days;
     let most = if actor.is_operator() { MAX_DAYS } else { own.min(MAX_DAYS) };
-    if most == 0 {
+    if most <= 0 {
         let text = "tokens are issued by operators here (`sign_in.own_token_days` is 0); ask one";
         return Err(PlatformError::forbidden(text));
     }
-    let days = days.unwrap_or(DEFAULT_DAYS.min(most));
+    let days = days.map_or(DEFAULT_DAYS.min(most), i64::from);
     if !(1..=most).contains(&days) {
         return Err(PlatformError::invalid(format!("days: expected 1 to {most}, got {days}")));
     }
+    // At most 365.
+    let days = u32::try_from(days).unwrap_or_default();
     Ok(DeviceLoginConsent { user: user.clone(), role: *role, days })
 }
 
@@ -150,14 +147,7 @@ pub async fn redeem_device_login(
     let subject = consent.user.as_str();
     let seconds = i64::from(consent.days) * DAY_S;
     let details = TokenDetails { name: &name, subject, role, seconds, by: subject, made_with: None };
-    let issued =
-        sign_listed(&platform.tokens, &*platform.clock, &*platform.ids, details).map_err(|error| {
-            tracing::error!(%error, "token could not be signed");
-            PlatformError::Internal("the token could not be issued; see the server's log")
-        })?;
-    add_to_list(platform, &issued.listed).await?;
-    platform.stores.announcements.announce(Change::TokenIssued { subject: subject.into() }).await;
-    Ok(DeviceLoginOutcome::Token(issued))
+    Ok(DeviceLoginOutcome::Token(issue_listed(platform, details).await?))
 }
 
 /// Stored by its hash, so that a copy of the database redeems nothing.

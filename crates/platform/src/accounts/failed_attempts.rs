@@ -12,7 +12,7 @@ use crate::PlatformError;
 const MAX_ATTEMPTS: u32 = 5;
 /// How long attempts count, in seconds.
 const WINDOW_S: i64 = 15 * 60;
-/// Names that are remembered. Each costs whoever fills this a password check.
+/// Names that are remembered. Filling the table takes one password check for each name.
 const MAX_NAMES: usize = 100_000;
 
 #[derive(Debug, Clone, Copy)]

@@ -101,7 +101,7 @@ pub async fn sign_in_with_link(
 
 async fn create_first_operator(platform: &Platform, user: &UserId) -> Result<(), PlatformError> {
     let accounts = &platform.stores.accounts;
-    // Whoever has an account already, or comes second, gets no more rights by an old link.
+    // An old link neither promotes an existing account nor creates a second operator.
     if accounts.has_operator().await? || accounts.find_account(user).await?.is_some() {
         return Err(PlatformError::SignInFailed);
     }

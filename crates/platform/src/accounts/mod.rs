@@ -109,7 +109,7 @@ pub struct AccountState {
 }
 
 impl AccountState {
-    /// Counts a request of someone who is not signed in. Limited in total: such a request costs whoever sends it nothing.
+    /// Rate limit of requests without a credential. One limit for all of them: their sender is unknown.
     pub fn check_rate(&self) -> Result<(), PlatformError> {
         self.anonymous.check("anonymous").map_err(PlatformError::RateLimited)
     }

@@ -14,7 +14,7 @@ use toolyard_protocol::{TokenId, UserId};
 use super::issue::issue_access_token;
 use crate::Platform;
 
-/// For whom a program acts, and what it may do.
+/// The user and scopes of a client with the grant `client_credentials`.
 #[derive(Debug, Clone)]
 pub struct MachineGrant {
     /// The user.

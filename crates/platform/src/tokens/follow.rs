@@ -10,7 +10,7 @@ impl ChangeSubscriber for Platform {
     fn invalidate(&self, change: &Change) {
         match change {
             Change::TokenRevoked { id, expires_at, .. } => self.tokens.mark_revoked(id.clone(), *expires_at),
-            Change::UserDisabled(user) => self.tokens.disable_user(user.clone()),
+            Change::UserDisabled(user) => self.tokens.disable_user(user),
             Change::UserEnabled(user) => self.tokens.enable_user(user),
             _ => {}
         }

@@ -10,10 +10,10 @@ use crate::{Actor, Credential, Platform, PlatformError};
 /// Longest name of a token, in characters.
 const MAX_NAME: usize = 100;
 /// How many days a token is valid by default.
-const DEFAULT_DAYS: i64 = 30;
+pub(crate) const DEFAULT_DAYS: i64 = 30;
 /// The longest validity, in days.
-const MAX_DAYS: i64 = 365;
-const DAY_S: i64 = 24 * 60 * 60;
+pub(crate) const MAX_DAYS: i64 = 365;
+pub(crate) const DAY_S: i64 = 24 * 60 * 60;
 
 /// The requested token.
 #[derive(Debug)]
@@ -70,18 +70,26 @@ pub async fn issue(
         | Credential::IdentityProvider { .. } => None,
     };
     let details = TokenDetails { name, subject: &subject, role, seconds, by: holder.name, made_with };
+    issue_listed(platform, details).await
+}
+
+/// Signs a token, adds it to the list if the quota allows it, and announces it. The caller has checked the details.
+pub(crate) async fn issue_listed(
+    platform: &Platform,
+    details: TokenDetails<'_>,
+) -> Result<IssuedSecret, PlatformError> {
     let issued =
         sign_listed(&platform.tokens, &*platform.clock, &*platform.ids, details).map_err(|error| {
             tracing::error!(%error, "token could not be signed");
             PlatformError::Internal("the token could not be issued; see the server's log")
         })?;
     add_to_list(platform, &issued.listed).await?;
-    platform.stores.announcements.announce(Change::TokenIssued { subject: subject.into() }).await;
+    let subject = details.subject.into();
+    platform.stores.announcements.announce(Change::TokenIssued { subject }).await;
     Ok(issued)
 }
 
-/// Adds a signed token to the list, if the quota allows it.
-pub(crate) async fn add_to_list(platform: &Platform, token: &IssuedToken) -> Result<(), PlatformError> {
+async fn add_to_list(platform: &Platform, token: &IssuedToken) -> Result<(), PlatformError> {
     let room = platform.config.token_quota;
     match platform.stores.tokens.add_token(token, room).await? {
         AddTokenOutcome::Listed => Ok(()),

@@ -331,7 +331,7 @@ impl TokenSigner {
         self.disabled.contains(name)
     }
 
-    pub(super) fn disable_user(&self, user: UserId) {
+    pub(super) fn disable_user(&self, user: &UserId) {
         self.disabled.insert(user);
     }
 
@@ -339,7 +339,7 @@ impl TokenSigner {
         self.disabled.remove(user);
     }
 
-    pub(super) fn set_disabled_users(&self, users: Vec<UserId>) {
+    pub(super) fn set_disabled_users(&self, users: &[UserId]) {
         self.disabled.replace(users);
     }
 

@@ -22,7 +22,7 @@ use self::{foundation::ServerFoundation, housekeeping::start_housekeeping, tools
 use crate::{
     approval_webhook::ApprovalWebhook,
     approvals,
-    auth::OidcVerifier,
+    auth::{OidcVerifier, SessionCookies},
     change_feed::ChangeFeed,
     config::Config,
     doors::{chat::ChatState, mcp::McpDoor, oauth::OAuthDoor, sign_in::SignInIssuers},
@@ -54,6 +54,7 @@ pub(crate) async fn assemble(
         exposure,
         mcp: McpDoor::new(&*secrets, &*deps.ids, &config.mcp),
         oauth: OAuthDoor::from_config(&config, web.clone(), &deps)?,
+        cookies: SessionCookies::new(&config.base_url()),
         issuers: SignInIssuers::from_config(&config, &deps)?,
         web_push: WebPush::from_config(&config, &*secrets, web.clone()),
         icons: IconCache::new(web, deps.clock.clone()),

@@ -11,13 +11,27 @@ use crate::{error::RequestError, state::ServerState};
 const SECURE_NAME: &str = "__Host-toolyard";
 /// On plain HTTP, which is for this machine, browsers do not accept the prefix.
 const PLAIN_NAME: &str = "toolyard";
+const SECURE_FLOW_NAME: &str = "__Host-toolyard-sign-in";
+const PLAIN_FLOW_NAME: &str = "toolyard-sign-in";
 
-fn is_secure(state: &ServerState) -> bool {
-    state.base_url().starts_with("https://")
+/// How the cookies of this server are named and to which origin they belong. Read once from the public URL: requests without a
+/// credential need it too.
+#[derive(Debug)]
+pub(crate) struct SessionCookies {
+    name: &'static str,
+    /// The cookie of a sign-in at an identity provider.
+    pub(crate) flow_name: &'static str,
+    is_secure: bool,
+    origin: String,
 }
 
-fn cookie_name(state: &ServerState) -> &'static str {
-    if is_secure(state) { SECURE_NAME } else { PLAIN_NAME }
+impl SessionCookies {
+    pub(crate) fn new(base_url: &str) -> Self {
+        let is_secure = base_url.starts_with("https://");
+        let (name, flow_name) =
+            if is_secure { (SECURE_NAME, SECURE_FLOW_NAME) } else { (PLAIN_NAME, PLAIN_FLOW_NAME) };
+        Self { name, flow_name, is_secure, origin: url_origin(base_url) }
+    }
 }
 
 /// The value of a cookie. None if it is sent twice: someone else may have added one of them.
@@ -34,7 +48,7 @@ pub(crate) fn actor_by_cookie(
     state: &ServerState,
     headers: &HeaderMap,
 ) -> Option<Result<Actor, RequestError>> {
-    let cookie = cookie_value(headers, cookie_name(state))?;
+    let cookie = cookie_value(headers, state.cookies.name)?;
     Some(match state.tokens.verify_cookie(cookie, state.clock.now()) {
         Ok(_) if !is_own_page(state, headers) => Err(AuthRefusal::Forbidden(
             "a page of another site sent this request with your session; open this server's own page",
@@ -50,7 +64,7 @@ pub(crate) fn actor_by_cookie(
 
 /// The person whose browser returns from another site. Only to end the session that the cookie is of.
 pub(crate) fn actor_by_returning_cookie(state: &ServerState, headers: &HeaderMap) -> Option<Actor> {
-    let cookie = cookie_value(headers, cookie_name(state))?;
+    let cookie = cookie_value(headers, state.cookies.name)?;
     let claims = state.tokens.verify_cookie(cookie, state.clock.now()).ok()?;
     Some(Actor::Person { name: claims.sub.clone(), role: claims.role, credential: claims.credential() })
 }
@@ -68,8 +82,8 @@ fn is_own_page(state: &ServerState, headers: &HeaderMap) -> bool {
 fn is_own_origin(state: &ServerState, headers: &HeaderMap, origin: &str) -> bool {
     let origin = origin.to_ascii_lowercase();
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let is_here = !is_secure(state) && origin == format!("http://{}", host.to_ascii_lowercase());
-    is_here || origin == url_origin(&state.base_url())
+    let is_here = !state.cookies.is_secure && origin == format!("http://{}", host.to_ascii_lowercase());
+    is_here || origin == state.cookies.origin
 }
 
 fn url_origin(base: &str) -> String {
@@ -81,17 +95,17 @@ fn url_origin(base: &str) -> String {
 /// Sets the cookie of a session.
 pub(crate) fn session_cookie(state: &ServerState, session: &StartedSession) -> Option<HeaderValue> {
     let seconds = session.expires_at.as_second() - state.clock.now().as_second();
-    set_cookie(state, cookie_name(state), session.cookie.expose(), seconds)
+    set_cookie(state, state.cookies.name, session.cookie.expose(), seconds)
 }
 
 /// Removes the cookie of a session.
 pub(crate) fn ended_cookie(state: &ServerState) -> Option<HeaderValue> {
-    set_cookie(state, cookie_name(state), "", 0)
+    set_cookie(state, state.cookies.name, "", 0)
 }
 
 /// A cookie that no script reads and no other site causes to be sent with a change.
 pub(crate) fn set_cookie(state: &ServerState, name: &str, value: &str, seconds: i64) -> Option<HeaderValue> {
-    let secure = if is_secure(state) { "; Secure" } else { "" };
+    let secure = if state.cookies.is_secure { "; Secure" } else { "" };
     let text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={}{secure}", seconds.max(0));
     let mut value = HeaderValue::try_from(text).ok()?;
     value.set_sensitive(true);

@@ -212,7 +212,7 @@ async fn actor_from_headers(state: &ServerState, headers: &HeaderMap) -> Result<
     }
 }
 
-/// The actor of a request without any credential: only where the server trusts whoever can reach it.
+/// The actor of a request without a credential: an embedded server and dev mode trust every caller that reaches them.
 fn actor_without_credential(state: &ServerState, headers: &HeaderMap) -> Result<Actor, RequestError> {
     match () {
         () if state.exposure == ServerExposure::Embedded => {

@@ -15,8 +15,8 @@ mod oidc;
 
 pub(crate) use self::admission::GuardedHandler;
 pub(crate) use self::cookie::{
-    actor_by_cookie, actor_by_returning_cookie, cookie_value, ended_cookie, session_cookie, session_times,
-    set_cookie,
+    SessionCookies, actor_by_cookie, actor_by_returning_cookie, cookie_value, ended_cookie, session_cookie,
+    session_times, set_cookie,
 };
 pub(crate) use self::identity::{
     AppEditor, AuthenticatedPerson, CallerContext, CuratorActor, KnownActor, TargetUser, USER_HEADER,

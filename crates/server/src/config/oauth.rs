@@ -62,7 +62,7 @@ pub struct OAuthClientConfig {
     /// The URL of its public keys, if it authenticates with signed assertions (`private_key_jwt`).
     #[serde(default)]
     pub keys_url: Option<String>,
-    /// The user for whom it may act without a person (client credentials).
+    /// The user that the client acts as with the grant `client_credentials`.
     #[serde(default)]
     pub acts_for: Option<UserId>,
     /// What it may do without a person. Default: `tools:read` and `tools:write`.

@@ -77,7 +77,7 @@ pub async fn disabled_users_are_in_the_change_log(stores: &Stores) {
     store.add_account(&ada, 9).await.unwrap();
     let disabled = UserAccount { disabled_at: Some(at_second(2)), ..ada.clone() };
     store.change_account(&ada, &disabled).await.unwrap();
-    // Whoever read it before cannot undo it.
+    // A change based on the earlier state is refused.
     let renamed = UserAccount { name: Some("Ada".to_owned()), ..ada.clone() };
     let outcome = store.change_account(&ada, &renamed).await.unwrap();
     assert_eq!(outcome, SaveAccountOutcome::WrongState);

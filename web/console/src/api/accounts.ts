@@ -1,170 +1,32 @@
-/**
- * Accounts: how the signed-in user signs in, their browser sessions and data, and the people that operators manage. The types follow the
- * names of the server's schemas, so that generated ones can replace them.
- */
+/** Accounts: how the signed-in user signs in, their browser sessions and data, and the people that operators manage. */
 import { queryOptions } from '@tanstack/react-query';
 import { fetchRaw } from './client';
-import { get, send, type Role } from './console';
+import { get, send } from './console';
+import type { components } from './schema';
 
-/** Response to `GET /api/sign-in`: the ways to sign in that the server offers. */
-export interface SignInOptions {
-  passwords: boolean;
-  passkeys: boolean;
-  issuers: IssuerInfo[];
-  devMode: boolean;
-}
+type Schemas = components['schemas'];
 
-/** An identity provider. */
-export interface IssuerInfo {
-  id: string;
-  name: string;
-}
-
-export interface SignedIn {
-  userId: string;
-  role: Role;
-}
-
-/** The challenge for a passkey. `state` is returned with the answer. */
-export interface PasskeyChallenge<Options> {
-  state: string;
-  options: Options;
-}
-
-export type SignInMethod = 'password' | 'passkey' | 'link' | 'issuer';
-
-/** The account of the caller. */
-interface OwnAccount {
-  email?: string | null;
-  name?: string | null;
-  groups: string[];
-}
-
-/** The browser session of the caller. */
-interface OwnSession {
-  id: string;
-  method: SignInMethod;
-  startedAt: string;
-  endsAt: string;
-}
-
-/** What `GET /api/me` adds to the generated `CallerProfile`. */
-export interface AccountProfile {
-  /** Null: the user has no account yet. */
-  account?: OwnAccount | null;
-  /** Null: not signed in by cookie. */
-  session?: OwnSession | null;
-}
-
-export interface BrowserSessionInfo {
-  id: string;
-  current: boolean;
-  method: SignInMethod;
-  /** For example "Chrome on Linux". */
-  device: string;
-  startedAt: string;
-  lastSeenAt: string;
-  endsAt: string;
-}
-
-export interface PasskeyInfo {
-  id: string;
-  name: string;
-  createdAt: string;
-  lastUsedAt?: string | null;
-}
-
-export interface SignInSettings {
-  password?: { changedAt: string } | null;
-  passkeys: PasskeyInfo[];
-  /** The name of the issuer that manages the account. */
-  managedBy?: string | null;
-  passkeysAvailable: boolean;
-  passwordsAvailable: boolean;
-}
-
-/** One user in the list of people. Users without an account have used the server, but never signed in. */
-export interface UserSummary {
-  userId: string;
-  live: boolean;
-  deviceModel?: string | null;
-  apps: number;
-  hasAccount: boolean;
-  email?: string | null;
-  name?: string | null;
-  role?: Role | null;
-  groups: string[];
-  createdAt?: string | null;
-  lastSeenAt?: string | null;
-  disabled: boolean;
-}
-
-export interface UserPage {
-  users: UserSummary[];
-  next?: string | null;
-}
-
-export interface AccountInfo {
-  userId: string;
-  email?: string | null;
-  name?: string | null;
-  role: Role;
-  groups: string[];
-  createdAt: string;
-  lastSeenAt?: string | null;
-  disabledAt?: string | null;
-  managedBy?: string | null;
-  hasPassword: boolean;
-  passkeys: number;
-  sessions: BrowserSessionInfo[];
-  tokens: number;
-  clients: number;
-  apps: number;
-  calls30Days: number;
-}
-
-export interface NewAccount {
-  userId: string;
-  email?: string;
-  name?: string;
-  role?: Role;
-  groups?: string[];
-  invite?: boolean;
-}
-
-export interface CreatedAccount {
-  user: AccountInfo;
-  link?: SignInLink | null;
-}
-
-export interface AccountChange {
-  email?: string | null;
-  name?: string | null;
-  role?: Role;
-  groups?: string[];
-  disabled?: boolean;
-}
-
-/** A one-time link. */
-export interface SignInLink {
-  url: string;
-  expiresAt: string;
-}
-
-/** A program that wants to sign in on a device. */
-export interface DeviceLoginInfo {
-  userCode: string;
-  /** What the program calls itself. */
-  name: string;
-  createdAt: string;
-  expiresAt: string;
-}
-
-/** `days`: how long the token of the program is valid. */
-export interface DeviceLoginAnswer {
-  approve: boolean;
-  days?: number;
-}
+export type SignInOptions = Schemas['SignInOptions'];
+export type IssuerInfo = Schemas['IssuerInfo'];
+export type SignedIn = Schemas['SignedIn'];
+/** `options`: for `navigator.credentials`. `state` is returned with the answer. */
+export type PasskeyChallenge<Options> = Omit<Schemas['PasskeyChallenge'], 'options'> & { options: Options };
+export type SignInMethod = Schemas['SignInMethod'];
+/** `account`: null if the user has none. `session`: null if the credential is not a cookie. */
+export type AccountProfile = Pick<Schemas['CallerProfile'], 'account' | 'session'>;
+export type BrowserSessionInfo = Schemas['BrowserSessionInfo'];
+export type PasskeyInfo = Schemas['PasskeyInfo'];
+export type SignInSettings = Schemas['SignInSettings'];
+export type UserSummary = Schemas['UserSummary'];
+export type UserPage = Schemas['UserList'];
+export type AccountInfo = Schemas['AccountInfo'];
+/** Members with a default may be left out; the generated type requires them. */
+export type NewAccount = Partial<Schemas['NewAccount']> & Pick<Schemas['NewAccount'], 'userId'>;
+export type CreatedAccount = Schemas['CreatedAccount'];
+export type AccountChange = Schemas['AccountChange'];
+export type SignInLink = Schemas['SignInLink'];
+export type DeviceLoginInfo = Schemas['DeviceLoginInfo'];
+export type DeviceLoginAnswer = Partial<Schemas['DeviceLoginAnswer']> & Pick<Schemas['DeviceLoginAnswer'], 'approve'>;
 
 /** The user, password, passkey or link is wrong. */
 export const SIGN_IN_FAILED = 'SIGN_IN_FAILED';

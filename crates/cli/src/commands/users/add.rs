@@ -12,7 +12,7 @@ use super::role_parser;
 use crate::{cli::CommandContext, commands::CommandOutcome, error::CliError, output::RenderText, text};
 
 const HELP: &str = "\
-The link of --invite is shown once. Send it to the user only: it signs in whoever opens it first.
+The link of --invite is shown once. Send it only to the user: the first person to open it is signed in.
 
 Examples:
   toolyard users add ada@example.com --invite

@@ -21,7 +21,7 @@ pub(super) async fn create_link(cx: &CommandContext, user: &UserId) -> Result<Co
     let path = format!("{}/link", user_path(user));
     let link: SignInLink = cx.client()?.post(&path, &serde_json::json!({})).await.map_err(with_list_hint)?;
     cx.output.print_note(&format!(
-        "this link works once, until {}; send it to {user} only: it signs in whoever opens it first",
+        "this link works once, until {}; send it only to {user}: the first person to open it is signed in",
         text::sanitize_line(&link.expires_at)
     ));
     cx.output.print_result(&SignInLinkOutput(link))?;

@@ -39,7 +39,7 @@ impl PreregisteredClients {
         self.0.iter().map(|(client, _)| client).find(|client| client.id == *id)
     }
 
-    /// For whom a client acts without a person, and what it may do.
+    /// The user and scopes of a client with the grant `client_credentials`.
     pub(super) fn machine(&self, id: &ClientId) -> Option<&MachineGrant> {
         self.0.iter().find(|(client, _)| client.id == *id).and_then(|(_, machine)| machine.as_ref())
     }

@@ -315,23 +315,19 @@ fn random_text(state: &ServerState) -> String {
     BASE64_URL_SAFE_NO_PAD.encode(bytes)
 }
 
-fn flow_cookie(state: &ServerState) -> &'static str {
-    if state.base_url().starts_with("https://") { "__Host-toolyard-sign-in" } else { "toolyard-sign-in" }
-}
-
 fn seal_flow(state: &ServerState, flow: &SignInFlow) -> Option<HeaderValue> {
     let sealed = state.secrets.seal(&serde_json::to_string(flow).ok()?).ok()?;
-    set_cookie(state, flow_cookie(state), &BASE64_URL_SAFE_NO_PAD.encode(sealed), FLOW_S)
+    set_cookie(state, state.cookies.flow_name, &BASE64_URL_SAFE_NO_PAD.encode(sealed), FLOW_S)
 }
 
 fn open_flow(state: &ServerState, headers: &HeaderMap, issuer: &str) -> Option<SignInFlow> {
-    let sealed = BASE64_URL_SAFE_NO_PAD.decode(cookie_value(headers, flow_cookie(state))?).ok()?;
+    let sealed = BASE64_URL_SAFE_NO_PAD.decode(cookie_value(headers, state.cookies.flow_name)?).ok()?;
     let flow: SignInFlow = serde_json::from_str(&state.secrets.unseal(&sealed).ok()?).ok()?;
     (flow.issuer == issuer && flow.until > state.clock.now().as_second()).then_some(flow)
 }
 
 fn forget_flow(state: &ServerState, mut response: Response) -> Response {
-    if let Some(cookie) = set_cookie(state, flow_cookie(state), "", 0) {
+    if let Some(cookie) = set_cookie(state, state.cookies.flow_name, "", 0) {
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }
     response

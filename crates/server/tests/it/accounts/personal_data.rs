@@ -48,7 +48,7 @@ async fn a_deleted_user_leaves_nothing_behind() {
     for (table, rows) in after["data"].as_object().unwrap() {
         assert_eq!(rows, &json!([]), "{table}");
     }
-    // Someone with the same name begins anew.
+    // A new user with the same id inherits nothing.
     assert!(p.user("ada").tools().await.is_empty());
     let p = p.restart().await;
     p.bearer(&token).get("/api/me").await.expect(401);
