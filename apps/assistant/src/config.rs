@@ -85,6 +85,8 @@ pub struct AnswerSettings {
     pub acknowledge_ms: u64,
     /// Timeout for the user's approval, in seconds.
     pub approval_s: u64,
+    /// How long a call waits for the user's sign-in at the service behind it, in seconds; at most 60.
+    pub sign_in_s: u64,
     /// A press of the button confirms a call of high risk only this long after the question: an earlier one was meant for
     /// something else.
     pub press_after_ms: u64,
@@ -110,6 +112,7 @@ impl Default for AnswerSettings {
             // People notice a delay after about 300 ms, and the message takes some time to reach the glasses.
             acknowledge_ms: 250,
             approval_s: 15,
+            sign_in_s: 45,
             press_after_ms: 500,
             call_s: 60,
             time_s: 90,

@@ -66,6 +66,10 @@ pub enum LocalizedMessage<'a> {
     AnswerLater(AskedCall<'a>),
     /// The approval question cannot be answered with these glasses.
     AnswerElsewhere(AskedCall<'a>),
+    /// The user has to sign in at the service behind an app; the assistant waits for it.
+    SignInFirst(&'a str),
+    /// The user has not signed in yet.
+    SignInLater(&'a str),
     /// The conversation was deleted.
     Forgotten,
     /// Suggested follow-ups.
@@ -159,6 +163,18 @@ const ANSWER_ELSEWHERE: TranslationRow = [
     "{app}: {tool}{with}? Ein gesprochenes Ja genügt hier nicht. Antworte in der Konsole unter „Approvals“, am Handy oder Computer.",
     "{app} : {tool}{with} ? Un oui de vive voix ne suffit pas ici. Réponds dans la console sous « Approvals », sur ton téléphone ou ton ordinateur.",
     "{app}: ¿{tool}{with}? Un sí hablado no basta aquí. Responde en la consola, en «Approvals», con tu teléfono u ordenador.",
+];
+const SIGN_IN_FIRST: TranslationRow = [
+    "{} needs you to sign in. Open the console on your phone or computer; I am waiting.",
+    "Bei {} musst du dich erst anmelden. Öffne die Konsole am Handy oder Computer; ich warte.",
+    "Tu dois d'abord te connecter à {}. Ouvre la console sur ton téléphone ou ton ordinateur ; j'attends.",
+    "Primero tienes que iniciar sesión en {}. Abre la consola en tu teléfono u ordenador; te espero.",
+];
+const SIGN_IN_LATER: TranslationRow = [
+    "{} still needs you to sign in. Ask me again after that.",
+    "Bei {} bist du noch nicht angemeldet. Frag mich danach noch einmal.",
+    "Tu n'es pas encore connecté à {}. Redemande-moi après.",
+    "Aún no has iniciado sesión en {}. Pregúntame de nuevo después.",
 ];
 const FORGOTTEN: TranslationRow = [
     "I have forgotten our conversation.",
@@ -270,6 +286,8 @@ impl LocalizedMessage<'_> {
             Self::SpeechNotEnough(question) => one(&SPEECH_NOT_ENOUGH, question),
             Self::AnswerLater(call) => call.fill(&ANSWER_LATER, column),
             Self::AnswerElsewhere(call) => call.fill(&ANSWER_ELSEWHERE, column),
+            Self::SignInFirst(app) => one(&SIGN_IN_FIRST, app),
+            Self::SignInLater(app) => one(&SIGN_IN_LATER, app),
             Self::Forgotten => FORGOTTEN[column].to_owned(),
             Self::YouCanSay(what) => one(&YOU_CAN_SAY, what),
             Self::AppDown(app) => one(&APP_DOWN, app),
@@ -394,6 +412,8 @@ mod tests {
             LocalizedMessage::SpeechNotEnough("Q"),
             LocalizedMessage::AnswerLater(asked),
             LocalizedMessage::AnswerElsewhere(asked),
+            LocalizedMessage::SignInFirst("A"),
+            LocalizedMessage::SignInLater("A"),
             LocalizedMessage::Forgotten,
             LocalizedMessage::YouCanSay("x"),
             LocalizedMessage::AppDown("A"),

@@ -324,7 +324,7 @@ impl AnswerPresenter {
 
     /// Presents a delay notice. It is spoken only once.
     async fn present_delay(&mut self, voice: &mpsc::Sender<String>) {
-        if self.approvals.is_waiting() {
+        if self.approvals.is_waiting() || self.notes.waits_for_user() {
             return self.acknowledge.postpone(Instant::now());
         }
         let (sentence, is_first) = self.acknowledge.next_sentence(self.language, Instant::now());

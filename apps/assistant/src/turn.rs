@@ -106,6 +106,7 @@ impl UserTurn {
             approvals: self.approvals.clone(),
             approval_wait: Duration::from_secs(answering.approval_s),
             press_after: Duration::from_millis(answering.press_after_ms),
+            sign_in_wait: Duration::from_secs(answering.sign_in_s),
             call_wait: Duration::from_secs(answering.call_s),
             notes: notes.clone(),
             listing: Mutex::new(None),
@@ -270,6 +271,9 @@ impl UserTurn {
                 CallEnd::Done(Arc::new(ToolResult::from_mcp(McpResult::empty())))
             }
             Ok(CallReply::AwaitingApproval(awaited)) => {
+                CallEnd::Failed(Arc::new(ToolError::new(ErrorCode::Denied, awaited.to_model_text())))
+            }
+            Ok(CallReply::AwaitingSignIn(awaited)) => {
                 CallEnd::Failed(Arc::new(ToolError::new(ErrorCode::Denied, awaited.to_model_text())))
             }
             Err(error) => CallEnd::Failed(Arc::new(error)),

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use toolyard_core::{ToolError, executor::AwaitedApproval};
+use toolyard_core::{
+    ToolError,
+    executor::{AwaitedApproval, AwaitedSignIn},
+};
 use toolyard_protocol::{call::CallProgress, result::ToolResult};
 
 use crate::{
@@ -59,6 +62,13 @@ pub enum TurnEvent {
         id: String,
         /// What the user is asked.
         approval: Arc<AwaitedApproval>,
+    },
+    /// A call waits until the user has signed in at its upstream. It runs after that, in the same turn.
+    AwaitsSignIn {
+        /// The call's id.
+        id: String,
+        /// Where the user signs in.
+        sign_in: Arc<AwaitedSignIn>,
     },
     /// A call ended.
     CallEnds {

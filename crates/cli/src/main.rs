@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     match ended {
         Ok(CommandOutcome::Success) => ExitCode::SUCCESS,
         Ok(CommandOutcome::Failure) => ExitCode::FAILURE,
-        Ok(CommandOutcome::AwaitingApproval) => ExitCode::from(3),
+        Ok(CommandOutcome::AwaitingUser) => ExitCode::from(3),
         Err(error) => output.report_error(&error),
     }
 }

@@ -58,7 +58,7 @@ pub use tool::{
 };
 pub use toolyard_protocol::chat::{
     ClientTool, ClientToolLimits,
-    ui::{ApprovalData, NoticeData, ToolData},
+    ui::{ApprovalData, NoticeData, SignInData, ToolData},
 };
 
 /// The guide, included so that its examples are compiled.

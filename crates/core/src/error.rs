@@ -7,6 +7,8 @@ use toolyard_protocol::{
     error::{RetryRule, WireError},
 };
 
+use crate::executor::AwaitedSignIn;
+
 /// A failed call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolError {
@@ -22,6 +24,8 @@ pub struct ToolError {
     pub retry_after: Option<Duration>,
     /// The client capability that the caller would have to declare, in MCP form, if that is what is missing.
     pub missing_capability: Option<Arc<str>>,
+    /// The sign-in that the user has to make first, if that is what is missing. Then the tool did not run.
+    pub sign_in: Option<Arc<AwaitedSignIn>>,
 }
 
 impl ToolError {
@@ -36,6 +40,7 @@ impl ToolError {
             retryable,
             retry_after: None,
             missing_capability: None,
+            sign_in: None,
         }
     }
 

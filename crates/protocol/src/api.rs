@@ -478,6 +478,9 @@ pub struct Usage {
 /// The outcome of a call that waits for the user's approval.
 pub const AWAITING_APPROVAL: &str = "AWAITING_APPROVAL";
 
+/// The outcome of a call that waits for the user's sign-in at an upstream.
+pub const AWAITING_SIGN_IN: &str = "AWAITING_SIGN_IN";
+
 /// The outcome as the ledger writes it.
 pub fn outcome_text(code: Option<ErrorCode>) -> &'static str {
     code.map_or("OK", ErrorCode::as_str)

@@ -182,7 +182,7 @@ pub struct RestResult<'a> {
     /// Extensions for the assistant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mentra_extensions: Option<&'a ResultExtensions>,
-    /// What the call waits for, with status 202. Make the same call again, or ask for the outcome of the approval.
+    /// What the call waits for, with status 202. Make the same call again once the user has acted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pending: Option<PendingCall>,
 }

@@ -14,9 +14,7 @@ use toolyard_core::{
 use toolyard_platform::{ActorOfUser, approvals::expire_unanswered, clients, users};
 use toolyard_protocol::{
     ApprovalId, ErrorCode, PackageName, TokenId, UserId,
-    approval::{
-        ApprovalAnswerInfo, ApprovalInfo, ApprovalRequester, ApprovalState, PendingCall, PendingKind,
-    },
+    approval::{ApprovalAnswerInfo, ApprovalInfo, ApprovalRequester, ApprovalState, PendingApproval},
     session::iso_millis,
 };
 
@@ -143,10 +141,9 @@ pub(crate) fn answering_actor(state: &ServerState, who: &CallerContext) -> Optio
     may_answer.then(|| who.clone().into())
 }
 
-/// A waiting call as REST shows it.
-pub(crate) fn pending_call(awaited: &AwaitedApproval) -> PendingCall {
-    PendingCall {
-        kind: PendingKind::Approval,
+/// The approval that a call waits for, as REST shows it.
+pub(crate) fn pending_approval(awaited: &AwaitedApproval) -> PendingApproval {
+    PendingApproval {
         id: awaited.id.clone(),
         url: awaited.url.clone(),
         expires_at: iso_millis(awaited.expires_at),

@@ -223,7 +223,11 @@ pub(crate) fn upstream_settings(
 pub(crate) fn oauth_setup(config: &Config) -> OAuthSetup {
     let base = config.base_url();
     let client_metadata_url = base.starts_with("https:").then(|| format!("{base}/oauth/client.json"));
-    OAuthSetup { redirect_uri: format!("{base}/oauth/callback"), client_metadata_url }
+    OAuthSetup {
+        redirect_uri: format!("{base}/oauth/callback"),
+        client_metadata_url,
+        upstream_pages: format!("{base}/console/upstreams"),
+    }
 }
 
 pub(crate) fn session_settings(config: &Config) -> SessionSettings {

@@ -59,6 +59,7 @@ suite!(
     apps_are_created_whole_or_not_at_all,
     calls_are_counted_over_time,
     calls_are_recorded_and_found,
+    waiting_calls_are_found,
     choices_are_each_users_own,
     definitions_are_versions_and_a_pointer,
     grants_are_used_up_and_revoked,

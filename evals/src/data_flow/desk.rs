@@ -139,7 +139,9 @@ impl ReplayDesk {
         let awaited = match outcome {
             Ok(CallReply::Done(_)) => return Ok(ReplayedCall::Ran),
             Ok(CallReply::AwaitingApproval(awaited)) => awaited,
-            Ok(CallReply::AwaitingInput(_)) => return Err(DeskError::new("a tool asked for input")),
+            Ok(CallReply::AwaitingInput(_) | CallReply::AwaitingSignIn(_)) => {
+                return Err(DeskError::new("a tool asked for more than an approval"));
+            }
             Err(error) if error.code == toolyard_protocol::ErrorCode::Denied => {
                 return Ok(ReplayedCall::Refused);
             }

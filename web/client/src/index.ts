@@ -16,6 +16,7 @@ export {
   NOTICE_TOOL_ROUNDS,
   type NoticeData,
   type ProgressData,
+  type SignInData,
   type ToolData,
   type ToolyardData,
   type ToolyardMessage,

@@ -10,8 +10,15 @@
 mod approval;
 pub mod list;
 pub mod platform;
+mod sign_in;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -46,6 +53,8 @@ pub struct AnswerNotes {
     last_words: Mutex<Option<String>>,
     /// A remark after the answer.
     remark: Mutex<Option<String>>,
+    /// Whether a call waits for the user, who was told so.
+    waits_for_user: AtomicBool,
 }
 
 impl AnswerNotes {
@@ -62,6 +71,15 @@ impl AnswerNotes {
     /// The complete answer, if a tool gave it.
     pub fn last_words(&self) -> Option<String> {
         self.last_words.lock().clone()
+    }
+
+    /// Whether a call waits for the user. Meanwhile nothing says that the answer takes longer.
+    pub fn waits_for_user(&self) -> bool {
+        self.waits_for_user.load(Ordering::Acquire)
+    }
+
+    fn set_waiting(&self, waits: bool) {
+        self.waits_for_user.store(waits, Ordering::Release);
     }
 
     pub(crate) fn set_last_words(&self, words: String) {
@@ -89,6 +107,8 @@ pub struct RemoteTools {
     pub approval_wait: Duration,
     /// From when a press of the button confirms a call of high risk.
     pub press_after: Duration,
+    /// How long a call waits for the user's sign-in at the service behind it.
+    pub sign_in_wait: Duration,
     /// Timeout of a call.
     pub call_wait: Duration,
     /// Notes for the presenter.
@@ -106,6 +126,22 @@ impl RemoteTools {
     fn refuse_call(&self, tool: &TurnTool, reason: &str) -> CallOutcome {
         let title = tool.about.title.as_deref().unwrap_or(&tool.about.name);
         self.end_with(LocalizedMessage::Needs { tool: title, parts: reason }.to_text(self.language))
+    }
+
+    async fn run_call(
+        &self,
+        tool: &TurnTool,
+        call: &ModelToolCall,
+        news: &NoticeSink,
+        cancel: &CancellationToken,
+    ) -> CallOutcome {
+        let running = self.platform.execute_tool(&self.user, &tool.about.name, &call.arguments, news);
+        tokio::select! {
+            // Checked first, so that a cancelled call is not sent.
+            biased;
+            () = cancel.cancelled() => Err(cancelled_error()),
+            outcome = timeout(self.call_wait, running) => outcome.unwrap_or_else(|_| Err(timeout_error())),
+        }
     }
 
     /// A call that did not run; these words are the whole answer if there is nothing else to do.
@@ -155,13 +191,18 @@ impl FrozenTools for ListedTools<'_> {
             ToolRunPolicy::Run => {}
             ToolRunPolicy::Refuse(reason) => return remote.refuse_call(tool, &reason),
         }
-        let running = remote.platform.execute_tool(&remote.user, &tool.about.name, &call.arguments, &news);
-        let outcome = tokio::select! {
-            // Checked first, so that a cancelled call is not sent.
-            biased;
-            () = cancel.cancelled() => Err(cancelled_error()),
-            outcome = timeout(remote.call_wait, running) => outcome.unwrap_or_else(|_| Err(timeout_error())),
-        };
+        let mut outcome = remote.run_call(tool, call, &news, &cancel).await;
+        if let Ok(CallReply::AwaitingSignIn(awaited)) = &outcome {
+            let settled = tokio::select! {
+                biased;
+                () = cancel.cancelled() => Some(Err(cancelled_error())),
+                settled = remote.settle_sign_in(awaited) => settled,
+            };
+            outcome = match settled {
+                Some(outcome) => outcome,
+                None => remote.run_call(tool, call, &news, &cancel).await,
+            };
+        }
         let outcome = match outcome {
             Ok(CallReply::AwaitingApproval(awaited)) => tokio::select! {
                 biased;

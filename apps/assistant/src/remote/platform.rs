@@ -12,16 +12,17 @@ use toolyard_app_sdk::{PackageName, UserId};
 use toolyard_core::{
     CallReply, ToolError,
     bounded_cache::BoundedCache,
-    executor::{AwaitedApproval, CallOutcome},
+    executor::{AwaitedApproval, AwaitedSignIn, CallOutcome},
     ports::NoticeSink,
 };
 use toolyard_net::{ClientSettings, Guard, HttpClient, HttpResponse, NetError, OutsideUrl, UrlRefused};
 use toolyard_protocol::{
     ApprovalId, ErrorCode,
-    approval::{AnswerRequest, ApprovalAnswer, ApprovalSurface, PendingCall},
+    approval::{AnswerRequest, ApprovalAnswer, ApprovalSurface, PendingApproval, PendingCall, PendingSignIn},
     raw::to_raw,
     result::{McpResult, ResultExtensions, ToolResult},
     secret::SecretText,
+    upstream::{upstream_id, upstream_package},
 };
 
 use super::list::UserTools;
@@ -209,6 +210,28 @@ impl PlatformClient {
         read_outcome(response, awaited.tool.as_str()).await
     }
 
+    /// Waits until the user has signed in at an upstream, at most this long. Returns whether they have.
+    pub async fn wait_for_sign_in(
+        &self,
+        user: &UserId,
+        package: &PackageName,
+        wait: Duration,
+    ) -> Result<bool, ToolError> {
+        #[derive(Deserialize)]
+        struct Authorization {
+            authorized: bool,
+        }
+        let path = format!("api/upstreams/{}/authorize", upstream_id(package));
+        let query = format!("?wait={}", wait.as_secs());
+        let request = self.build_request("GET", &path, &query, user).body(Full::default());
+        let request = request.map_err(|error| unreachable_error(&error))?;
+        let response = self.client.send(request).await.map_err(|error| unreachable_error(&error))?;
+        let status = response.status;
+        let body = response.bytes(MAX_RESULT).await.map_err(|error| broken_connection(&error))?;
+        let read = serde_json::from_slice::<Authorization>(&body);
+        read.map(|state| state.authorized).map_err(|_| invalid_response_error(&format!("status {status}")))
+    }
+
     fn build_request(&self, method: &str, path: &str, query: &str, user: &UserId) -> Builder {
         Request::builder()
             .method(method)
@@ -247,7 +270,7 @@ async fn follow_events(response: HttpResponse, news: &NoticeSink, tool: &str) ->
 }
 
 /// The approval that a call waits for.
-fn awaited_approval(pending: PendingCall, tool: &str) -> Option<AwaitedApproval> {
+fn awaited_approval(pending: PendingApproval, tool: &str) -> Option<AwaitedApproval> {
     Some(AwaitedApproval {
         id: pending.id,
         tool: tool.parse().ok()?,
@@ -260,8 +283,15 @@ fn awaited_approval(pending: PendingCall, tool: &str) -> Option<AwaitedApproval>
 
 fn parse_outcome(body: &[u8], tool: &str) -> Option<CallOutcome> {
     let answer: ExecuteResponse<'_> = serde_json::from_slice(body).ok()?;
-    if let Some(pending) = answer.pending {
-        return Some(Ok(CallReply::AwaitingApproval(awaited_approval(pending, tool)?)));
+    match answer.pending {
+        Some(PendingCall::Approval(pending)) => {
+            return Some(Ok(CallReply::AwaitingApproval(awaited_approval(pending, tool)?)));
+        }
+        Some(PendingCall::SignIn(PendingSignIn { id, name, url })) => {
+            let awaited = AwaitedSignIn { package: upstream_package(&id).ok()?, name, url };
+            return Some(Ok(CallReply::AwaitingSignIn(Arc::new(awaited))));
+        }
+        None => {}
     }
     if !answer.success {
         let failed = answer.error?;

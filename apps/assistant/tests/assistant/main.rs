@@ -7,6 +7,7 @@ mod approvals;
 mod apps;
 mod guide;
 mod memory;
+mod sign_in;
 mod speech;
 mod stage;
 mod trouble;

@@ -180,12 +180,12 @@ impl Turn {
             tokio::select! {
                 biased;
                 () = self.cancel.cancelled() => break Some(TurnEndReason::Cancelled),
-                Some((index, notice)) = progress.recv() => self.send_progress(&ready[index].call, notice).await,
+                Some((index, notice)) = progress.recv() => self.send_notice(&ready[index].call, notice).await,
                 ran = running.next() => match ran {
                     Some(CompletedCall { index, outcome }) => {
                         // Progress is sent before the end.
                         while let Ok((index, notice)) = progress.try_recv() {
-                            self.send_progress(&ready[index].call, notice).await;
+                            self.send_notice(&ready[index].call, notice).await;
                         }
                         let ReadyCall { place, call, .. } = &ready[index];
                         open[index] = false;
@@ -235,9 +235,12 @@ impl Turn {
         }
     }
 
-    async fn send_progress(&self, call: &ModelToolCall, notice: CallNotice) {
-        if let CallNotice::Progress(progress) = notice {
-            self.send_event(TurnEvent::Progress { id: call.id.clone(), progress }).await;
+    async fn send_notice(&self, call: &ModelToolCall, notice: CallNotice) {
+        let id = call.id.clone();
+        match notice {
+            CallNotice::Progress(progress) => self.send_event(TurnEvent::Progress { id, progress }).await,
+            CallNotice::SignIn(sign_in) => self.send_event(TurnEvent::AwaitsSignIn { id, sign_in }).await,
+            CallNotice::Log(_) => {}
         }
     }
 
@@ -267,6 +270,11 @@ impl Turn {
                 return None;
             }
             Ok(CallReply::AwaitingApproval(awaited)) => {
+                let text = awaited.to_model_text();
+                let error = ToolError::new(ErrorCode::Denied, text.clone());
+                (CallEnd::Failed(Arc::new(error)), text, true)
+            }
+            Ok(CallReply::AwaitingSignIn(awaited)) => {
                 let text = awaited.to_model_text();
                 let error = ToolError::new(ErrorCode::Denied, text.clone());
                 (CallEnd::Failed(Arc::new(error)), text, true)

@@ -58,8 +58,17 @@ impl ApiClient {
 
     /// Sends a GET request. The path may have a query.
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CliError> {
+        self.get_within(path, WAIT).await
+    }
+
+    /// The same, with another timeout.
+    pub(crate) async fn get_within<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        wait: Duration,
+    ) -> Result<T, CliError> {
         let request = self.build_request(Method::GET, path)?;
-        self.read_json(self.send(self.finish_request(request, Bytes::new())?, WAIT).await?).await
+        self.read_json(self.send(self.finish_request(request, Bytes::new())?, wait).await?).await
     }
 
     /// Sends a GET request for something that may not exist or not be visible to this caller.

@@ -39,8 +39,8 @@ pub(crate) enum CommandOutcome {
     Success,
     /// The command ran, but a check or an action in it failed: exit code 1.
     Failure,
-    /// A call waits for the user's approval: exit code 3.
-    AwaitingApproval,
+    /// A call waits for the user's approval or sign-in: exit code 3.
+    AwaitingUser,
 }
 
 /// Runs a command.

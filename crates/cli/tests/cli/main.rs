@@ -31,5 +31,6 @@ mod plugin_install;
 mod serve;
 mod server_guides;
 mod terminal;
+mod tool_sign_in;
 mod tools;
 mod upstreams;

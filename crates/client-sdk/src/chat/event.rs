@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use toolyard_protocol::chat::ui::{NoticeData, ToolData};
+use toolyard_protocol::chat::ui::{NoticeData, SignInData, ToolData};
 
 use super::{CallResult, ChatAnswer, ChatError, ChatFinish};
 use crate::tool::{ToolCall, ToolProgress};
@@ -48,6 +48,8 @@ pub enum ChatEvent {
         /// The call.
         tool_call_id: String,
     },
+    /// A call that the server runs waits until the user has signed in on a page of the server. It runs after that.
+    SignInNeeded(SignInData),
     /// Progress of a call.
     Progress {
         /// The call.

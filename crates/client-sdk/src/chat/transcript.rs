@@ -237,6 +237,7 @@ impl ChatTranscript {
                 return Ok(self.settle_call(&tool_call_id, denied, now));
             }
             UiChunk::DataTool { data, .. } => return one(ChatEvent::ToolAbout(data)),
+            UiChunk::DataSignIn { data, .. } => return one(ChatEvent::SignInNeeded(data)),
             UiChunk::DataProgress { data, .. } => {
                 let progress = ToolProgress { done: data.progress, total: data.total, message: data.message };
                 return one(ChatEvent::Progress { call_id: data.tool_call_id, progress });

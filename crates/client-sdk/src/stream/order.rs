@@ -82,6 +82,7 @@ impl ChunkOrder {
             | UiChunk::File { .. }
             | UiChunk::DataTool { .. }
             | UiChunk::DataApproval { .. }
+            | UiChunk::DataSignIn { .. }
             | UiChunk::DataProgress { .. }
             | UiChunk::DataNotice { .. }
             | UiChunk::MessageMetadata { .. }

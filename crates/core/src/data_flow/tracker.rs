@@ -283,7 +283,7 @@ fn add_item(labels: &mut StoredLabels, item: &ReadItem) -> bool {
 fn has_content(cx: &CallContext, outcome: &CallOutcome) -> bool {
     match outcome {
         Ok(CallReply::Done(_) | CallReply::AwaitingInput(_)) => true,
-        Ok(CallReply::AwaitingApproval(_)) => false,
+        Ok(CallReply::AwaitingApproval(_) | CallReply::AwaitingSignIn(_)) => false,
         Err(error) if quotes_app(error.code) => true,
         // Its progress messages may have arrived.
         Err(error) => {

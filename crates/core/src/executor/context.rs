@@ -243,6 +243,8 @@ pub enum CallReply {
     AwaitingInput(AwaitedInput),
     /// The user has to approve the call first.
     AwaitingApproval(AwaitedApproval),
+    /// The user has to sign in at the upstream first. The call did not run and is made again after that.
+    AwaitingSignIn(Arc<super::AwaitedSignIn>),
 }
 
 /// The approval that a call waits for.

@@ -65,6 +65,9 @@ impl Executor {
         if has_text && request.is_for_model() {
             self.approvals.data_flow().record_forwarded(&cx, name.as_str()).await;
         }
+        if let Err(ToolError { sign_in: Some(awaited), .. }) = reply {
+            return Ok(ForwardedReply::AwaitingSignIn(awaited));
+        }
         match redaction {
             Some(redaction) => redaction.redact_forwarded(reply).await,
             None => reply,

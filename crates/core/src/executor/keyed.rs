@@ -169,8 +169,10 @@ impl Executor {
         }
         let end = match &outcome.stored {
             Err(error) if error.retryable || did_not_run(error.code) => KeyEnd::Release,
-            // The caller will come back under the same key, with input or after the user's answer.
-            Ok(CallReply::AwaitingInput(_) | CallReply::AwaitingApproval(_)) => KeyEnd::Release,
+            // The caller will come back under the same key, with input, or after the user has answered or signed in.
+            Ok(
+                CallReply::AwaitingInput(_) | CallReply::AwaitingApproval(_) | CallReply::AwaitingSignIn(_),
+            ) => KeyEnd::Release,
             outcome => KeyEnd::Keep(
                 outcome::encode(outcome).filter(|text| text.len() <= self.limits.key_outcome_bytes),
             ),

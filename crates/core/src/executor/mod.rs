@@ -8,6 +8,7 @@ mod forward;
 mod keyed;
 pub(crate) mod outcome;
 mod record;
+mod sign_in;
 mod steps;
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
@@ -21,6 +22,7 @@ pub use self::context::{
     AwaitedApproval, AwaitedInput, CallContext, CallOwner, CallReply, Caller, CallerInput, DeliveryMark,
     Door, ToolCall, TraceContext,
 };
+pub use self::sign_in::AwaitedSignIn;
 use self::{
     keyed::KeyTable,
     steps::{CallStep, StepTimer},
@@ -200,6 +202,7 @@ impl Executor {
         in_flight: &mut Option<InFlightLabels>,
     ) -> RedactedOutcome {
         let outcome = self.run(cx, call, redaction, steps, in_flight).await;
+        let outcome = sign_in::await_sign_in(outcome, cx.approval.is_some());
         match redaction {
             Some(redaction) => redaction.redact_outcome(cx, outcome).await,
             None => RedactedOutcome::unchanged(outcome),

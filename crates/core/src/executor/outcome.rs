@@ -30,7 +30,9 @@ pub(crate) fn encode(outcome: &CallOutcome) -> Option<String> {
             RecordedOutcome::Done { mcp: result.mcp.raw().to_owned(), extensions: result.extensions.clone() }
         }
         Err(error) => RecordedOutcome::Failed(error.to_wire()),
-        Ok(CallReply::AwaitingInput(_) | CallReply::AwaitingApproval(_)) => return None,
+        Ok(CallReply::AwaitingInput(_) | CallReply::AwaitingApproval(_) | CallReply::AwaitingSignIn(_)) => {
+            return None;
+        }
     };
     serde_json::to_string(&recorded).ok()
 }

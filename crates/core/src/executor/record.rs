@@ -10,7 +10,7 @@ use super::{CallContext, CallOutcome, CallReply, Door, ToolCall, steps::StepTime
 use crate::{
     catalog::result_size,
     error::ToolError,
-    ports::{CallRecord, SourceKind},
+    ports::{CallRecord, CallWait, SourceKind},
     redaction::CallSecretCounts,
 };
 
@@ -57,7 +57,11 @@ pub(super) fn build_record(
             Ok(CallReply::AwaitingApproval(awaited)) => Some(awaited.id.clone()),
             _ => cx.approval.clone(),
         },
-        waiting: matches!(outcome, Ok(CallReply::AwaitingApproval(_))),
+        waiting: match outcome {
+            Ok(CallReply::AwaitingApproval(_)) => Some(CallWait::Approval),
+            Ok(CallReply::AwaitingSignIn(_)) => Some(CallWait::SignIn),
+            Ok(CallReply::Done(_) | CallReply::AwaitingInput(_)) | Err(_) => None,
+        },
     })
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use toolyard_protocol::{
     ApprovalId, CallId, ErrorCode, PackageName, ToolName, UserId,
-    api::{AWAITING_APPROVAL, StepTimes, UsageRow, outcome_text},
+    api::{AWAITING_APPROVAL, AWAITING_SIGN_IN, StepTimes, UsageRow, outcome_text},
 };
 
 use super::{SourceKind, StoreError, UsageFilter};
@@ -51,14 +51,27 @@ pub struct CallRecord {
     pub trace: TraceContext,
     /// The approval that it waits for, or that it redeemed.
     pub approval: Option<ApprovalId>,
-    /// Whether it ended by waiting for that approval.
-    pub waiting: bool,
+    /// What it waited for when it ended.
+    pub waiting: Option<CallWait>,
+}
+
+/// What a call that did not run waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallWait {
+    /// The user's approval.
+    Approval,
+    /// The user's sign-in at an upstream.
+    SignIn,
 }
 
 impl CallRecord {
-    /// How it ended: `OK`, `AWAITING_APPROVAL`, or an error code.
+    /// How it ended: `OK`, `AWAITING_APPROVAL`, `AWAITING_SIGN_IN`, or an error code.
     pub fn outcome_text(&self) -> &'static str {
-        if self.waiting { AWAITING_APPROVAL } else { outcome_text(self.error) }
+        match self.waiting {
+            Some(CallWait::Approval) => AWAITING_APPROVAL,
+            Some(CallWait::SignIn) => AWAITING_SIGN_IN,
+            None => outcome_text(self.error),
+        }
     }
 }
 

@@ -38,8 +38,8 @@ pub use apps::{
 pub use changes::{AffectedViews, Announcement, Announcements, Change, ChangeSubscriber};
 pub use labels::{LabelStore, StoredLabels};
 pub use ledger::{
-    CallFilter, CallLog, CallRecord, ClaimOutcome, KeyClaim, KeyEnd, KeyQuota, Ledger, StoredOutcome,
-    call_digest,
+    CallFilter, CallLog, CallRecord, CallWait, ClaimOutcome, KeyClaim, KeyEnd, KeyQuota, Ledger,
+    StoredOutcome, call_digest,
 };
 pub use live::{AppRunStore, AppWaker, SessionControl, SessionView, StopError, StoredRun, UserPresence};
 pub use maintenance::{KnownKey, LedgerBacklog, PruneBefore, StoreMaintenance};

@@ -15,7 +15,7 @@ use toolyard_protocol::{
 use crate::{
     catalog::{AppHead, CatalogView, Tool},
     error::ToolError,
-    executor::{AwaitedInput, CallContext, CallReply},
+    executor::{AwaitedInput, AwaitedSignIn, CallContext, CallReply},
     redaction::CallRedaction,
     schema::ValidArguments,
 };
@@ -134,6 +134,8 @@ pub enum ForwardedReply {
     Done(Box<RawValue>),
     /// The source needs input first.
     AwaitingInput(AwaitedInput),
+    /// The user has to sign in at the upstream first.
+    AwaitingSignIn(Arc<AwaitedSignIn>),
 }
 
 /// Finds tools by words, among those that a caller can see.
@@ -150,6 +152,8 @@ pub enum CallNotice {
     Progress(CallProgress),
     /// A line for the caller's log: the params of MCP's `notifications/message`, raw.
     Log(Box<RawValue>),
+    /// The call waits for this sign-in. From doors whose callers stay connected, never from a source.
+    SignIn(Arc<AwaitedSignIn>),
 }
 
 /// Sends notices from a source to the caller. Notices may be dropped; a source never waits for a slow caller.

@@ -183,7 +183,7 @@ impl CallRedaction {
                 let redacted = self.redact_raw(&line).ok()?;
                 Some(CallNotice::Log(redacted.unwrap_or(line)))
             }
-            CallNotice::Progress(CallProgress { message: None, .. }) => Some(notice),
+            CallNotice::Progress(CallProgress { message: None, .. }) | CallNotice::SignIn(_) => Some(notice),
         }
     }
 

@@ -81,8 +81,8 @@ impl CallRedaction {
                 let requests = requests.transpose().map_err(|error| self.unchecked_error(error))?;
                 Ok(CallReply::AwaitingInput(AwaitedInput { requests, ..awaited }))
             }
-            // The question has placeholders already.
-            Ok(CallReply::AwaitingApproval(awaited)) => Ok(CallReply::AwaitingApproval(awaited)),
+            // A question about a call has placeholders already; a sign-in is a text of the platform.
+            Ok(waiting @ (CallReply::AwaitingApproval(_) | CallReply::AwaitingSignIn(_))) => Ok(waiting),
             Err(error) => Err(ToolError {
                 for_model: self.redact_text(error.for_model),
                 cause: error.cause.map(|cause| self.redact_text(cause)),
@@ -136,11 +136,12 @@ impl CallRedaction {
             Ok(ForwardedReply::AwaitingInput(awaited)) => {
                 match self.redact_reply(Ok(CallReply::AwaitingInput(awaited))).await? {
                     CallReply::AwaitingInput(awaited) => Ok(ForwardedReply::AwaitingInput(awaited)),
-                    CallReply::Done(_) | CallReply::AwaitingApproval(_) => {
+                    CallReply::Done(_) | CallReply::AwaitingApproval(_) | CallReply::AwaitingSignIn(_) => {
                         Err(self.unchecked_error(PoolError::Failed))
                     }
                 }
             }
+            Ok(ForwardedReply::AwaitingSignIn(awaited)) => Ok(ForwardedReply::AwaitingSignIn(awaited)),
             Err(error) => Err(match self.redact_reply(Err(error)).await {
                 Err(error) => error,
                 Ok(_) => self.unchecked_error(PoolError::Failed),
@@ -159,7 +160,9 @@ impl CallRedaction {
 fn is_recorded(outcome: &CallOutcome) -> bool {
     match outcome {
         Ok(CallReply::Done(result)) => result.mcp.is_error(),
-        Ok(CallReply::AwaitingInput(_) | CallReply::AwaitingApproval(_)) => false,
+        Ok(CallReply::AwaitingInput(_) | CallReply::AwaitingApproval(_) | CallReply::AwaitingSignIn(_)) => {
+            false
+        }
         Err(_) => true,
     }
 }

@@ -167,6 +167,13 @@ impl UserAuthorizer {
         timeout(STEP_TIME, self.start_flow()).await.unwrap_or(Err(OAuthError::TimedOut(STEP_TIME)))
     }
 
+    /// Whether the user has authorized, as far as is known here: there are tokens that can be used or renewed, and they have
+    /// the scopes that the upstream asked for.
+    pub async fn is_authorized(&self) -> Result<bool, OAuthError> {
+        let record = self.oauth.load_record(&self.key, &self.upstream_url()).await?;
+        Ok(record.is_authorized(self.oauth.now()))
+    }
+
     /// Deletes the user's tokens. The authorization server is not notified.
     pub async fn forget_tokens(&self) -> Result<(), OAuthError> {
         let _lock = self.oauth.locks().lock(&self.key).await;

@@ -89,6 +89,14 @@ impl PendingAuthorization {
 }
 
 impl AuthorizationRecord {
+    /// Whether there are tokens that can be used or renewed, with the scopes that were missing before.
+    pub(super) fn is_authorized(&self, now: Timestamp) -> bool {
+        self.grant.as_ref().is_some_and(|grant| {
+            (!grant.is_due(now) || grant.refresh_token.is_some())
+                && self.wanted.iter().all(|scope| grant.requested.contains(scope))
+        })
+    }
+
     /// Ends the grant, and stores its scopes for the next flow.
     pub(super) fn end_grant(&mut self) {
         if let Some(grant) = self.grant.take() {
@@ -151,6 +159,28 @@ mod tests {
         let due = |now: i64| grant(Some(1_000), None).is_due(Timestamp::from_second(now).unwrap());
         assert_eq!([969, 970, 971, 1_000, 9_000].map(due), [false, false, true, true, true]);
         assert!(!grant(None, None).is_due(Timestamp::MAX));
+    }
+
+    #[test]
+    fn a_user_is_authorized_with_tokens_that_can_be_used_for_what_is_wanted() {
+        let now = Timestamp::from_second(1_000).unwrap();
+        let is_authorized = |grant: Option<OAuthGrant>, wanted: &[&str]| {
+            let wanted = wanted.iter().map(|scope| (*scope).to_owned()).collect();
+            AuthorizationRecord { grant, wanted, ..AuthorizationRecord::default() }.is_authorized(now)
+        };
+        let with_refresh = |grant: OAuthGrant| OAuthGrant {
+            refresh_token: Some(SecretText::new("again")),
+            requested: vec!["read".to_owned()],
+            ..grant
+        };
+        assert!(!is_authorized(None, &[]));
+        assert!(is_authorized(Some(grant(None, None)), &[]));
+        assert!(!is_authorized(Some(grant(Some(1_000), None)), &[]), "expired");
+        assert!(is_authorized(Some(with_refresh(grant(Some(1_000), None))), &["read"]), "renewed when used");
+        assert!(
+            !is_authorized(Some(with_refresh(grant(None, None))), &["read", "write"]),
+            "the user was not asked"
+        );
     }
 
     #[test]

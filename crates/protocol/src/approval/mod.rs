@@ -324,15 +324,23 @@ pub struct AnswerRequest {
     pub arguments_digest: Option<String>,
 }
 
-/// A call that waits: in a REST response with status 202.
+/// What a call waits for: in a REST response with status 202.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum PendingCall {
+    /// A person's yes or no.
+    Approval(PendingApproval),
+    /// The user's sign-in at an upstream.
+    SignIn(PendingSignIn),
+}
+
+/// An approval that a call waits for. Make the same call again after the answer, or ask for the outcome of the approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct PendingCall {
-    /// What it waits for.
-    pub kind: PendingKind,
-    /// The id of what it waits for.
+pub struct PendingApproval {
+    /// The approval.
     pub id: ApprovalId,
-    /// The page where a person can act.
+    /// The page where a person can answer.
     pub url: String,
     /// Until when, ISO 8601.
     pub expires_at: String,
@@ -344,12 +352,16 @@ pub struct PendingCall {
     pub risk: Option<RiskLevel>,
 }
 
-/// What a call waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum PendingKind {
-    /// A person's yes or no.
-    Approval,
+/// A sign-in that a call waits for. Make the same call again after it; `GET /api/upstreams/{id}/authorize?wait=60` waits for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PendingSignIn {
+    /// The upstream.
+    pub id: String,
+    /// Its name for people.
+    pub name: String,
+    /// The page where the user signs in.
+    pub url: String,
 }
 
 /// A user's choice for one tool, as the API shows it.

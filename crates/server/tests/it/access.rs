@@ -248,6 +248,7 @@ fn rows() -> Vec<Row> {
         ("PATCH", "/api/upstreams/{upstream}", OWNER, Dora, 200, json!({ "name": "Changed" })),
         ("POST", "/api/upstreams/{upstream}/refresh", OWNER, Dora, 200, no.clone()),
         // The upstream is unreachable, so there is no link; only the access matters.
+        ("GET", "/api/upstreams/{upstream}/authorize", USER, Ada, 200, no.clone()),
         ("POST", "/api/upstreams/{upstream}/authorize", USER, Ada, 503, no.clone()),
         ("DELETE", "/api/upstreams/{upstream}/authorize", USER, Ada, 204, no.clone()),
         ("GET", "/oauth/callback", [400; 4], Nobody, 400, no.clone()),

@@ -39,7 +39,7 @@ fn call(p: &Platform, number: u32, tool: &str) -> Arc<CallRecord> {
         bytes_in: 1,
         bytes_out: 2,
         approval: None,
-        waiting: false,
+        waiting: None,
         trace: TraceContext { trace_id: 1, parent: None, span_id: 2, sampled: false },
     })
 }

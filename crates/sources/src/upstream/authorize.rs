@@ -4,9 +4,14 @@ use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 use jiff::SignedDuration;
+use tokio::{
+    sync::broadcast::{self, error::RecvError},
+    time::Instant,
+};
 use toolyard_core::{
-    CallContext, ToolError,
+    ToolError,
     catalog::AppHead,
+    executor::AwaitedSignIn,
     expiring_shelf::{ExpiringShelf, ShelfLimits, ShelfOverflow},
     ports::{Change, Clock, SecretSealer, StoreError as CoreStoreError, UpstreamRecord, UpstreamTokenStore},
 };
@@ -21,15 +26,17 @@ use toolyard_net::OutsideUrl;
 use toolyard_protocol::{
     PackageName, UserId,
     secret::SecretText,
-    upstream::{UpstreamAuth, UpstreamDetails},
+    upstream::{UpstreamAuth, UpstreamDetails, upstream_id},
 };
 
-use super::{UpstreamParts, UpstreamSource, connections::UpstreamConnectError, errors, spec};
+use super::{UpstreamParts, UpstreamSource, connections::UpstreamConnectError, errors, origin, spec};
 
 /// How long the same link is returned before a new flow is started.
 const LINK_S: i64 = 5 * 60;
 /// Pending flows; if there are more, the oldest is dropped.
 const MAX_FLOWS: usize = 10_000;
+/// How many changes a waiting call may lag behind before it looks for itself.
+const CHANGE_DEPTH: usize = 64;
 
 /// Where the browser returns to, and how this server identifies itself.
 #[derive(Debug, Clone)]
@@ -38,6 +45,8 @@ pub struct OAuthSetup {
     pub redirect_uri: String,
     /// URL of our client metadata, if the server is reachable over https.
     pub client_metadata_url: Option<String>,
+    /// The console's pages about upstreams: `https://tools.example.com/console/upstreams`.
+    pub upstream_pages: String,
 }
 
 impl OAuthSetup {
@@ -97,6 +106,8 @@ pub(super) struct UserTokens {
     flows: ExpiringShelf<String, (UserId, PackageName)>,
     /// Links that were issued recently.
     links: ExpiringShelf<(PackageName, UserId), StartedAuthorization>,
+    /// Whose authorization changed, and at which upstream. Waiting calls listen.
+    changed: broadcast::Sender<(PackageName, UserId)>,
 }
 
 impl UserTokens {
@@ -126,6 +137,7 @@ impl UserTokens {
             clock: parts.clock.clone(),
             flows: ExpiringShelf::new(limits(2 * LINK_S)),
             links: ExpiringShelf::new(limits(LINK_S)),
+            changed: broadcast::channel(CHANGE_DEPTH).0,
         }
     }
 
@@ -191,15 +203,61 @@ impl UpstreamSource {
         if let Some(recent) = tokens.recent_link(package, user) {
             return Ok(recent);
         }
+        let started = self.record_authorizer(package, record, user)?.begin_flow().await?;
+        let started = StartedAuthorization { link: started.link, state: started.state };
+        tokens.remember_flow(package, user, &started);
+        Ok(started)
+    }
+
+    /// The user's authorizer at the upstream of a record.
+    fn record_authorizer(
+        &self,
+        package: &PackageName,
+        record: &UpstreamRecord,
+        user: &UserId,
+    ) -> Result<UserAuthorizer, AuthorizeError> {
         let bad = |error: spec::BadSpec| AuthorizeError::Spec(error.to_string());
         let details =
             spec::resolve_details(record, &*self.parts.secrets, &self.parts.environment).map_err(bad)?;
         let url = OutsideUrl::parse(details.url.as_deref().unwrap_or_default(), &self.parts.guard)
             .map_err(|error| AuthorizeError::Spec(error.to_string()))?;
-        let started = tokens.user_authorizer(package, &details, &url, user).begin_flow().await?;
-        let started = StartedAuthorization { link: started.link, state: started.state };
-        tokens.remember_flow(package, user, &started);
-        Ok(started)
+        Ok(self.tokens.user_authorizer(package, &details, &url, user))
+    }
+
+    /// Waits until the user has authorized, at most until `deadline`. Returns whether they have.
+    pub async fn wait_for_authorization(
+        &self,
+        package: &PackageName,
+        user: &UserId,
+        deadline: Instant,
+    ) -> Result<bool, AuthorizeError> {
+        let mut changes = self.tokens.changed.subscribe();
+        loop {
+            if self.is_authorized(package, user).await? {
+                return Ok(true);
+            }
+            loop {
+                tokio::select! {
+                    // First, so that many changes of others cannot delay it.
+                    biased;
+                    () = tokio::time::sleep_until(deadline) => return Ok(false),
+                    change = changes.recv() => match change {
+                        Ok((of, by)) if of != *package || by != *user => {}
+                        Ok(_) | Err(RecvError::Lagged(_)) => break,
+                        Err(RecvError::Closed) => return Ok(false),
+                    },
+                }
+            }
+        }
+    }
+
+    async fn is_authorized(&self, package: &PackageName, user: &UserId) -> Result<bool, AuthorizeError> {
+        let app = self.parts.stores.apps.find_app(package).await?;
+        let record = app.as_ref().and_then(|app| app.upstream()).ok_or(AuthorizeError::NotWanted)?;
+        if record.details.auth != UpstreamAuth::OAuth {
+            return Err(AuthorizeError::NotWanted);
+        }
+        Ok(self.record_authorizer(package, record, user)?.is_authorized().await?)
     }
 
     /// User and package of a flow.
@@ -219,35 +277,39 @@ impl UpstreamSource {
         let package: PackageName =
             key.upstream.parse().map_err(|_| AuthorizeError::Spec("it was removed".to_owned()))?;
         let stores = &self.parts.stores;
+        // Before waiting calls are told: they run at once.
+        self.health_mut(&package, |health| health.record_success());
         let change = Change::AuthorizationChanged { user: user.clone(), package: package.clone() };
         stores.announcements.announce(change).await;
         if let Some(record) = stores.apps.find_app(&package).await?.and_then(|app| app.upstream().cloned()) {
-            self.health_mut(&package, |health| health.record_success());
             self.read_user_lists(&package, &record, user).await;
             stores.announcements.notify(&Change::ViewChanged(user.clone()));
         }
         Ok(package)
     }
 
-    /// Closes the connections of this user, so that the next call uses the current authorization.
-    pub(super) fn forget_connections(&self, package: &PackageName, user: &UserId) {
+    /// Closes the connections of this user, so that the next call uses the current authorization, and wakes calls that wait
+    /// for it.
+    pub(super) fn follow_authorization(&self, package: &PackageName, user: &UserId) {
         self.tokens.links.take(&(package.clone(), user.clone()), self.parts.clock.now());
         self.watched.forget(package, Some(user));
         self.connections.forget_package(package, Some(user));
+        // Nobody may be waiting.
+        _ = self.tokens.changed.send((package.clone(), user.clone()));
     }
 
-    /// The error for a user who must authorize first, with a link if one can be created.
-    pub(super) async fn authorization_error(&self, cx: &CallContext, app: &AppHead) -> ToolError {
-        let error = errors::authorization_needed_error(app.package());
-        let Some(record) = app.record.upstream() else { return error };
-        match self.begin_authorization(app.package(), record, &cx.user).await {
-            Ok(started) => {
-                let text = format!("{} Open this link to authorize: {}", error.for_model, started.link);
-                ToolError { for_model: text, ..error }
+    /// The error for a user who must authorize first. It names the page for that; a flow is started only there.
+    pub(super) fn authorization_error(&self, app: &AppHead) -> ToolError {
+        let package = app.package();
+        match app.record.upstream() {
+            Some(record) if record.details.auth == UpstreamAuth::OAuth => {
+                let name = origin::display_name(app).unwrap_or_else(|| package.to_string());
+                let url = format!("{}/{}/sign-in", self.parts.oauth.upstream_pages, upstream_id(package));
+                AwaitedSignIn { package: package.clone(), name, url }.into_error()
             }
             // Only the operator can authorize here.
-            Err(AuthorizeError::NotWanted) => errors::credentials_refused_error(app.package()),
-            Err(why) => error.with_cause(why),
+            Some(_) => errors::credentials_refused_error(package),
+            None => errors::not_an_upstream_error(package),
         }
     }
 }

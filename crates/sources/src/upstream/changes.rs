@@ -13,7 +13,7 @@ impl ChangeSubscriber for UpstreamSource {
             Change::UpstreamChanged(package) => source.follow_record(package).await,
             Change::UpstreamRemoved(package) => source.remove_upstream(package),
             Change::AppUninstalled { user, package } | Change::AuthorizationChanged { user, package } => {
-                source.forget_connections(package, user);
+                source.follow_authorization(package, user);
             }
             Change::Everything => {
                 let known: Vec<_> = source.connected.iter().map(|one| one.key().clone()).collect();

@@ -125,7 +125,7 @@ impl UpstreamSource {
                     client = self.ready_client(cx, app, record).await?;
                     continue;
                 }
-                Err(error) => return Err(self.to_tool_error(cx, app, error, &outgoing).await),
+                Err(error) => return Err(self.to_tool_error(cx, app, error, &outgoing)),
             };
             match driven {
                 DriveOutcome::Answer(UpstreamReply::Complete(raw)) => return Ok(UpstreamOutcome::Done(raw)),
@@ -161,7 +161,7 @@ impl UpstreamSource {
             Ok(Err(error)) => {
                 self.record_no_connection(package, record, &error);
                 if authorize::is_authorization_needed(&error) {
-                    return Err(self.authorization_error(cx, app).await);
+                    return Err(self.authorization_error(app));
                 }
                 Err(errors::unreachable_error(package, &error))
             }
@@ -351,7 +351,7 @@ impl UpstreamSource {
         self.refresh_soon(package);
     }
 
-    async fn to_tool_error(
+    fn to_tool_error(
         &self,
         cx: &CallContext,
         app: &AppHead,
@@ -359,7 +359,7 @@ impl UpstreamSource {
         outgoing: &UpstreamRequest<'_>,
     ) -> ToolError {
         match &error {
-            McpClientError::AuthorizationNeeded { .. } => return self.authorization_error(cx, app).await,
+            McpClientError::AuthorizationNeeded { .. } => return self.authorization_error(app),
             // Its tools differ from the known list.
             McpClientError::Rpc(refused) if refused.code == RpcError::HEADER_MISMATCH => {
                 self.refresh_soon(app.package())

@@ -77,7 +77,8 @@ fn server_label(app: &AppHead) -> String {
     }
 }
 
-fn display_name(app: &AppHead) -> Option<String> {
+/// The upstream's name as people see it, if it has one: one short line.
+pub(super) fn display_name(app: &AppHead) -> Option<String> {
     let name = &app.record.details.name;
     let name: String =
         strip_invisible(name).replace(['"', '\n', '\t'], " ").chars().take(MAX_NAME_CHARS).collect();

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use sqlx::{Arguments as _, FromRow, sqlite::SqliteArguments};
 use toolyard_core::{
     executor::{Caller, Door, TraceContext},
-    ports::{CallFilter, CallLog, CallRecord, SourceKind, StoreError, UsageFilter},
+    ports::{CallFilter, CallLog, CallRecord, CallWait, SourceKind, StoreError, UsageFilter},
 };
 use toolyard_protocol::{
     ApprovalId, CallId, ErrorCode, UserId,
@@ -41,7 +41,7 @@ struct CallRow {
     trace: String,
     error_message: Option<String>,
     approval: Option<String>,
-    waiting: bool,
+    waiting: i64,
 }
 
 /// Binds the columns in the order of the insert statement.
@@ -71,7 +71,7 @@ pub(super) fn bind_record(to: &mut SqliteArguments, record: &CallRecord) -> Resu
         to.add(trace)?;
         to.add(record.error_message.as_deref())?;
         to.add(record.approval.as_ref().map(ApprovalId::as_str))?;
-        to.add(record.waiting)
+        to.add(record.waiting.map_or(0, wait_column))
     };
     bind().map_err(|error| StoreError::Failed(error.to_string()))
 }
@@ -99,8 +99,25 @@ impl CallRow {
             bytes_out: to_u64(self.bytes_out),
             trace: read_trace(&self.trace),
             approval: self.approval.map(|id| parse_column("approval id", &id)).transpose()?,
-            waiting: self.waiting,
+            waiting: read_wait(self.waiting)?,
         })
+    }
+}
+
+/// The column of what a call waits for; 0 if it waits for nothing.
+const fn wait_column(wait: CallWait) -> i64 {
+    match wait {
+        CallWait::Approval => 1,
+        CallWait::SignIn => 2,
+    }
+}
+
+fn read_wait(column: i64) -> Result<Option<CallWait>, StoreError> {
+    match column {
+        0 => Ok(None),
+        1 => Ok(Some(CallWait::Approval)),
+        2 => Ok(Some(CallWait::SignIn)),
+        other => Err(damaged_value("waiting", other.to_string())),
     }
 }
 
@@ -149,7 +166,8 @@ macro_rules! page_sql {
             "SELECT c.* FROM calls c WHERE ",
             $of_user,
             " AND (?2 IS NULL OR c.tool = ?2) AND (?3 IS NULL OR c.package = ?3)
-              AND (?4 IS NULL OR CASE WHEN c.waiting THEN 'AWAITING_APPROVAL' ELSE COALESCE(c.error, 'OK') END = ?4)
+              AND (?4 IS NULL OR CASE c.waiting WHEN 1 THEN 'AWAITING_APPROVAL' WHEN 2 THEN 'AWAITING_SIGN_IN'
+                ELSE COALESCE(c.error, 'OK') END = ?4)
               AND (?5 IS NULL OR c.started_at >= ?5) AND (?6 IS NULL OR c.id < ?6)
               AND (?7 IS NULL OR EXISTS (SELECT 1 FROM apps a WHERE a.owner = ?7
                 AND a.package = c.package AND a.created_at <= c.started_at))

@@ -3,7 +3,9 @@
 //! [`FakeAuthorization`] publishes metadata, registers clients, approves every user at once (the link redirects
 //! straight back) and issues tokens for codes, with PKCE checked and refresh tokens rotated. It has no clock:
 //! a test expires tokens with [`FakeAuthorization::end_tokens`]. [`FakeResource`] responds 401 until the right bearer is sent.
+//! [`GuardedUpstream`] is an MCP server behind both.
 
+mod guarded;
 mod issue;
 mod resource;
 mod web;
@@ -17,6 +19,7 @@ use issue::IssuedCredentials;
 use serde_json::{Value, json};
 use web::{WebReply, WebServer, redirect_reply};
 pub use {
+    guarded::{GuardedUpstream, sign_in_at_upstream},
     resource::{FakeResource, ResourceScript},
     web::{WebFault, WebRequest},
 };

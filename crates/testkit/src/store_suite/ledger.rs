@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use toolyard_core::{
     executor::{Caller, Door, TraceContext},
-    ports::{CallFilter, CallRecord, SourceKind, UsageFilter},
+    ports::{CallFilter, CallRecord, CallWait, SourceKind, UsageFilter},
 };
 use toolyard_protocol::{ErrorCode, api::StepTimes};
 
@@ -30,7 +30,7 @@ pub(super) fn call_record(id: u8, user: &str, tool: &str, error: Option<ErrorCod
         bytes_in: 10,
         bytes_out: 20,
         approval: None,
-        waiting: false,
+        waiting: None,
         trace: TraceContext { trace_id: u128::MAX - 1, parent: Some(5), span_id: 6, sampled: true },
     })
 }
@@ -77,6 +77,25 @@ pub async fn calls_are_recorded_and_found(store: &impl FullStore) {
     let before = Some(call_record(3, "x", "com.a:x", None).id.clone());
     assert_eq!(ids(CallFilter { before, ..CallFilter::default() }).await, [2, 1]);
     assert_eq!(store.list_calls(&CallFilter { limit: 7, ..CallFilter::default() }).await.unwrap().len(), 7);
+}
+
+/// What a call waited for is returned, and filters find it.
+pub async fn waiting_calls_are_found(store: &impl FullStore) {
+    let waits = [
+        (1, None, "OK"),
+        (2, Some(CallWait::Approval), "AWAITING_APPROVAL"),
+        (3, Some(CallWait::SignIn), "AWAITING_SIGN_IN"),
+    ];
+    for (id, waiting, _) in waits {
+        let record = Arc::unwrap_or_clone(call_record(id, "ada", "com.a:x", None));
+        store.record_call(Arc::new(CallRecord { waiting, ..record })).await;
+    }
+    for (id, waiting, outcome) in waits {
+        let filter = CallFilter { outcome: Some(outcome.to_owned()), limit: 10, ..CallFilter::default() };
+        let found = store.list_calls(&filter).await.unwrap();
+        let found: Vec<_> = found.iter().map(|call| (call.id.clone(), call.waiting)).collect();
+        assert_eq!(found, [(call_record(id, "ada", "com.a:x", None).id.clone(), waiting)], "{outcome}");
+    }
 }
 
 /// Counts and means.

@@ -41,7 +41,10 @@ pub use definitions::{
 };
 pub use keys::{begin_one_call, keys_belong_to_callers, keys_bind_one_call, keys_expire, keys_have_bounds};
 pub use labels::labels_of_conversations_are_bounded;
-pub use ledger::{calls_are_recorded_and_found, queue_failed_calls, queue_some_calls, usage_is_counted};
+pub use ledger::{
+    calls_are_recorded_and_found, queue_failed_calls, queue_some_calls, usage_is_counted,
+    waiting_calls_are_found,
+};
 pub use oauth::{client_grants_rotate_and_are_revoked_once, clients_that_register_are_bounded};
 pub use plugins::{
     plugin_data_belongs_to_the_signer, plugin_data_is_bounded_and_goes_with_the_plugin,

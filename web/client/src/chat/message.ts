@@ -21,6 +21,17 @@ export interface ProgressData {
   message?: string;
 }
 
+/** A call waits until the user has signed in at its upstream. Transient, and only for clients that show approvals. */
+export interface SignInData {
+  toolCallId: string;
+  /** The upstream's package. */
+  packageName: string;
+  /** Its name for people. */
+  name: string;
+  /** The page where the user signs in. */
+  url: string;
+}
+
 /** Why an answer ends early, or a problem that did not stop it. */
 export interface NoticeData {
   /** From the server: `steps`, `tokens`, `time`. From this client: {@link NOTICE_TOOL_ROUNDS}, {@link NOTICE_HOOK}. */
@@ -30,7 +41,7 @@ export interface NoticeData {
 }
 
 /** The data parts of an answer. A type instead of an interface, because the AI SDK requires an index signature. */
-export type ToolyardData = { tool: ToolData; progress: ProgressData; notice: NoticeData };
+export type ToolyardData = { tool: ToolData; progress: ProgressData; 'sign-in': SignInData; notice: NoticeData };
 
 /** A message. */
 export type ToolyardMessage = UIMessage<unknown, ToolyardData>;

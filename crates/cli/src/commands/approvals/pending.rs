@@ -11,7 +11,7 @@ use serde::Deserialize;
 use tokio::io::BufReader;
 use toolyard_protocol::{
     ApprovalId,
-    approval::{ApprovalInfo, ApprovalState, PendingCall},
+    approval::{ApprovalInfo, ApprovalState, PendingApproval},
 };
 
 use super::{answer::answer_shown, formatting};
@@ -49,7 +49,7 @@ struct WaitingFields {
 pub(crate) async fn follow_pending(
     cx: &CommandContext,
     client: &ApiClient,
-    pending: &PendingCall,
+    pending: &PendingApproval,
     wait: bool,
 ) -> Result<PendingFollowUp, CliError> {
     let can_ask = !cx.output.is_json() && stdin().is_terminal();

@@ -195,7 +195,7 @@ impl ChatSession {
         match self.ask_model(message).await? {
             AnswerEnd::Completed => Ok(CommandOutcome::Success),
             AnswerEnd::Waiting(_) => Ok(CommandOutcome::Failure),
-            AnswerEnd::AwaitingApproval => Ok(CommandOutcome::AwaitingApproval),
+            AnswerEnd::AwaitingApproval => Ok(CommandOutcome::AwaitingUser),
             AnswerEnd::Stopped(_) => Err(CliError::Stopped),
         }
     }
@@ -234,7 +234,7 @@ impl ChatSession {
                 PromptInput::Line(line) => match self.handle_line(&line).await {
                     Ok(LineEnd::Continue) => {}
                     Ok(LineEnd::AwaitingApproval) if by_hand => {}
-                    Ok(LineEnd::AwaitingApproval) => verdict = CommandOutcome::AwaitingApproval,
+                    Ok(LineEnd::AwaitingApproval) => verdict = CommandOutcome::AwaitingUser,
                     Ok(LineEnd::Quit) => return Ok(verdict),
                     Err(error) if error.is_closed_output() => return Err(error),
                     Err(error) => {

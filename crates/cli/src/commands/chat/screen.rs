@@ -101,6 +101,9 @@ impl ChatScreen {
                 self.show_running(&call.id, "")
             }
             ChatEvent::ToolAbout(about) => self.name_call(about),
+            ChatEvent::SignInNeeded(data) => {
+                self.print_note(&format!("{} needs you to sign in: {}", data.name, data.url))
+            }
             ChatEvent::Progress { call_id, progress } => self.show_progress(call_id, progress),
             ChatEvent::ToolResult(result) => self.show_result(result, now),
             // The tools that did not run are printed at the end, by name.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use clap::Args;
 use http::{Method, StatusCode, header};
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ use toolyard_protocol::{
     call::{CallProgress, IDEMPOTENCY_KEY, MAX_KEY_CHARS},
 };
 
-use super::arguments;
+use super::{arguments, sign_in::follow_sign_in};
 use crate::{
     cli::CommandContext,
     client::{self, ApiClient, MAX_RESPONSE_BYTES, ServerRefusal},
@@ -33,8 +34,9 @@ const EVENTS: &str = "text/event-stream";
 const HELP: &str = "\
 NAME is package:tool, or the tool's alias as models see it. Values that parse as JSON are JSON, others are text.
 
-If the call needs your approval, it asks in the terminal. Without a terminal it prints the page where you can answer, and
-exits with code 3; make the same call again to get the result, or use --wait.
+If the call needs your approval, it asks in the terminal. If it needs you to sign in at the server behind the tool, it prints the
+page for that and waits. Without a terminal it prints the page and exits with code 3; make the same call again to get the
+result, or use --wait.
 
 Examples:
   toolyard tools call com.example.todo:add_todo todo_item=milk --user ada@example.com
@@ -55,7 +57,7 @@ pub(crate) struct CallArgs {
     /// Print the tool's progress to stderr
     #[arg(long)]
     progress: bool,
-    /// If the call needs an approval, wait until it is answered
+    /// If the call needs an approval or a sign-in, wait for it
     #[arg(long)]
     wait: bool,
 }
@@ -107,6 +109,35 @@ pub(super) async fn call_tool(cx: &CommandContext, args: CallArgs) -> Result<Com
         name: &args.name,
         arguments: arguments::parse_arguments(&args.arguments)?,
     });
+    loop {
+        let (status, answer) = send_call(cx, &client, &args, body.clone()).await?;
+        let fields = serde_json::from_slice::<CallResultFields>(&answer).ok();
+        match fields.and_then(|fields| fields.pending) {
+            Some(PendingCall::Approval(pending)) => {
+                return match follow_pending(cx, &client, &pending, args.wait).await? {
+                    PendingFollowUp::Ended(status, body) => {
+                        print_call_result(&client, cx.output, status, &body)
+                    }
+                    PendingFollowUp::Waiting => print_waiting_call(&client, cx.output, &answer),
+                };
+            }
+            Some(PendingCall::SignIn(pending)) => {
+                if !follow_sign_in(cx, &client, &pending, args.wait).await? {
+                    return print_waiting_call(&client, cx.output, &answer);
+                }
+            }
+            None => return print_call_result(&client, cx.output, status, &answer),
+        }
+    }
+}
+
+/// Sends a call, and returns the status and the body of the response.
+async fn send_call(
+    cx: &CommandContext,
+    client: &ApiClient,
+    args: &CallArgs,
+    body: Bytes,
+) -> Result<(StatusCode, Bytes), CliError> {
     let mut request = client
         .build_request(Method::POST, "api/tools/execute")?
         .header(header::CONTENT_TYPE, "application/json");
@@ -120,7 +151,7 @@ pub(super) async fn call_tool(cx: &CommandContext, args: CallArgs) -> Result<Com
         let answer = client.send(client.finish_request(request, body)?, WAIT).await?;
         let status = answer.status;
         let body = if is_event_stream(&answer) {
-            follow_progress(&client, answer, cx.output).await?
+            follow_progress(client, answer, cx.output).await?
         } else {
             client.read_body(answer).await?
         };
@@ -128,15 +159,7 @@ pub(super) async fn call_tool(cx: &CommandContext, args: CallArgs) -> Result<Com
     });
     let server = cx.server_url()?;
     let timed_out = |_| CliError::TimedOut { server: server.to_owned(), wait: WAIT };
-    let (status, body) = called.await.map_err(timed_out)??;
-    let waiting = serde_json::from_slice::<CallResultFields>(&body).ok().and_then(|fields| fields.pending);
-    if let Some(pending) = waiting {
-        return match follow_pending(cx, &client, &pending, args.wait).await? {
-            PendingFollowUp::Ended(status, body) => print_call_result(&client, cx.output, status, &body),
-            PendingFollowUp::Waiting => print_waiting_call(&client, cx.output, &body),
-        };
-    }
-    print_call_result(&client, cx.output, status, &body)
+    called.await.map_err(timed_out)?
 }
 
 fn is_event_stream(answer: &HttpResponse) -> bool {
@@ -154,7 +177,7 @@ fn print_waiting_call(
         let raw = serde_json::from_slice(body).map_err(|error| client.invalid_response(error))?;
         output.print_result(&ToolCallOutput(raw))?;
     }
-    Ok(CommandOutcome::AwaitingApproval)
+    Ok(CommandOutcome::AwaitingUser)
 }
 
 /// Prints a failed call as an error, or with --json as the server sent it.

@@ -3,6 +3,7 @@
 pub(crate) mod arguments;
 mod call;
 pub(crate) mod ls;
+mod sign_in;
 mod switch;
 
 use clap::Subcommand;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::{ApprovalData, DataChunk, NoticeData, OtherChunk, ProgressData, ToolData};
+use super::{ApprovalData, DataChunk, NoticeData, OtherChunk, ProgressData, SignInData, ToolData};
 use crate::{chat::FinishReason, line::JsonLine};
 
 /// One chunk.
@@ -211,6 +211,16 @@ pub enum UiChunk {
         /// What will run, to display.
         data: ApprovalData,
     },
+    /// A call waits until the user has signed in at its upstream. Transient: not part of the message.
+    #[serde(rename = "data-sign-in")]
+    DataSignIn {
+        /// The call.
+        id: String,
+        /// Always.
+        transient: bool,
+        /// Where the user signs in.
+        data: SignInData,
+    },
     /// Progress of a call. Transient: not part of the message.
     #[serde(rename = "data-progress")]
     DataProgress {
@@ -297,6 +307,7 @@ impl UiChunk {
             Self::File { .. } => "file",
             Self::DataTool { .. } => "data-tool",
             Self::DataApproval { .. } => "data-approval",
+            Self::DataSignIn { .. } => "data-sign-in",
             Self::DataProgress { .. } => "data-progress",
             Self::DataNotice { .. } => "data-notice",
             Self::MessageMetadata { .. } => "message-metadata",

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::{
+    PackageName,
     approval::{ApprovalSummary, RiskLevel},
     raw::RawFields,
 };
@@ -59,6 +60,20 @@ pub struct ApprovalData {
     pub url: String,
     /// Until when it can be answered, ISO 8601.
     pub expires_at: String,
+}
+
+/// Where the user signs in, so that a waiting call can run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SignInData {
+    /// The call.
+    pub tool_call_id: String,
+    /// The upstream at which the user signs in.
+    pub package_name: PackageName,
+    /// Its name for people.
+    pub name: String,
+    /// The page where the user signs in.
+    pub url: String,
 }
 
 /// Why a response ends early.

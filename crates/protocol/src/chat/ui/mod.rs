@@ -20,7 +20,7 @@ use serde_json::{Value, value::RawValue};
 use crate::raw::to_raw;
 
 pub use chunk::UiChunk;
-pub use data::{ApprovalData, DataChunk, NoticeData, OtherChunk, ProgressData, ToolData};
+pub use data::{ApprovalData, DataChunk, NoticeData, OtherChunk, ProgressData, SignInData, ToolData};
 pub use read::UiChunkError;
 
 /// The last event of a stream.

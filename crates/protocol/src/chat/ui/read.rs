@@ -173,6 +173,11 @@ impl ChunkFields<'_> {
                 let id = self.text(&["id"]);
                 id.zip(self.parse("data")).map(|(id, data)| UiChunk::DataApproval { id, data })
             }
+            "data-sign-in" => self.parse("data").map(|data: super::SignInData| UiChunk::DataSignIn {
+                id: self.text(&["id"]).unwrap_or_else(|| data.tool_call_id.clone()),
+                transient: self.parse("transient").unwrap_or_default(),
+                data,
+            }),
             "data-progress" => {
                 let transient = self.parse("transient").unwrap_or_default();
                 self.parse("data").map(|data| UiChunk::DataProgress { transient, data })

@@ -29,6 +29,17 @@ fn chunks_have_the_keys_that_every_client_knows() {
         UiChunk::DataProgress { transient: true, data: progress }.to_event(),
         "data: {\"type\":\"data-progress\",\"transient\":true,\"data\":{\"toolCallId\":\"c\",\"progress\":0.5}}\n\n"
     );
+    let sign_in = SignInData {
+        tool_call_id: "c".to_owned(),
+        package_name: "mcp.github".parse().unwrap(),
+        name: "GitHub".to_owned(),
+        url: "https://t.example/s".to_owned(),
+    };
+    assert_eq!(
+        UiChunk::DataSignIn { id: "c".to_owned(), transient: true, data: sign_in }.to_event(),
+        "data: {\"type\":\"data-sign-in\",\"id\":\"c\",\"transient\":true,\"data\":{\"toolCallId\":\"c\",\
+         \"packageName\":\"mcp.github\",\"name\":\"GitHub\",\"url\":\"https://t.example/s\"}}\n\n"
+    );
     let request = UiChunk::ToolApprovalRequest {
         approval_id: "a".to_owned(),
         tool_call_id: "c".to_owned(),

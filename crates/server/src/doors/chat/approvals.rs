@@ -202,7 +202,8 @@ fn record_outcome(
             };
             (CallState::Failed(text), None)
         }
-        Ok(CallReply::AwaitingInput(_)) => {
+        // An approved call does not wait for a sign-in.
+        Ok(CallReply::AwaitingSignIn(_) | CallReply::AwaitingInput(_)) => {
             let error =
                 ToolError::new(ErrorCode::Denied, "This tool asks for input that this chat cannot give.");
             (CallState::Failed(error.for_model.clone()), Some(CallEnd::Failed(Arc::new(error))))

@@ -33,7 +33,7 @@ use super::{
     history_labels::{record_history, user_text},
     interface_tools,
     tools::{self, ChatToolSelection, ViewTools},
-    toolset::ChatTools,
+    toolset::{ChatTools, sign_in_wait},
     turns::TurnRefusal,
 };
 use crate::{
@@ -220,6 +220,7 @@ pub(super) async fn start_turn(
     let owner = who.call_owner();
     let chat_id = request.chat_id.as_deref().and_then(|id| calls::conversation_id("chat", &who, id));
     record_history(state, &who, &view, chat_id.as_ref(), &request.messages).await?;
+    let mut limits = config.turn_limits();
     let tools = ChatTools {
         state: state.clone(),
         who: who.clone(),
@@ -229,8 +230,8 @@ pub(super) async fn start_turn(
         client: request.client,
         conversation: chat_id,
         user_text: user_text(&request.messages),
+        sign_in_wait: sign_in_wait(state, request.shows_approvals, limits.time),
     };
-    let mut limits = config.turn_limits();
     limits.steps = request.max_steps.map_or(limits.steps, |steps| clamp_steps(steps, limits.steps));
     if request.sampling.parallel_calls == Some(false) {
         limits.calls = 1;

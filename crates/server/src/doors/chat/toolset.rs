@@ -1,17 +1,18 @@
 //! The tools of a turn on this server: the user's view and the executor.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use toolyard_agent::{
     message::ModelToolCall,
     tools::{FrozenTools, ToolProvider, ToolView, TurnTool},
 };
 use toolyard_core::{
-    CatalogView, Door, ToolCall, ToolError,
-    executor::CallOutcome,
-    ports::NoticeSink,
+    CallReply, CatalogView, Door, ToolCall, ToolError,
+    executor::{AwaitedSignIn, CallOutcome},
+    ports::{CallNotice, NoticeSink},
     schema::{CompiledSchema, pool::WorkOwner},
 };
 use toolyard_protocol::{ErrorCode, trace::TraceParent};
@@ -24,6 +25,9 @@ use crate::{
     calls::{self, CallRequest},
     state::ServerState,
 };
+
+/// How often a call is made again after a sign-in.
+const MAX_SIGN_INS: usize = 3;
 
 /// The tools of one chat.
 pub(super) struct ChatTools {
@@ -39,6 +43,14 @@ pub(super) struct ChatTools {
     pub(super) conversation: Option<Arc<str>>,
     /// What the user wrote, in lower case.
     pub(super) user_text: Arc<str>,
+    /// How long a call waits for the user's sign-in at its upstream.
+    pub(super) sign_in_wait: Duration,
+}
+
+/// How long a call of a turn waits for a sign-in. Clients that do not show requests get the link from the model at once. Half of
+/// the turn's time stays for the rest.
+pub(super) fn sign_in_wait(state: &ServerState, is_shown: bool, turn_time: Duration) -> Duration {
+    if is_shown { state.config.approvals.mcp_wait().min(turn_time / 2) } else { Duration::ZERO }
 }
 
 #[async_trait]
@@ -72,30 +84,9 @@ impl FrozenTools for ChatStepTools<'_> {
         notices: NoticeSink,
         cancel: CancellationToken,
     ) -> CallOutcome {
-        let name = tool.about.name.parse().map_err(|error| {
-            ToolError::new(
-                ErrorCode::InvalidToolName,
-                format!("{} is not a valid tool name.", tool.about.name),
-            )
-            .with_cause(error)
-        })?;
-        let mut request = CallRequest::new(Door::Chat).with_notices(notices);
-        let chat = self.chat;
-        if chat.who.lease.is_expired(&chat.state.tokens, chat.state.clock.now()) {
-            let text = "The caller's access has ended, so the tool did not run.";
-            return Err(ToolError::new(ErrorCode::Denied, text));
-        }
-        request.parent = chat.trace;
-        request.client.clone_from(&chat.client);
-        request.conversation.clone_from(&chat.conversation);
-        // What a connected client sends as the user's words may be its model's.
-        let is_client = chat.who.actor.client_access().is_some();
-        request.user_text = (!is_client).then(|| chat.user_text.clone());
-        request.view = Some(self.callable.clone());
-        let call = ToolCall { name, arguments: Some(call.arguments.clone()) };
-        let running = calls::start_call(&chat.state, chat.who.clone(), call, request).await?;
+        let running = self.run_until_signed_in(tool, call, &notices);
         tokio::select! {
-            outcome = running.outcome() => outcome,
+            outcome = running => outcome,
             // Dropping the call tells the executor that the caller left.
             () = cancel.cancelled() => Err(ToolError::new(ErrorCode::Cancelled, "The turn was cancelled.")),
         }
@@ -129,6 +120,71 @@ impl FrozenTools for ChatStepTools<'_> {
             (handle.to_string(), read)
         };
         Some(format!("Read on with {} {{\"handle\": \"{handle}\", \"start\": {start}}}.", reader.alias))
+    }
+}
+
+impl ChatStepTools<'_> {
+    /// Runs a call. If the user has to sign in at its upstream first, the client shows the link, and the call is made again after
+    /// that.
+    async fn run_until_signed_in(
+        &self,
+        tool: &TurnTool,
+        call: &ModelToolCall,
+        notices: &NoticeSink,
+    ) -> CallOutcome {
+        let deadline = Instant::now() + self.chat.sign_in_wait;
+        let mut outcome = self.run_call(tool, call, notices).await;
+        for _ in 0..MAX_SIGN_INS {
+            let Ok(CallReply::AwaitingSignIn(awaited)) = &outcome else { break };
+            if !self.wait_for_sign_in(awaited, notices, deadline).await {
+                break;
+            }
+            outcome = self.run_call(tool, call, notices).await;
+        }
+        outcome
+    }
+
+    async fn wait_for_sign_in(
+        &self,
+        awaited: &Arc<AwaitedSignIn>,
+        notices: &NoticeSink,
+        deadline: Instant,
+    ) -> bool {
+        if self.chat.sign_in_wait.is_zero() {
+            return false;
+        }
+        notices.send(CallNotice::SignIn(awaited.clone()));
+        let (user, upstreams) = (&self.chat.who.user, &self.chat.state.upstreams);
+        let waited = upstreams.wait_for_authorization(&awaited.package, user, deadline).await;
+        waited.unwrap_or_else(|error| {
+            tracing::error!(%error, upstream = %awaited.package, "authorization not read");
+            false
+        })
+    }
+
+    async fn run_call(&self, tool: &TurnTool, call: &ModelToolCall, notices: &NoticeSink) -> CallOutcome {
+        let name = tool.about.name.parse().map_err(|error| {
+            ToolError::new(
+                ErrorCode::InvalidToolName,
+                format!("{} is not a valid tool name.", tool.about.name),
+            )
+            .with_cause(error)
+        })?;
+        let mut request = CallRequest::new(Door::Chat).with_notices(notices.clone());
+        let chat = self.chat;
+        if chat.who.lease.is_expired(&chat.state.tokens, chat.state.clock.now()) {
+            let text = "The caller's access has ended, so the tool did not run.";
+            return Err(ToolError::new(ErrorCode::Denied, text));
+        }
+        request.parent = chat.trace;
+        request.client.clone_from(&chat.client);
+        request.conversation.clone_from(&chat.conversation);
+        // What a connected client sends as the user's words may be its model's.
+        let is_client = chat.who.actor.client_access().is_some();
+        request.user_text = (!is_client).then(|| chat.user_text.clone());
+        request.view = Some(self.callable.clone());
+        let call = ToolCall { name, arguments: Some(call.arguments.clone()) };
+        calls::start_call(&chat.state, chat.who.clone(), call, request).await?.outcome().await
     }
 }
 

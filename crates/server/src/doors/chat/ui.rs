@@ -12,7 +12,7 @@ use toolyard_core::executor::AwaitedApproval;
 use toolyard_protocol::{
     chat::{
         FinishReason,
-        ui::{self, ApprovalData, DONE, NoticeData, ProgressData, ToolData, UiChunk},
+        ui::{self, ApprovalData, DONE, NoticeData, ProgressData, SignInData, ToolData, UiChunk},
     },
     result::ToolResult,
     session::iso_millis,
@@ -95,6 +95,15 @@ impl UiWriter {
                     message: progress.message,
                 };
                 say(UiChunk::DataProgress { transient: true, data });
+            }
+            TurnEvent::AwaitsSignIn { id, sign_in } => {
+                let data = SignInData {
+                    tool_call_id: id.clone(),
+                    package_name: sign_in.package.clone(),
+                    name: sign_in.name.clone(),
+                    url: sign_in.url.clone(),
+                };
+                say(UiChunk::DataSignIn { id, transient: true, data });
             }
             TurnEvent::AwaitsApproval { id, approval } => {
                 say(UiChunk::DataApproval {

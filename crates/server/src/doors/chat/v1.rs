@@ -76,7 +76,7 @@ impl V1Writer {
                 v1_line(V1Code::Data, &json!([data]))
             }
             // These clients cannot ask, so their turns do not wait.
-            TurnEvent::AwaitsApproval { .. } => String::new(),
+            TurnEvent::AwaitsApproval { .. } | TurnEvent::AwaitsSignIn { .. } => String::new(),
             TurnEvent::CallEnds { id, .. } if self.client_call_ids.contains(&id) => String::new(),
             TurnEvent::CallEnds { id, end } => {
                 self.step_has_results = true;

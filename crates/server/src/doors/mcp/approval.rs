@@ -4,7 +4,7 @@
 //! the client cannot or does not ask, the question stays open, and the result is a text with the link.
 
 use serde_json::{json, value::RawValue};
-use tokio::time::{Duration, Instant, interval_at};
+use tokio::time::{Duration, Instant};
 use toolyard_core::{
     CallReply,
     executor::{AwaitedApproval, CallOutcome},
@@ -22,16 +22,11 @@ use super::{
     elicitation::{AskedApproval, ElicitationAnswer, ElicitationMode, QUESTION},
     params::RpcParams,
     reply::outcome_reply,
-    request_state::SealedRequest,
+    request_state::{AskedUser, SealedRequest},
     tasks,
+    waiting::{AskedWait, WaitingClient},
 };
-use crate::{connections::StreamSlot, state::ServerState};
-
-/// Longest wait of one modern request. Clients often end a request after a minute, and repeat one that has to come back
-/// about ten times.
-const MAX_RETRY_WAIT: Duration = Duration::from_secs(50);
-/// Interval at which a waiting call reports progress and checks its credential.
-const WAIT_BEAT: Duration = Duration::from_secs(15);
+use crate::state::ServerState;
 
 /// Asks the user about one call, through its client.
 pub(super) struct ApprovalDialog<'a> {
@@ -60,7 +55,7 @@ impl ApprovalDialog<'_> {
             let questions = mode.input_requests(QUESTION, awaited, self.client.revision);
             return self.approval_required(asked, Some(&questions));
         }
-        match self.reserve_wait() {
+        match self.waiting().reserve_wait() {
             Some(_slot) => self.ask_session(awaited, mode, relay).await,
             None => self.link_reply(awaited),
         }
@@ -78,9 +73,8 @@ impl ApprovalDialog<'_> {
             Some(answer) => self.asked_client().take_answer(&asked.id, asked.mode, answer).await,
             None => asked.is_answered,
         };
-        let slot = if is_answered { self.reserve_wait() } else { None };
-        let longest = self.state.config.approvals.mcp_wait().min(MAX_RETRY_WAIT);
-        let wait = if slot.is_some() { longest } else { Duration::ZERO };
+        let slot = if is_answered { self.waiting().reserve_wait() } else { None };
+        let wait = if slot.is_some() { self.waiting().longest_wait() } else { Duration::ZERO };
         match self.wait(&asked.id, wait, relay).await? {
             Some(Ok(CallReply::AwaitingApproval(_))) if slot.is_some() => {
                 // The user has the page already, so the client is not asked again.
@@ -103,11 +97,6 @@ impl ApprovalDialog<'_> {
         AskedClient { state: self.state, client: self.client }
     }
 
-    /// A waiting call holds no call permit, so it counts as a stream of the user.
-    fn reserve_wait(&self) -> Option<StreamSlot> {
-        self.state.process.streams.reserve(self.client.who.user.as_str()).ok()
-    }
-
     /// Asks the client of a session on the stream of the call, and waits for the outcome meanwhile.
     async fn ask_session(
         &self,
@@ -116,26 +105,12 @@ impl ApprovalDialog<'_> {
         relay: &mut CallRelay<'_>,
     ) -> Result<Box<RawValue>, RpcError> {
         let params = mode.question_params(awaited, self.client.revision);
-        let (question, mut answer) = relay.ask_client(method::ELICIT, &params).await;
-        let mut is_open = true;
-        let outcome = {
-            let ended = self.wait(&awaited.id, self.state.config.approvals.mcp_wait(), relay);
-            tokio::pin!(ended);
-            loop {
-                tokio::select! {
-                    biased;
-                    outcome = &mut ended => break outcome?,
-                    result = &mut answer, if is_open => {
-                        is_open = false;
-                        let answer = result.ok().and_then(Result::ok);
-                        let answer = answer.and_then(|result| ElicitationAnswer::from_result(&result));
-                        let answer = answer.unwrap_or(ElicitationAnswer::Refused);
-                        if !self.asked_client().take_answer(&awaited.id, mode, answer).await {
-                            return self.link_reply(awaited);
-                        }
-                    }
-                }
-            }
+        let question = relay.ask_client(method::ELICIT, &params).await;
+        let asked = self.asked_client();
+        let ended = self.wait(&awaited.id, self.waiting().longest_wait(), relay);
+        let ended = question.answered_during(ended, |answer| asked.take_answer(&awaited.id, mode, answer));
+        let AskedWait::Over { over: outcome, unanswered } = ended.await? else {
+            return self.link_reply(awaited);
         };
         let outcome = outcome.unwrap_or_else(|| Ok(CallReply::AwaitingApproval(awaited.clone())));
         let is_waiting = matches!(outcome, Ok(CallReply::AwaitingApproval(_)));
@@ -143,10 +118,8 @@ impl ApprovalDialog<'_> {
             let params = to_raw(&json!({ "elicitationId": awaited.id }));
             relay.notify(method::ELICITATION_COMPLETE, &params).await;
         }
-        if is_open {
-            let params =
-                json!({ "requestId": question, "reason": "the call no longer waits for this answer" });
-            relay.notify(method::CANCELLED, &to_raw(&params)).await;
+        if let Some(question) = unanswered {
+            relay.withdraw_question(&question).await;
         }
         outcome_reply(&outcome, false)
     }
@@ -158,28 +131,17 @@ impl ApprovalDialog<'_> {
         wait: Duration,
         relay: &mut CallRelay<'_>,
     ) -> Result<Option<CallOutcome>, RpcError> {
-        let who = &self.client.who;
-        let ended = self.state.approvals.wait_for_outcome(id, &who.user, Instant::now() + wait);
-        tokio::pin!(ended);
-        let mut beat = interval_at(Instant::now() + WAIT_BEAT, WAIT_BEAT);
-        loop {
-            tokio::select! {
-                biased;
-                outcome = &mut ended => return outcome.map(Some).map_err(|error| {
-                    tracing::error!(%error, approval = %id, "approval not read");
-                    RpcError::internal_error()
-                }),
-                () = self.state.lifecycle.stopping.cancelled() => return Ok(None),
-                _ = beat.tick() => {}
-            }
-            if who.lease.is_expired(&self.state.tokens, self.state.clock.now()) {
-                return Err(RpcError::new(
-                    RpcError::INVALID_REQUEST,
-                    "the token of this request is no longer valid",
-                ));
-            }
-            relay.report_waiting("Waiting for the user's approval");
-        }
+        let user = &self.client.who.user;
+        let ended = self.state.approvals.wait_for_outcome(id, user, Instant::now() + wait);
+        let ended = self.waiting().wait_for(ended, "Waiting for the user's approval", relay).await?;
+        ended.transpose().map_err(|error| {
+            tracing::error!(%error, approval = %id, "approval not read");
+            RpcError::internal_error()
+        })
+    }
+
+    fn waiting(&self) -> WaitingClient<'_> {
+        WaitingClient { state: self.state, client: self.client }
     }
 
     fn approval_required(
@@ -187,7 +149,8 @@ impl ApprovalDialog<'_> {
         asked: AskedApproval,
         questions: Option<&RawValue>,
     ) -> Result<Box<RawValue>, RpcError> {
-        self.sealed.approval_required_result(asked, questions, self.state.clock.now(), &*self.state.secrets)
+        let (now, secrets) = (self.state.clock.now(), &*self.state.secrets);
+        self.sealed.user_required_result(AskedUser::Approval(asked), questions, now, secrets)
     }
 
     /// The text with the link, for the model to pass on.

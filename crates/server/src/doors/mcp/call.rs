@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::{json, value::RawValue};
 use tokio::{
     sync::{mpsc, oneshot},
     time::{Duration, Instant},
@@ -24,7 +24,9 @@ use super::{
     client::{McpClientContext, should_send_log},
     params::RpcParams,
     questions, reply,
-    request_state::SealedRequest,
+    request_state::{AskedUser, SealedRequest},
+    sign_in::{self, MAX_SIGN_INS, SignInDialog, SignInStep},
+    waiting::ClientQuestion,
 };
 use crate::{
     calls::{self, CallRequest},
@@ -57,34 +59,55 @@ pub(super) async fn call_tool(
     let sealed =
         SealedRequest { owner: &client.who.call_owner(), method: method::TOOLS_CALL, name: &name, arguments };
     let modern = client.is_modern();
-    let (mut relay, notices, abilities) = CallRelay::new(state, client, params, out);
-    let mut request = call_options(client, params, notices, abilities)?;
+    let mut relay = CallRelay::new(state, client, params, out);
+    let mut request = call_options(client, params, &mut relay)?;
     let dialog = ApprovalDialog { state, client, sealed: &sealed, has_key: request.key.is_some() };
-    if modern && let Some(asked) = sealed.read_approval(params, state.clock.now(), &*state.secrets)? {
-        return Box::pin(dialog.resume(asked, params, &mut relay)).await;
-    }
-    request.input = sealed.read_input(params, state.clock.now(), &*state.secrets)?;
-    let call = ToolCall { name: tool, arguments: arguments.map(RawValue::to_owned) };
-    let running = match calls::start_call(state, client.who.clone(), call, request).await {
-        Ok(running) => running,
-        Err(error) => return reply::error_reply(&error, modern),
-    };
-    match relay.relay_until(running.outcome()).await {
-        Ok(CallReply::AwaitingInput(awaited)) if modern => {
-            sealed.input_required_result(&awaited, state.clock.now(), &*state.secrets)
+    let sign_in = SignInDialog { state, client, sealed: &sealed };
+    let asked = if modern { sealed.read_asked(params, state.clock.now(), &*state.secrets)? } else { None };
+    match asked {
+        Some(AskedUser::Approval(asked)) => {
+            return Box::pin(dialog.resume(asked, params, &mut relay)).await;
         }
-        Ok(CallReply::AwaitingApproval(awaited)) => Box::pin(dialog.ask(&awaited, &mut relay)).await,
-        outcome => reply::outcome_reply(&outcome, modern),
+        Some(AskedUser::SignIn(asked)) => match Box::pin(sign_in.resume(asked, params, &mut relay)).await? {
+            SignInStep::Run => {}
+            SignInStep::Reply(reply) => return Ok(reply),
+            SignInStep::NotAsked(awaited) => return sign_in::link_reply(awaited, modern),
+        },
+        None => request.input = sealed.read_input(params, state.clock.now(), &*state.secrets)?,
     }
+    for _ in 0..=MAX_SIGN_INS {
+        let call = ToolCall { name: tool.clone(), arguments: arguments.map(RawValue::to_owned) };
+        let running = match calls::start_call(state, client.who.clone(), call, request).await {
+            Ok(running) => running,
+            Err(error) => return reply::error_reply(&error, modern),
+        };
+        match relay.relay_until(running.outcome()).await {
+            Ok(CallReply::AwaitingInput(awaited)) if modern => {
+                return sealed.input_required_result(&awaited, state.clock.now(), &*state.secrets);
+            }
+            Ok(CallReply::AwaitingApproval(awaited)) => {
+                return Box::pin(dialog.ask(&awaited, &mut relay)).await;
+            }
+            Ok(CallReply::AwaitingSignIn(awaited)) => {
+                match Box::pin(sign_in.ask(&awaited, &mut relay)).await? {
+                    SignInStep::Run => request = call_options(client, params, &mut relay)?,
+                    SignInStep::Reply(reply) => return Ok(reply),
+                    SignInStep::NotAsked(awaited) => return sign_in::link_reply(awaited, modern),
+                }
+            }
+            outcome => return reply::outcome_reply(&outcome, modern),
+        }
+    }
+    reply::error_reply(&sign_in::rejected_error(&name), modern)
 }
 
 /// The options of a call from the params of its request.
 pub(super) fn call_options(
     client: &McpClientContext,
     params: &RpcParams,
-    notices: NoticeSink,
-    abilities: CallerAbilities,
+    relay: &mut CallRelay<'_>,
 ) -> Result<CallRequest, RpcError> {
+    let (notices, abilities) = relay.connect(client);
     let mut request = CallRequest::new(Door::Mcp).with_notices(notices);
     request.abilities = abilities;
     request.client.clone_from(&client.name);
@@ -123,36 +146,41 @@ impl<'a> CallRelay<'a> {
         client: &McpClientContext,
         params: &RpcParams,
         out: &'a MessageSender,
-    ) -> (Self, NoticeSink, CallerAbilities) {
+    ) -> Self {
         let token = params.progress_token();
         // Clients of the handshake revisions get all levels by default, as is usual for servers.
         let log_level = match client.is_modern() {
             true => client.log_level.clone(),
             false => Some(client.log_level.clone().unwrap_or_else(|| "debug".into())),
         };
-        let hears = token.is_some() || log_level.is_some();
-        let (sink, notices) = optional_queue(hears, NOTICE_QUEUE);
-        let (ask, questions) =
-            optional_queue(!client.is_modern() && client.declared.is_some(), QUESTION_QUEUE);
-        let abilities = CallerAbilities {
-            declared: client.declared.clone(),
-            ask: ask.map(QuestionSender::new),
-            can_resume: client.is_modern(),
-            log_level: log_level.clone(),
-        };
-        let relay = Self {
+        Self {
             state,
             owner: client.who.call_owner(),
             out,
             token,
             log_level,
-            notices,
-            questions,
+            notices: None,
+            questions: None,
             open_questions: state.mcp.questions.for_call(),
             rate: ProgressRate::new(),
             last_progress: f64::NEG_INFINITY,
+        }
+    }
+
+    /// The other ends of the queues, for one run of the call.
+    fn connect(&mut self, client: &McpClientContext) -> (NoticeSink, CallerAbilities) {
+        let hears = self.token.is_some() || self.log_level.is_some();
+        let (sink, notices) = optional_queue(hears, NOTICE_QUEUE);
+        let (ask, questions) =
+            optional_queue(!client.is_modern() && client.declared.is_some(), QUESTION_QUEUE);
+        (self.notices, self.questions) = (notices, questions);
+        let abilities = CallerAbilities {
+            declared: client.declared.clone(),
+            ask: ask.map(QuestionSender::new),
+            can_resume: client.is_modern(),
+            log_level: self.log_level.clone(),
         };
-        (relay, sink.map(NoticeSink::new).unwrap_or_default(), abilities)
+        (sink.map(NoticeSink::new).unwrap_or_default(), abilities)
     }
 
     /// Waits for the outcome and relays meanwhile. Notices from before the outcome are sent before it.
@@ -180,7 +208,7 @@ impl<'a> CallRelay<'a> {
                     .out
                     .try_send(JsonLine::from_json(message::write_notification(method::MESSAGE, Some(&line))));
             }
-            CallNotice::Log(_) => {}
+            CallNotice::Log(_) | CallNotice::SignIn(_) => {}
         }
     }
 
@@ -209,16 +237,18 @@ impl<'a> CallRelay<'a> {
             self.out.send(JsonLine::from_json(message::write_request(&id, &method, params.as_deref()))).await;
     }
 
-    /// Asks the client a question of the platform. Returns its id and the channel of its answer.
-    pub(super) async fn ask_client(
-        &mut self,
-        method: &str,
-        params: &RawValue,
-    ) -> (Box<RawValue>, oneshot::Receiver<Result<Box<RawValue>, RpcError>>) {
-        let (answer, answered) = oneshot::channel();
-        let id = self.open_questions.add_question(&self.owner, answer, &*self.state.ids);
+    /// Asks the client a question of the platform.
+    pub(super) async fn ask_client(&mut self, method: &str, params: &RawValue) -> ClientQuestion {
+        let (sender, answer) = oneshot::channel();
+        let id = self.open_questions.add_question(&self.owner, sender, &*self.state.ids);
         let _ = self.out.send(JsonLine::from_json(message::write_request(&id, method, Some(params)))).await;
-        (id, answered)
+        ClientQuestion { id, answer }
+    }
+
+    /// Tells the client that a question needs no answer any more.
+    pub(super) async fn withdraw_question(&self, id: &RawValue) {
+        let params = json!({ "requestId": id, "reason": "the call no longer waits for this answer" });
+        self.notify(method::CANCELLED, &to_raw(&params)).await;
     }
 
     /// Sends a notification of the platform.

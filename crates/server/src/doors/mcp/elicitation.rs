@@ -19,6 +19,8 @@ pub(super) const QUESTION: &str = "approval";
 const MAX_MESSAGE_CHARS: usize = 500;
 /// Longest message of a form, in characters. What is longer is answered on the page, because a form must show everything.
 const MAX_FORM_CHARS: usize = 2_000;
+/// The member that names the elicitation of a session.
+const ELICITATION_ID: &str = "elicitationId";
 
 /// How a client asks the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,14 +53,7 @@ impl ElicitationMode {
     pub(super) fn question_params(self, awaited: &AwaitedApproval, revision: McpRevision) -> Box<RawValue> {
         let message = question_text(&awaited.summary);
         match self {
-            Self::Url => {
-                let message = truncate_chars(&message, MAX_MESSAGE_CHARS);
-                let mut params = json!({ "mode": "url", "message": message, "url": awaited.url });
-                if !revision.is_modern() {
-                    params["elicitationId"] = awaited.id.as_str().into();
-                }
-                to_raw(&params)
-            }
+            Self::Url => page_params(&message, &awaited.url, awaited.id.as_str(), revision),
             // Without a default, so that no client says yes by filling in defaults.
             Self::Form => to_raw(&json!({ "message": message, "requestedSchema": {
                 "type": "object",
@@ -80,6 +75,22 @@ impl ElicitationMode {
         let params = self.question_params(awaited, revision);
         to_raw(&json!({ key: { "method": method::ELICIT, "params": params } }))
     }
+}
+
+/// The params of an `elicitation/create` that asks the client to open a page.
+pub(super) fn page_params(message: &str, url: &str, id: &str, revision: McpRevision) -> Box<RawValue> {
+    let message = truncate_chars(message, MAX_MESSAGE_CHARS);
+    let mut params = json!({ "mode": "url", "message": message, "url": url });
+    if !revision.is_modern() {
+        params[ELICITATION_ID] = id.into();
+    }
+    to_raw(&params)
+}
+
+/// The params of the notification that the user is done with a page.
+pub(super) fn page_complete(page: &RawValue) -> Box<RawValue> {
+    let page: RawFields = serde_json::from_str(page.get()).unwrap_or_default();
+    to_raw(&json!({ ELICITATION_ID: page.get(ELICITATION_ID) }))
 }
 
 /// An approval that a modern client was asked for. Part of the sealed state.

@@ -21,8 +21,9 @@ use super::{
     client::McpClientContext,
     params::RpcParams,
     reply,
-    request_state::SealedRequest,
+    request_state::{AskedUser, SealedRequest},
     session::{MAX_SUBSCRIBED_BYTES, MAX_SUBSCRIPTIONS},
+    sign_in::{self, MAX_SIGN_INS, SignInDialog, SignInStep},
 };
 use crate::{calls, state::ServerState};
 
@@ -226,25 +227,48 @@ async fn pass_request(
     passed: ForwardedRequest,
     sealed: &SealedRequest<'_>,
 ) -> Result<Box<RawValue>, RpcError> {
-    let (mut relay, notices, abilities) = CallRelay::new(state, client, params, out);
-    let mut request = call_options(client, params, notices, abilities)?;
-    request.input = sealed.read_input(params, state.clock.now(), &*state.secrets)?;
-    let (cx, cancel) =
-        calls::build_call_context(state, client.who.call_owner(), client.who.scope.clone(), request)
-            .await
-            .map_err(|error| to_rpc_error(&error))?;
-    let _leaves = cancel.drop_guard();
-    match relay.relay_until(state.executor.forward_request(cx, app, &passed)).await {
-        Ok(ForwardedReply::Done(result)) => Ok(reply::with_result_type(&result, client.is_modern())),
-        Ok(ForwardedReply::AwaitingInput(awaited)) if client.is_modern() => {
-            sealed.input_required_result(&awaited, state.clock.now(), &*state.secrets)
-        }
-        Ok(ForwardedReply::AwaitingInput(_)) => Err(RpcError::new(
-            RpcError::INTERNAL,
-            "its source asks for input that this client cannot provide",
-        )),
-        Err(error) => Err(to_rpc_error(&error)),
+    let (now, modern) = (state.clock.now(), client.is_modern());
+    let mut relay = CallRelay::new(state, client, params, out);
+    let sign_in = SignInDialog { state, client, sealed };
+    let asked = if modern { sealed.read_asked(params, now, &*state.secrets)? } else { None };
+    let mut input = None;
+    match asked {
+        Some(AskedUser::SignIn(asked)) => match Box::pin(sign_in.resume(asked, params, &mut relay)).await? {
+            SignInStep::Run => {}
+            SignInStep::Reply(reply) => return Ok(reply),
+            SignInStep::NotAsked(awaited) => return Err(to_rpc_error(&awaited.into_error())),
+        },
+        // Nothing but calls is approved.
+        Some(AskedUser::Approval(_)) | None => input = sealed.read_input(params, now, &*state.secrets)?,
     }
+    for _ in 0..=MAX_SIGN_INS {
+        let mut request = call_options(client, params, &mut relay)?;
+        request.input = input.take();
+        let (cx, cancel) =
+            calls::build_call_context(state, client.who.call_owner(), client.who.scope.clone(), request)
+                .await
+                .map_err(|error| to_rpc_error(&error))?;
+        let _leaves = cancel.drop_guard();
+        match relay.relay_until(state.executor.forward_request(cx, app, &passed)).await {
+            Ok(ForwardedReply::Done(result)) => return Ok(reply::with_result_type(&result, modern)),
+            Ok(ForwardedReply::AwaitingInput(awaited)) if modern => {
+                return sealed.input_required_result(&awaited, state.clock.now(), &*state.secrets);
+            }
+            Ok(ForwardedReply::AwaitingInput(_)) => {
+                let text = "its source asks for input that this client cannot provide";
+                return Err(RpcError::new(RpcError::INTERNAL, text));
+            }
+            Ok(ForwardedReply::AwaitingSignIn(awaited)) => {
+                match Box::pin(sign_in.ask(&awaited, &mut relay)).await? {
+                    SignInStep::Run => {}
+                    SignInStep::Reply(reply) => return Ok(reply),
+                    SignInStep::NotAsked(awaited) => return Err(to_rpc_error(&awaited.into_error())),
+                }
+            }
+            Err(error) => return Err(to_rpc_error(&error)),
+        }
+    }
+    Err(to_rpc_error(&sign_in::rejected_error(sealed.name)))
 }
 
 /// Prompts and resources have no error results, so every failure is a protocol error. What the client caused is not an

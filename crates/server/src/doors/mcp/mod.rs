@@ -38,9 +38,11 @@ pub(crate) mod questions;
 mod reply;
 mod request_state;
 mod session;
+mod sign_in;
 mod socket;
 mod sse;
 mod tasks;
+mod waiting;
 
 use ::http::Method;
 

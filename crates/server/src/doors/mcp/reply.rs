@@ -5,7 +5,10 @@
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use toolyard_core::{CallReply, ToolError, executor::CallOutcome};
+use toolyard_core::{
+    CallReply, ToolError,
+    executor::{AwaitedSignIn, CallOutcome},
+};
 use toolyard_protocol::{
     ErrorCode,
     mcp::{COMPLETE, RpcError, meta},
@@ -21,6 +24,9 @@ pub(super) fn outcome_reply(outcome: &CallOutcome, modern: bool) -> Result<Box<R
             "This tool asks for input that this client cannot provide.".to_owned()
         }
         Ok(CallReply::AwaitingApproval(awaited)) => awaited.to_model_text(),
+        Ok(CallReply::AwaitingSignIn(awaited)) => {
+            return error_reply(&AwaitedSignIn::clone(awaited).into_error(), modern);
+        }
         Err(error) => return error_reply(error, modern),
     };
     Ok(with_result_type(McpResult::from_error_text(&text).raw(), modern))

@@ -17,7 +17,7 @@ use toolyard_protocol::{
     raw::{RawFields, to_raw},
 };
 
-use super::{elicitation::AskedApproval, params::RpcParams};
+use super::{elicitation::AskedApproval, params::RpcParams, sign_in::AskedSignIn};
 
 /// How long a state is valid.
 const LIFETIME_S: i64 = 15 * 60;
@@ -41,9 +41,18 @@ struct SealedState {
     /// The state of the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     inner: Option<Arc<str>>,
-    /// The approval that the call waits for. Apart from the source's state, so that no source can name one.
+    /// What the platform asked for. Apart from the source's state, so that no source can name an approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    approval: Option<AskedApproval>,
+    asked: Option<AskedUser>,
+}
+
+/// What the platform itself asked the user of a client for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum AskedUser {
+    /// To approve the call.
+    Approval(AskedApproval),
+    /// To sign in at the upstream.
+    SignIn(AskedSignIn),
 }
 
 impl SealedRequest<'_> {
@@ -68,15 +77,15 @@ impl SealedRequest<'_> {
         Ok(input_required(state, awaited.requests.as_deref()))
     }
 
-    /// The result that asks the client for an approval, or to come back if there is no question.
-    pub(super) fn approval_required_result(
+    /// The result that asks the client to ask the user, or to come back if there is no question.
+    pub(super) fn user_required_result(
         &self,
-        asked: AskedApproval,
+        asked: AskedUser,
         questions: Option<&RawValue>,
         now: Timestamp,
         secrets: &dyn SecretSealer,
     ) -> Result<Box<RawValue>, RpcError> {
-        let state = SealedState { approval: Some(asked), ..self.new_state(now) };
+        let state = SealedState { asked: Some(asked), ..self.new_state(now) };
         Ok(input_required(Some(seal_state(&state, secrets)?), questions))
     }
 
@@ -87,19 +96,19 @@ impl SealedRequest<'_> {
             request: self.request_digest(),
             until: now.as_second() + LIFETIME_S,
             inner: None,
-            approval: None,
+            asked: None,
         }
     }
 
-    /// The approval that the client was asked for, if the request continues such a call.
-    pub(super) fn read_approval(
+    /// What the client was asked for, if the request continues such a call.
+    pub(super) fn read_asked(
         &self,
         params: &RpcParams,
         now: Timestamp,
         secrets: &dyn SecretSealer,
-    ) -> Result<Option<AskedApproval>, RpcError> {
+    ) -> Result<Option<AskedUser>, RpcError> {
         let Some(text) = params.get::<String>("requestState")? else { return Ok(None) };
-        Ok(self.open_state(&text, now, secrets)?.approval)
+        Ok(self.open_state(&text, now, secrets)?.asked)
     }
 
     /// The input that the client sends, if any.
@@ -239,18 +248,18 @@ mod tests {
         let ada = owner("grace");
         let request = SealedRequest { owner: &ada, method: "tools/call", name: "a:b", arguments: None };
         let id = "0".repeat(32).parse().unwrap();
-        let asked = AskedApproval { id, mode: ElicitationMode::Url, is_answered: true };
+        let asked = AskedUser::Approval(AskedApproval { id, mode: ElicitationMode::Url, is_answered: true });
         let returned = |result: Box<RawValue>| {
             let result: Value = serde_json::from_str(result.get()).unwrap();
             params(&json!({ "requestState": result["requestState"] }))
         };
-        let ours = returned(request.approval_required_result(asked.clone(), None, now(), &secrets).unwrap());
-        assert_eq!(request.read_approval(&ours, now(), &secrets).unwrap(), Some(asked.clone()));
+        let ours = returned(request.user_required_result(asked.clone(), None, now(), &secrets).unwrap());
+        assert_eq!(request.read_asked(&ours, now(), &secrets).unwrap(), Some(asked.clone()));
         assert!(request.read_input(&ours, now(), &secrets).unwrap().unwrap().state.is_none());
-        let forged = json!({ "approval": asked }).to_string();
+        let forged = json!({ "asked": asked }).to_string();
         let awaited = AwaitedInput { requests: None, state: Some(forged.as_str().into()) };
         let theirs = returned(request.input_required_result(&awaited, now(), &secrets).unwrap());
-        assert_eq!(request.read_approval(&theirs, now(), &secrets).unwrap(), None);
+        assert_eq!(request.read_asked(&theirs, now(), &secrets).unwrap(), None);
         let input = request.read_input(&theirs, now(), &secrets).unwrap().unwrap();
         assert_eq!(input.state.as_deref(), Some(forged.as_str()));
     }

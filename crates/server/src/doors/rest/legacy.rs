@@ -233,6 +233,9 @@ fn legacy_response(outcome: &CallOutcome) -> Response {
         Ok(CallReply::AwaitingApproval(awaited)) => {
             legacy_error(StatusCode::FORBIDDEN, &awaited.to_model_text())
         }
+        Ok(CallReply::AwaitingSignIn(awaited)) => {
+            legacy_error(StatusCode::FORBIDDEN, &awaited.to_model_text())
+        }
         Ok(CallReply::AwaitingInput(_)) => {
             legacy_error(StatusCode::FORBIDDEN, "this tool cannot be called through the old endpoint")
         }

@@ -4,28 +4,30 @@
 //! them. So the browser that requested the link has a cookie and completes at once; any other browser shows which account
 //! this is for, and the user must confirm.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     extract::{RawQuery, State},
     response::Response,
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq as _;
+use tokio::time::Instant;
+use toolyard_net::url_host;
 use toolyard_platform::Platform;
 use toolyard_platform::upstreams;
-use toolyard_protocol::{UserId, api::ApiErrorCode, upstream::upstream_id};
+use toolyard_protocol::{PackageName, UserId, api::ApiErrorCode, upstream::upstream_id};
 use toolyard_sources::UpstreamSource;
 use toolyard_sources::upstream::{AuthorizeError, OAuthCallback};
 
-use super::{HandlerResult, no_content};
+use super::{HandlerResult, no_content, ok_json};
 use crate::{
     auth::TargetUser,
     body::FormBytes,
     error::{RequestError, json_response},
-    extract::PathParams,
+    extract::{PathParams, QueryParams},
     html_page::{escape_html, html_page},
     routes::{Route, RouteAccess},
     state::ServerState,
@@ -33,6 +35,8 @@ use crate::{
 
 /// The cookie of the browser that requested the link.
 const COOKIE: &str = "toolyard-authorize";
+/// Longest wait for an authorization, in seconds.
+const MAX_WAIT_S: u64 = 60;
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
@@ -44,6 +48,15 @@ pub(crate) fn routes() -> Vec<Route> {
             authorize_upstream,
         )
         .response_body::<AuthorizationLink>(),
+        Route::new(
+            Method::GET,
+            "/api/upstreams/{id}/authorize",
+            RouteAccess::Approver,
+            "Whether the user has authorized the upstream",
+            get_authorization,
+        )
+        .query(&[("wait", "Seconds to wait for it, at most 60. Default: 0")])
+        .response_body::<AuthorizationState>(),
         Route::new(
             Method::DELETE,
             "/api/upstreams/{id}/authorize",
@@ -81,6 +94,50 @@ pub(crate) fn routes() -> Vec<Route> {
 struct AuthorizationLink {
     /// Open it in a browser. Valid for a few minutes.
     link: String,
+}
+
+/// Whether a user has authorized an upstream.
+#[derive(Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct AuthorizationState {
+    /// Its package.
+    package_name: PackageName,
+    /// Its name for people.
+    name: String,
+    /// The host of its address.
+    host: String,
+    /// Whether calls can use it with the user's access. The upstream may still reject it.
+    authorized: bool,
+}
+
+#[derive(Deserialize)]
+struct AuthorizationQuery {
+    wait: Option<u64>,
+}
+
+async fn get_authorization(
+    State(state): State<ServerState>,
+    who: TargetUser,
+    PathParams(id): PathParams<String>,
+    QueryParams(query): QueryParams<AuthorizationQuery>,
+) -> HandlerResult {
+    let upstream = upstreams::find_for_user(&state.platform, &who.user, &id).await?;
+    let wait = Duration::from_secs(query.wait.unwrap_or(0).min(MAX_WAIT_S));
+    // A waiting request is a stream of the user.
+    let slot = if wait.is_zero() { None } else { state.process.streams.reserve(who.user.as_str()).ok() };
+    let deadline = Instant::now() + if slot.is_some() { wait } else { Duration::ZERO };
+    let waiting = state.upstreams.wait_for_authorization(&upstream.package, &who.user, deadline);
+    let authorized = tokio::select! {
+        authorized = waiting => authorized.map_err(to_failure)?,
+        () = state.lifecycle.stopping.cancelled() => false,
+    };
+    let details = upstream.record.details;
+    ok_json(&AuthorizationState {
+        name: if details.name.is_empty() { upstream.package.to_string() } else { details.name },
+        host: details.url.as_deref().and_then(url_host).unwrap_or_default(),
+        package_name: upstream.package,
+        authorized,
+    })
 }
 
 async fn authorize_upstream(
@@ -173,7 +230,7 @@ async fn complete_authorization(state: &ServerState, user: &UserId, callback: OA
     match state.upstreams.complete_authorization(user, callback).await {
         Ok(package) => {
             let message = format!(
-                "Done: you can use {} now. You can close this page.",
+                "Done: you can use {} now. Calls that waited for it continue. You can close this page.",
                 escape_html(upstream_id(&package))
             );
             html_page(StatusCode::OK, &message, "")

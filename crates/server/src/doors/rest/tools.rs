@@ -23,15 +23,16 @@ use toolyard_core::{
 };
 use toolyard_protocol::{
     ErrorCode, JsonLine,
-    approval::{PendingCall, ToolLabelInfo, ToolLabelList},
+    approval::{PendingCall, PendingSignIn, ToolLabelInfo, ToolLabelList},
     call::{CONVERSATION_HEADER, ExecuteRequest, IDEMPOTENCY_KEY},
     result::{RestResult, ToolResult},
     tool::Category,
+    upstream::upstream_id,
 };
 
 use super::HandlerResult;
 use crate::{
-    approvals::pending_call,
+    approvals::pending_approval,
     auth::CallerContext,
     body::JsonBytes,
     calls::{self, CallHandle, CallRequest},
@@ -221,7 +222,14 @@ fn rest_outcome(outcome: &CallOutcome) -> RestOutcome<'_> {
             Some(error) => RestOutcome::Failed(Cow::Owned(error)),
             None => RestOutcome::Done(result),
         },
-        Ok(CallReply::AwaitingApproval(awaited)) => RestOutcome::Waiting(pending_call(awaited)),
+        Ok(CallReply::AwaitingApproval(awaited)) => {
+            RestOutcome::Waiting(PendingCall::Approval(pending_approval(awaited)))
+        }
+        Ok(CallReply::AwaitingSignIn(awaited)) => RestOutcome::Waiting(PendingCall::SignIn(PendingSignIn {
+            id: upstream_id(&awaited.package).to_owned(),
+            name: awaited.name.clone(),
+            url: awaited.url.clone(),
+        })),
         // REST has one response per call, so tools that ask for input do not work.
         Ok(CallReply::AwaitingInput(_)) => {
             let text = "This tool asks for more input, which is not possible over REST.";

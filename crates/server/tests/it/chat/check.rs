@@ -24,6 +24,7 @@ fn keys(kind: &str) -> (&'static [&'static str], &'static [&'static str]) {
         "tool-output-denied" => (&["toolCallId"], &[]),
         "data-tool" | "data-progress" | "data-notice" => (&["data"], &["id", "transient"]),
         "data-approval" => (&["id", "data"], &[]),
+        "data-sign-in" => (&["id", "transient", "data"], &[]),
         "error" => (&["errorText"], &[]),
         "finish" => (&["finishReason"], &[]),
         other => panic!("no client knows a chunk `{other}`"),

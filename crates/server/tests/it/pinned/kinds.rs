@@ -1,13 +1,16 @@
 //! Every kind of change, at every moment at which a list is read: none is silent, and what was accepted stays in use.
 
 use serde_json::{Value, json};
-use toolyard_testkit::upstream::{FakeUpstream, OfferListKind, UpstreamEra};
+use toolyard_testkit::{
+    authorization::GuardedUpstream,
+    upstream::{FakeUpstream, OfferListKind, UpstreamEra},
+};
 
 use super::world::{PictureHost, answer, edit, furnish, listed_tool, only_change, page, page_text, waiting};
 use crate::{
     platform::{Person, Platform},
     upstreams::{
-        guarded::{Guarded, authorize},
+        guarded::authorize,
         world::{add, add_with, live, plain, refresh, text, until},
     },
 };
@@ -162,7 +165,7 @@ async fn every_change_is_quarantined_after_a_reconnect() {
 async fn what_another_user_is_shown_is_compared_as_well() {
     for mutation in MUTATIONS {
         let (p, host) = (Platform::start().await, PictureHost::start().await);
-        let guarded = Guarded::start(UpstreamEra::Modern).await;
+        let guarded = GuardedUpstream::start(UpstreamEra::Modern).await;
         // The picture of both users is at the same URL.
         furnish(&guarded.first, &host);
         furnish(&guarded.second, &host);

@@ -3,10 +3,10 @@
 use http::Method;
 use serde_json::json;
 use toolyard_server::auth::Role;
-use toolyard_testkit::upstream::UpstreamEra;
+use toolyard_testkit::{authorization::GuardedUpstream, upstream::UpstreamEra};
 
 use super::{
-    guarded::{Guarded, link, says_yes},
+    guarded::{link, says_yes},
     world::{add_with, create, live, plain},
 };
 use crate::{
@@ -25,14 +25,14 @@ fn body(back: &str) -> String {
     url::form_urlencoded::Serializer::new(String::new()).append_pair("query", query).finish()
 }
 
-async fn started() -> (Platform, Guarded) {
+async fn started() -> (Platform, GuardedUpstream) {
     let p = Platform::start().await;
-    let guarded = Guarded::start(UpstreamEra::Modern).await;
+    let guarded = GuardedUpstream::start(UpstreamEra::Modern).await;
     add_with(&p, "up", json!({ "url": guarded.url(), "auth": "oauth" })).await;
     (p, guarded)
 }
 
-fn redeemed(guarded: &Guarded) -> usize {
+fn redeemed(guarded: &GuardedUpstream) -> usize {
     guarded.authorization.requests("/token").len()
 }
 
@@ -181,7 +181,7 @@ async fn behind_https_the_metadata_url_is_the_client_id() {
     assert_eq!(about["client_id"], format!("{base}/oauth/client.json"));
     assert_eq!(about["redirect_uris"], json!([format!("{base}/oauth/callback")]));
     assert_eq!(about["application_type"], "web");
-    let guarded = Guarded::start(UpstreamEra::Modern).await;
+    let guarded = GuardedUpstream::start(UpstreamEra::Modern).await;
     guarded.authorization.configure(|script| script.cimd = true);
     let olga = p.bearer(&p.token("olga", Role::Operator));
     let body = json!({ "id": "up", "url": guarded.url(), "auth": "oauth", "forAll": true });
@@ -203,7 +203,8 @@ async fn behind_https_the_metadata_url_is_the_client_id() {
 #[tokio::test]
 async fn only_a_user_of_an_upstream_with_oauth_gets_a_link() {
     let p = Platform::start().await;
-    let (guarded, open) = (Guarded::start(UpstreamEra::Modern).await, plain(UpstreamEra::Modern).await);
+    let (guarded, open) =
+        (GuardedUpstream::start(UpstreamEra::Modern).await, plain(UpstreamEra::Modern).await);
     let body = json!({ "id": "up", "url": guarded.url(), "auth": "oauth" });
     p.nobody().post("/api/upstreams", &body).await.expect(201);
     add_with(&p, "open", json!({ "url": open.url() })).await;

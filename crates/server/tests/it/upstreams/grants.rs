@@ -1,16 +1,16 @@
 //! OAuth grants of users: stored sealed, revocable, and never sent to another server.
 
 use serde_json::json;
-use toolyard_testkit::upstream::UpstreamEra;
+use toolyard_testkit::{authorization::GuardedUpstream, upstream::UpstreamEra};
 
 use super::{
-    guarded::{Guarded, authorize, link},
+    guarded::{authorize, link},
     world::{add_with, live, refresh, text},
 };
 use crate::platform::Platform;
 
-async fn started(p: &Platform) -> Guarded {
-    let guarded = Guarded::start(UpstreamEra::Modern).await;
+async fn started(p: &Platform) -> GuardedUpstream {
+    let guarded = GuardedUpstream::start(UpstreamEra::Modern).await;
     add_with(p, "up", json!({ "url": guarded.url(), "auth": "oauth" })).await;
     guarded
 }
@@ -27,7 +27,7 @@ fn holds(bytes: &[u8], text: &str) -> bool {
 
 async fn calls(p: &Platform, user: &str) -> bool {
     let result = live(p, user).await.run("mcp.up:echo", json!({ "text": "x" })).await;
-    assert!(result["isError"].is_null() || text(&result).contains("authorization"), "{result}");
+    assert!(result["isError"].is_null() || text(&result).contains("/sign-in"), "{result}");
     result["isError"].is_null()
 }
 
@@ -79,7 +79,7 @@ async fn a_user_can_revoke_and_renew_authorization() {
 #[tokio::test]
 async fn removing_an_upstream_removes_its_tokens() {
     let p = Platform::start().await;
-    let guarded = Guarded::start(UpstreamEra::Modern).await;
+    let guarded = GuardedUpstream::start(UpstreamEra::Modern).await;
     let body = json!({ "id": "up", "url": guarded.url(), "auth": "oauth" });
     p.nobody().post("/api/upstreams", &body).await.expect(201);
     let ada = live(&p, "ada").await;
@@ -103,7 +103,7 @@ async fn removing_an_upstream_removes_its_tokens() {
 #[tokio::test]
 async fn tokens_are_not_sent_to_another_address() {
     let p = Platform::start().await;
-    let (guarded, elsewhere) = (started(&p).await, Guarded::start(UpstreamEra::Modern).await);
+    let (guarded, elsewhere) = (started(&p).await, GuardedUpstream::start(UpstreamEra::Modern).await);
     authorize(&p, "ada", "up").await.expect(200);
     assert!(calls(&p, "ada").await);
     p.nobody().patch("/api/upstreams/up", &json!({ "url": elsewhere.url() })).await.expect(200);
@@ -117,7 +117,7 @@ async fn tokens_are_not_sent_to_another_address() {
 #[tokio::test]
 async fn a_configured_client_secret_is_sent_to_its_own_server_only() {
     let p = Platform::start().await;
-    let guarded = Guarded::start(UpstreamEra::Modern).await;
+    let guarded = GuardedUpstream::start(UpstreamEra::Modern).await;
     guarded.authorization.configure(|script| {
         script.registers = false;
         script.clients = vec![("by-hand".to_owned(), Some("the-secret".to_owned()))];

@@ -10,7 +10,7 @@
 //! | prompts and resources | [`items`], [`watch`] |
 //! | lists that change, upstreams that fail or are restarted | [`changes`], [`faults`], [`restarts`] |
 //! | child processes | [`stdio`] |
-//! | OAuth | [`guarded`], [`oauth`], [`grants`], [`browsers`] |
+//! | OAuth | [`guarded`], [`oauth`], [`grants`], [`browsers`], [`sign_in`] |
 
 mod asks;
 mod awaited;
@@ -32,6 +32,7 @@ mod origin;
 mod restarts;
 mod roles;
 mod secrets;
+mod sign_in;
 mod stdio;
 mod watch;
 pub(crate) mod world;

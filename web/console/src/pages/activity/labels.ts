@@ -4,6 +4,7 @@
 const OUTCOMES: Record<string, string> = {
   OK: 'The tool returned a result.',
   AWAITING_APPROVAL: 'The user was asked first. After a yes, the call runs and is listed as another call.',
+  AWAITING_SIGN_IN: 'The user has to sign in at the upstream first. After that, the call is made again and is listed as another call.',
   INVALID_REQUEST: 'The request body was not a valid call.',
   INVALID_TOOL_NAME: 'The name was neither package:tool nor an alias.',
   TOOL_NOT_FOUND: 'The caller has no such tool: not installed, hidden, or turned off.',
@@ -27,7 +28,7 @@ const OUTCOMES: Record<string, string> = {
 
 export const CODES = Object.keys(OUTCOMES);
 /** A call that waits has not failed. */
-export const outcomeKind = (code: string) => (code === 'OK' ? 'good' : code === 'AWAITING_APPROVAL' ? 'accent' : 'bad');
+export const outcomeKind = (code: string) => (code === 'OK' ? 'good' : code.startsWith('AWAITING_') ? 'accent' : 'bad');
 export const describeOutcome = (code: string) => OUTCOMES[code] ?? 'Unknown code.';
 
 export const STEPS = ['find', 'validate', 'authorize', 'ready', 'invoke', 'check'] as const;

@@ -205,7 +205,7 @@ mod tests {
             bytes_in: 0,
             bytes_out: 0,
             approval: None,
-            waiting: false,
+            waiting: None,
             trace: TraceContext { trace_id: 1, parent: None, span_id: 1, sampled: false },
         }
     }
