@@ -75,7 +75,7 @@ impl ApprovalWebhook {
         let send_queued = async move {
             while let Some((event, id)) = queued.recv().await {
                 let Some(record) = read_approval(&state, &id).await else { continue };
-                let info = approval_info(&state.approvals, &record);
+                let info = approval_info(&state, &record).await;
                 let body = self.render_body(event, &info, &iso_millis(state.clock.now()));
                 self.deliver(&state, &id, body).await;
             }

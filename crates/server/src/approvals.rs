@@ -6,7 +6,6 @@
 use tokio::sync::broadcast::error::RecvError;
 use toolyard_core::{
     Caller, ToolError,
-    approvals::ApprovalGate,
     catalog::ViewScope,
     executor::AwaitedApproval,
     ports::{ApprovalRecord, Change, StoreError},
@@ -14,7 +13,10 @@ use toolyard_core::{
 use toolyard_platform::{ActorOfUser, approvals::expire_unanswered, clients, users};
 use toolyard_protocol::{
     ApprovalId, ErrorCode, PackageName, TokenId, UserId,
-    approval::{ApprovalAnswerInfo, ApprovalInfo, ApprovalRequester, ApprovalState, PendingApproval},
+    approval::{
+        ApprovalAnswerInfo, ApprovalInfo, ApprovalRequester, ApprovalState, ConnectedRequester,
+        PendingApproval,
+    },
     session::iso_millis,
 };
 
@@ -153,7 +155,8 @@ pub(crate) fn pending_approval(awaited: &AwaitedApproval) -> PendingApproval {
 }
 
 /// An approval as people and programs see it.
-pub(crate) fn approval_info(gate: &ApprovalGate, record: &ApprovalRecord) -> ApprovalInfo {
+pub(crate) async fn approval_info(state: &ServerState, record: &ApprovalRecord) -> ApprovalInfo {
+    let gate = &state.approvals;
     ApprovalInfo {
         id: record.id.clone(),
         user: record.owner.user.clone(),
@@ -169,6 +172,7 @@ pub(crate) fn approval_info(gate: &ApprovalGate, record: &ApprovalRecord) -> App
             door: record.door.as_str().to_owned(),
             caller: record.owner.caller.to_string(),
             client: record.client.as_deref().map(ToOwned::to_owned),
+            connected: connected_requester(state, &record.owner.caller).await,
         },
         state: record.state,
         created_at: iso_millis(record.created_at),
@@ -185,6 +189,16 @@ pub(crate) fn approval_info(gate: &ApprovalGate, record: &ApprovalRecord) -> App
             note: answer.note.clone(),
         }),
     }
+}
+
+/// The client that the user connected, if it is the caller. Its grant has the name that the user saw.
+async fn connected_requester(state: &ServerState, caller: &Caller) -> Option<ConnectedRequester> {
+    let Caller::Client(grant) = caller else { return None };
+    let found = state.stores.oauth.find_client_grant(grant).await.unwrap_or_else(|error| {
+        tracing::error!(%error, %grant, "connected client not read");
+        None
+    })?;
+    Some(ConnectedRequester { name: found.client_name, host: found.client_host })
 }
 
 /// The approval with this id, if it belongs to the user.

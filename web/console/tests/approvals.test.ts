@@ -162,6 +162,8 @@ test('texts say who asks, who answered, and what a grant covers', () => {
     requesterText({ door: 'mcp', caller: 'app:com.example.bot', client: 'inspector' }),
     'MCP, inspector for the app com.example.bot',
   );
+  const connected = { name: 'Claude', host: 'claude.ai' };
+  assert.equal(requesterText({ door: 'mcp', caller: 'client:1', client: 'Your bank', connected }), 'MCP, Claude (claude.ai)');
   assert.equal(answerText(denied('1')), 'Denied by ada@example.com in the terminal');
   assert.equal(answerText(approval('1')), undefined);
   assert.match(stateText(approval('1', { state: 'void' })), /^Withdrawn by the caller\. .* did not run/);

@@ -224,11 +224,24 @@ pub struct ApprovalSummary {
 pub struct ApprovalRequester {
     /// The door of the call: `rest`, `legacy`, `mcp`, `chat`.
     pub door: String,
-    /// The caller: `user`, `app:com.example.assistant`, `person:root`.
+    /// The caller: `user`, `app:com.example.assistant`, `client:…` for a client that the user connected, `person:root`.
     pub caller: String,
-    /// The client program, if it named itself.
+    /// The client program, if it named itself. Nobody has checked the name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
+    /// The client that the user connected, if it is one: as the user agreed to it, whatever the program calls itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connected: Option<ConnectedRequester>,
+}
+
+/// A client that the user connected.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectedRequester {
+    /// Its name on the consent page.
+    pub name: String,
+    /// The host that the consent page showed.
+    pub host: String,
 }
 
 /// An approval as the API shows it.

@@ -45,7 +45,7 @@ pub(crate) fn start_push(state: &ServerState) {
 async fn announce(state: ServerState, event: ApprovalEvent, id: ApprovalId) {
     let Some(push) = &state.web_push else { return };
     let Some(record) = read_approval(&state, &id).await else { return };
-    let info = approval_info(&state.approvals, &record);
+    let info = approval_info(&state, &record).await;
     let now = state.clock.now();
     let message = approval_message(event, &info);
     let delivery = Delivery { keep: keep_time(event, &record, now), topic: Some(id.as_str().to_owned()) };

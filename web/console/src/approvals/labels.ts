@@ -58,10 +58,11 @@ const SURFACES: Readonly<Record<ApprovalSurface, string>> = {
 
 const DOORS: Readonly<Record<string, string>> = { rest: 'REST', legacy: 'REST (older format)', mcp: 'MCP', chat: 'Chat' };
 
-/** Who asks: the interface, and the program if it named itself. */
-export function requesterText({ door, caller, client }: ApprovalInfo['requester']): string {
+/** Who asks: the interface, and the connected client as the user agreed to it, or else the program if it named itself. */
+export function requesterText({ door, caller, client, connected }: ApprovalInfo['requester']): string {
+  const program = connected == null ? client : `${connected.name} (${connected.host})`;
   const who = caller.startsWith('app:') ? ` for the app ${caller.slice('app:'.length)}` : '';
-  return `${DOORS[door] ?? door}${client === undefined ? '' : `, ${client}`}${who}`;
+  return `${DOORS[door] ?? door}${program == null ? '' : `, ${program}`}${who}`;
 }
 
 /** What happened to an approval that is no longer pending. */

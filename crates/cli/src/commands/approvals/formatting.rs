@@ -20,13 +20,18 @@ pub(crate) fn format_summary(summary: &ApprovalSummary) -> String {
 
 /// The question, who asks, and until when.
 pub(crate) fn format_question(info: &ApprovalInfo) -> String {
-    let client = info.requester.client.as_ref().map(|client| format!(", {client}")).unwrap_or_default();
+    let requester = &info.requester;
+    let client = match (&requester.connected, &requester.client) {
+        (Some(connected), _) => format!(", {} at {}", connected.name, connected.host),
+        (None, Some(client)) => format!(", {client}"),
+        (None, None) => String::new(),
+    };
     let about = format!(
         "{}, {} risk, asked by {} ({}{client}), until {}",
         info.tool,
         info.risk.as_str(),
-        info.requester.caller,
-        info.requester.door,
+        requester.caller,
+        requester.door,
         info.expires_at
     );
     format!("{}\n  {}", format_summary(&info.summary), text::sanitize_line(&about))

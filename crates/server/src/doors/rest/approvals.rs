@@ -122,7 +122,10 @@ async fn list_approvals(
     let records = state.stores.approvals.list_approvals(&filter, state.clock.now()).await?;
     let next =
         (records.len() == limit as usize).then(|| records.last().map(|last| last.id.clone())).flatten();
-    let approvals = records.iter().map(|one| approval_info(&state.approvals, one)).collect();
+    let mut approvals = Vec::with_capacity(records.len());
+    for record in &records {
+        approvals.push(approval_info(&state, record).await);
+    }
     ok_json(&ApprovalList { approvals, next })
 }
 
@@ -134,7 +137,7 @@ async fn get_approval(
     let id = parse_id(&id)?;
     let record = find_own(&state, &who.user, &id).await?;
     let record = record.ok_or_else(|| RequestError::not_found(format_args!("approval {id}")))?;
-    ok_json(&approval_info(&state.approvals, &record))
+    ok_json(&approval_info(&state, &record).await)
 }
 
 async fn answer_approval(
@@ -145,7 +148,7 @@ async fn answer_approval(
     JsonBody(request): JsonBody<AnswerRequest>,
 ) -> HandlerResult {
     let record = verbs::answer(&platform, &who.into(), &parse_id(&id)?, request).await?;
-    ok_json(&approval_info(&state.approvals, &record))
+    ok_json(&approval_info(&state, &record).await)
 }
 
 #[derive(Deserialize)]
@@ -190,8 +193,10 @@ async fn stream_approvals(State(state): State<ServerState>, who: TargetUser) -> 
         limit: MAX_PAGE,
     };
     let pending = state.stores.approvals.list_approvals(&filter, state.clock.now()).await?;
-    let mut queued: VecDeque<Event> =
-        pending.iter().rev().map(|record| approval_event(&approval_info(&state.approvals, record))).collect();
+    let mut queued = VecDeque::with_capacity(pending.len() + 1);
+    for record in pending.iter().rev() {
+        queued.push_back(approval_event(&approval_info(&state, record).await));
+    }
     queued.push_back(events::named_event("ready", &JsonLine::new(&serde_json::json!({}))));
     let watch = ApprovalWatcher {
         subscription,
@@ -248,7 +253,7 @@ impl ApprovalWatcher {
                 Some(Ok(_)) | None => continue,
             };
             if let Ok(Some(record)) = find_own(&self.state, &self.user, &id).await {
-                let info = approval_info(&self.state.approvals, &record);
+                let info = approval_info(&self.state, &record).await;
                 return Some(approval_event(&info));
             }
         }

@@ -111,6 +111,9 @@ async fn a_client_asks_and_only_the_user_answers() {
     let bearer = p.bearer(&granted.access);
     let waiting = bearer.call(DELETE, json!({ "id": "milk" })).await.expect(202).json();
     let id = waiting["pending"]["id"].as_str().unwrap();
+    // Whatever the program calls itself, the user reads the name and the host that they agreed to.
+    let shown = p.user("ada").get(&format!("/api/approvals/{id}")).await.expect(200).json();
+    assert_eq!(shown["requester"]["connected"], json!({ "name": "Claude", "host": "claude.example" }));
     answer(&bearer, id, "approve").await.expect(403);
     let choice = json!({ "choice": "always" });
     bearer.put(&format!("/api/approvals/choices/{DELETE}"), &choice).await.expect(403);
