@@ -1,7 +1,7 @@
 // Conversations: the model's words, tools of apps and of the page, what survives a reload, and what a hostile answer cannot do.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { after, before, test } from 'node:test';
+import { after, afterEach, before, test } from 'node:test';
 import { accessible, becomes, calm, flip, focused, launch, open, until } from './browser.mjs';
 import { ask, fitsPhone, gate, ready } from './kit.mjs';
 import { stage } from './stage.mjs';
@@ -16,6 +16,9 @@ after(async () => {
   await browser?.close();
   await it?.close();
 });
+
+// Every page listens to the server, which has a limit for the streams of a user.
+afterEach(() => Promise.all(browser.contexts().map((context) => context.close())));
 
 const box = (page) => page.getByRole('textbox', { name: 'Message' });
 

@@ -1,7 +1,7 @@
 /** Every page of the console and its path. Pages are loaded on demand. */
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { FILTER_NAMES } from './pages/activity/filters';
-import { AUTHORIZE_PATH, DEVICE_PATH } from './shell/focused-frame';
+import { AUTHORIZE_PATH, DEVICE_PATH, UPSTREAM_SIGN_IN_PATH } from './shell/focused-frame';
 import { NotFound } from './shell/not-found';
 import { PageError } from './shell/page-error';
 import { SIGN_IN_ROUTE } from './shell/pages';
@@ -107,6 +107,11 @@ const device = createRoute({
   validateSearch: params('code'),
   component: lazyRouteComponent(() => import('./pages/device/page'), 'DevicePage'),
 });
+const upstreamSignIn = createRoute({
+  getParentRoute: () => root,
+  path: UPSTREAM_SIGN_IN_PATH,
+  component: lazyRouteComponent(() => import('./pages/upstream-sign-in/page'), 'UpstreamSignInPage'),
+});
 const settings = createRoute({
   getParentRoute: () => root,
   path: '/settings',
@@ -149,6 +154,7 @@ export const router = createRouter({
     call,
     authorize,
     device,
+    upstreamSignIn,
     people,
     person,
     signIn,

@@ -20,7 +20,7 @@ export async function watchStream(
   onState: (state: StreamState) => void,
 ): Promise<void> {
   for (let tries = 0; !signal.aborted; tries += 1) {
-    let asked = 0;
+    let failure: unknown;
     try {
       onState('connecting');
       const response = await fetchRaw(path, { signal, headers: { Accept: 'text/event-stream' } });
@@ -29,18 +29,26 @@ export async function watchStream(
       for await (const event of eventsOf(response)) onEvent(event);
     } catch (error) {
       if (signal.aborted) return;
-      if (error instanceof ApiError) {
-        if (FINAL.has(error.status)) return onState('lost');
-        asked = Math.min(error.retryAfterMs ?? 0, LONGEST_WAIT);
-      }
+      if (isPermanent(error)) return onState('lost');
+      failure = error;
     }
     if (signal.aborted) return;
     onState('lost');
-    await pause(Math.max(asked, WAITS[Math.min(tries, WAITS.length - 1)] ?? 1_000), signal);
+    await pause(retryDelay(tries, failure), signal);
   }
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
+/** Whether the server would answer the same again. */
+export const isPermanent = (error: unknown) => error instanceof ApiError && FINAL.has(error.status);
+
+/** The delay before the next try in milliseconds, longer after each of the `tries`, and at least as long as the server requests. */
+export function retryDelay(tries: number, error?: unknown): number {
+  const requested = error instanceof ApiError ? Math.min(error.retryAfterMs ?? 0, LONGEST_WAIT) : 0;
+  return Math.max(requested, WAITS[Math.min(tries, WAITS.length - 1)] ?? 1_000);
+}
+
+/** Resolves after the time, or when the signal is aborted. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(done, ms);
     function done() {

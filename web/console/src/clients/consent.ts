@@ -1,5 +1,6 @@
 /** What the user selects before a client connects. It can only be less than what the client asks for. */
 import type { ConsentApp, ConsentDecision, ConsentInfo } from '../api/clients';
+import { foreignName } from '../ui/labels';
 import { isAppScope, isIdentityScope, OFFLINE_ACCESS, TOOL_SCOPES, toolScopesUpTo } from './scopes';
 
 export interface ConsentSelection {
@@ -102,18 +103,7 @@ export function durationOptions({ days, maxDays }: Pick<ConsentInfo, 'days' | 'm
   return [...all].sort((one, other) => one - other);
 }
 
-const LONGEST_NAME = 60;
-
-/** The name comes from the client: one line, without invisible characters that could change how the rest is read. */
-export function clientName(name: string): string {
-  const clean = name
-    .replace(/\s+/g, ' ')
-    .replace(/[\p{Cc}\p{Cf}]/gu, '')
-    .trim();
-  const signs = [...clean];
-  if (signs.length === 0) return 'Unnamed client';
-  return signs.length > LONGEST_NAME ? `${signs.slice(0, LONGEST_NAME).join('')}…` : clean;
-}
+export const clientName = (name: string) => foreignName(name, 'Unnamed client');
 
 /** The host of a URL, if it is one. */
 export function hostOf(url: string): string | undefined {

@@ -1,4 +1,4 @@
-/** Labels of permissions and hardware. */
+/** Labels of permissions and hardware, lists and counts, and names from outside. */
 export const PERMISSIONS: Readonly<Record<string, { name: string; means: string }>> = {
   MICROPHONE: { name: 'Microphone', means: 'hears what you say while you have it open' },
   LOCATION: { name: 'Location', means: 'knows where you are while you have it open' },
@@ -31,3 +31,16 @@ export function joinList(words: readonly string[]): string {
 export const hardwareList = (types: readonly string[]) => joinList(types.map((type) => HARDWARE[type]?.one ?? type.toLowerCase()));
 
 export const countLabel = (count: number, one: string, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
+
+const LONGEST_NAME = 60;
+
+/** A name from outside: one line, not too long, without invisible characters that could change how the rest is read. */
+export function foreignName(name: string, fallback: string): string {
+  const clean = name
+    .replace(/\s+/g, ' ')
+    .replace(/[\p{Cc}\p{Cf}]/gu, '')
+    .trim();
+  const signs = [...clean];
+  if (signs.length === 0) return fallback;
+  return signs.length > LONGEST_NAME ? `${signs.slice(0, LONGEST_NAME).join('')}…` : clean;
+}

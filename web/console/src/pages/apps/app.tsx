@@ -4,6 +4,7 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { ErrorBox, Loading } from '../../ui/feedback';
 import { Page } from '../../ui/page';
 import { Tabs } from '../../ui/tabs';
+import { upstreamsQuery } from '../activity/upstreams';
 import { appQuery, deletionKey, type App } from './api';
 import { Details } from './details';
 import { ToolsTab } from './tools/tab';
@@ -35,6 +36,7 @@ export function AppPage() {
             <Link to="/apps">Apps</Link> / <code>{name}</code>
           </>
         }
+        {...(app.data !== undefined && isUpstream(name) && { actions: <UpstreamSignInLink packageName={name} title={title} /> })}
       >
         {app.isPending && <Loading what="the app" />}
         {app.error !== null && <ErrorBox error={app.error} onRetry={() => void app.refetch()} />}
@@ -50,6 +52,21 @@ export function AppPage() {
         )}
       </Page>
     </div>
+  );
+}
+
+/** Packages of upstreams start with this. */
+const isUpstream = (packageName: string) => packageName.startsWith('mcp.');
+
+/** Only for upstreams where each user signs in. */
+function UpstreamSignInLink({ packageName, title }: { packageName: string; title: string }) {
+  const { data } = useQuery(upstreamsQuery);
+  const upstream = data?.upstreams.find((one) => one.packageName === packageName);
+  if (upstream?.details.auth !== 'oauth') return null;
+  return (
+    <Link to="/upstreams/$id/sign-in" params={{ id: upstream.id }} className="button anywhere">
+      Sign in to {title}
+    </Link>
   );
 }
 

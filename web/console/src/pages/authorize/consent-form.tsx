@@ -4,7 +4,6 @@ import { useEffect, useId, useRef, useState } from 'react';
 import { type ConsentDecision, type ConsentInfo, consentQuery, postConsent } from '../../api/clients';
 import { ApiError, isSignedOut } from '../../api/error';
 import { queryClient } from '../../api/queries';
-import { leave } from '../../api/sign-out';
 import {
   approvalOf,
   clientName,
@@ -17,13 +16,13 @@ import {
   usesTools,
 } from '../../clients/consent';
 import { OFFLINE_ACCESS } from '../../clients/scopes';
+import { SignedInAs } from '../../shell/signed-in-as';
 import { Button } from '../../ui/button';
 import { ErrorBox } from '../../ui/feedback';
 import { focusTitle } from '../../ui/focus-title';
 import { Field, Select } from '../../ui/form';
 import { countLabel } from '../../ui/labels';
 import { Page } from '../../ui/page';
-import { toastError } from '../../ui/toast';
 import { AppChoice } from './app-choice';
 import { ClientFacts } from './client-facts';
 import { Permissions } from './permissions';
@@ -54,17 +53,7 @@ export function ConsentForm({ request, info, onAnswer }: Props) {
     if (document.activeElement === null || document.activeElement === document.body) focusTitle();
   }, []);
   return (
-    <Page
-      title={`Connect ${name}?`}
-      lead={
-        <>
-          You are signed in as <strong className="anywhere">{info.user}</strong>.{' '}
-          <button type="button" className="text-button" onClick={() => void leave().catch(toastError)}>
-            Use another account
-          </button>
-        </>
-      }
-    >
+    <Page title={`Connect ${name}?`} lead={<SignedInAs user={info.user} />}>
       <ClientFacts info={info} name={name} />
       <Permissions info={info} selected={selection.scopes} onChange={(scopes) => change({ scopes })} />
       {usesTools(offeredScopes(info)) && <AppChoice info={info} selection={selection} onChange={change} />}

@@ -12,6 +12,7 @@ import { toast, toastError } from '../../ui/toast';
 import { contentOf, conversations, saveConversation } from './conversations';
 import { INTERFACE, runInPage } from './handlers';
 import { CallNotes } from './notes';
+import { signInRequest } from './sign-in-data';
 
 const SAVE_EVERY_MS = 500;
 /** Timeout of tools in this browser; the sandbox has its own, lower limit. */
@@ -67,6 +68,7 @@ export class ChatSession {
       sendAutomaticallyWhen: (state) => options.sendAutomaticallyWhen(state) || lastAssistantMessageIsCompleteWithApprovalResponses(state),
       onData: (part) => {
         if (part.type === 'data-progress') this.notes.hear(part.data);
+        if (part.type === 'data-sign-in') this.notes.needSignIn(signInRequest(part.data));
       },
     });
     if (summary?.open === true) void this.resume();
@@ -167,6 +169,8 @@ export class ChatSession {
 
   #watched(inner: ChatTransport<ToolyardMessage>): ChatTransport<ToolyardMessage> {
     return {
+      // A resumed answer replaces what was stored of it, instead of following it.
+      resumeStreamIsReplay: true,
       sendMessages: async (options) => {
         this.#saveWhileBusy();
         return this.notes.watch(await inner.sendMessages(options));

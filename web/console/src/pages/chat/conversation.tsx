@@ -1,7 +1,7 @@
 /** The messages of one conversation, and the input field. */
 import { useChat } from '@ai-sdk/react';
 import { TruncatedError } from '@toolyard/client';
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { meQuery, queryClient } from '../../api/queries';
 import { Button } from '../../ui/button';
 import { Notice } from '../../ui/feedback';
@@ -25,7 +25,8 @@ export function Conversation({ talk, onBegin }: { talk: ChatSession; onBegin: ()
   const [model, setModel] = useState(talk.model);
   const [shown, setShown] = useState(SHOWN_AT_ONCE);
   const busy = status === 'submitted' || status === 'streaming';
-  const scroll = useStickyEnd(messages);
+  const signIns = useSyncExternalStore(talk.notes.subscribe, talk.notes.signIns);
+  const scroll = useStickyEnd(messages, signIns);
   const field = useRef<HTMLTextAreaElement>(null);
   const send = useCallback(
     async (text: string, messageId?: string): Promise<boolean> => {
@@ -148,7 +149,7 @@ function Problem({ error, talk }: { error: Error; talk: ChatSession }) {
 }
 
 /** Stays scrolled to the end while content is added, unless the reader scrolled up. */
-function useStickyEnd(messages: readonly unknown[]) {
+function useStickyEnd(messages: readonly unknown[], signIns: unknown) {
   const scroll = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
   useEffect(() => {
@@ -163,6 +164,6 @@ function useStickyEnd(messages: readonly unknown[]) {
   useLayoutEffect(() => {
     const element = scroll.current;
     if (element !== null && atEnd.current) element.scrollTop = element.scrollHeight;
-  }, [messages]);
+  }, [messages, signIns]);
   return scroll;
 }

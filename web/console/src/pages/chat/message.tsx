@@ -84,6 +84,7 @@ function CopyButton({ text }: { text: string }) {
 function Parts({ message, notes, live }: Pick<Props, 'message' | 'notes'> & { live: boolean }) {
   const durations = useSyncExternalStore(notes.subscribe, notes.durations);
   const progress = useSyncExternalStore(notes.subscribe, notes.progress);
+  const signIns = useSyncExternalStore(notes.subscribe, notes.signIns);
   const about = new Map<string, ToolData>();
   for (const part of message.parts) if (part.type === 'data-tool') about.set(part.data.toolCallId, part.data);
   const waiting = approvalsByCall(message.parts);
@@ -108,7 +109,7 @@ function Parts({ message, notes, live }: Pick<Props, 'message' | 'notes'> & { li
     const approval = waiting.get(id) ?? requested;
     return (
       <Fragment key={id}>
-        <ToolRow part={part} about={about.get(id)} progress={progress.get(id)} ms={durations[id]} live={live} />
+        <ToolRow part={part} about={about.get(id)} progress={progress.get(id)} signIn={signIns.get(id)} ms={durations[id]} live={live} />
         {isOpen && approval !== undefined && <InlineApproval id={approval} requested={requested} live={live} />}
       </Fragment>
     );

@@ -1,10 +1,12 @@
-/** Duration and progress of calls, which are not part of the messages. */
+/** Duration and progress of calls, and the sign-in that they wait for, which are not part of the messages. */
 import type { ProgressData } from '@toolyard/client';
 import type { UIMessageChunk } from 'ai';
+import type { SignInRequest } from './sign-in-data';
 
 export class CallNotes {
   #begun = new Map<string, number>();
   #progress: ReadonlyMap<string, ProgressData> = new Map();
+  #signIns: ReadonlyMap<string, SignInRequest> = new Map();
   #durations: Readonly<Record<string, number>>;
   #listeners = new Set<() => void>();
 
@@ -14,6 +16,7 @@ export class CallNotes {
 
   durations = () => this.#durations;
   progress = () => this.#progress;
+  signIns = () => this.#signIns;
 
   subscribe = (listener: () => void) => {
     this.#listeners.add(listener);
@@ -23,10 +26,17 @@ export class CallNotes {
   /** A call starts; the last start counts. */
   begin(callId: string): void {
     this.#begun.set(callId, performance.now());
+    this.#forgetSignIn(callId);
   }
 
   hear(data: ProgressData): void {
     this.#progress = new Map(this.#progress).set(data.toolCallId, data);
+    this.#tell();
+  }
+
+  /** A call waits until the user has signed in. */
+  needSignIn(request: SignInRequest): void {
+    this.#signIns = new Map(this.#signIns).set(request.toolCallId, request);
     this.#tell();
   }
 
@@ -43,10 +53,17 @@ export class CallNotes {
   }
 
   #end(callId: string): void {
+    this.#forgetSignIn(callId);
     const begun = this.#begun.get(callId);
     // Replayed chunks take no time; earlier measurements stay valid.
     if (begun === undefined || this.#durations[callId] !== undefined) return;
     this.#durations = { ...this.#durations, [callId]: performance.now() - begun };
+    this.#tell();
+  }
+
+  #forgetSignIn(callId: string): void {
+    if (!this.#signIns.has(callId)) return;
+    this.#signIns = new Map([...this.#signIns].filter(([id]) => id !== callId));
     this.#tell();
   }
 

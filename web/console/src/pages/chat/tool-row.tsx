@@ -1,4 +1,4 @@
-/** One call: its app, arguments, result, duration and progress. */
+/** One call: its app, arguments, result, duration and progress, and the sign-in that it waits for. */
 import { getToolName, type DynamicToolUIPart, type ToolUIPart } from 'ai';
 import type { ProgressData, ToolData } from '@toolyard/client';
 import { ChevronRight, CircleAlert, CircleCheck, CircleSlash } from 'lucide-react';
@@ -6,9 +6,11 @@ import { ownerOf } from '../../plugins/manager';
 import { AppIcon } from '../../ui/app-icon';
 import { Chart } from '../../ui/chart';
 import { Code } from '../../ui/code';
+import { Notice } from '../../ui/feedback';
 import { duration } from '../../ui/time';
 import { chartOf, type ChartData } from './chart-data';
 import { isInterfaceTool } from './handlers';
+import type { SignInRequest } from './sign-in-data';
 
 const MAX_SHOWN_CHARS = 20_000;
 
@@ -17,12 +19,14 @@ interface Props {
   /** The app it belongs to, if the server sent it. */
   about: ToolData | undefined;
   progress: ProgressData | undefined;
+  /** It waits until the user has signed in. */
+  signIn: SignInRequest | undefined;
   ms: number | undefined;
   /** Whether the answer that it belongs to is in progress. */
   live: boolean;
 }
 
-export function ToolRow({ part, about, progress, ms, live }: Props) {
+export function ToolRow({ part, about, progress, signIn, ms, live }: Props) {
   const tool = getToolName(part);
   const app = about?.app ?? (isInterfaceTool(tool) ? 'Console' : (ownerOf(tool) ?? (part.providerExecuted ? 'Server' : 'Plugin')));
   const title = about?.title ?? about?.name?.split(':')[1] ?? tool;
@@ -30,7 +34,8 @@ export function ToolRow({ part, about, progress, ms, live }: Props) {
   const waiting = !done && live;
   const chart = tool === 'show_chart' && part.state === 'output-available' ? drawable(part.input) : null;
   const isAsked = part.state === 'approval-requested';
-  const state = failed ? 'failed' : done ? 'done' : isAsked ? 'waiting for approval' : waiting ? 'running' : 'not finished';
+  const running = signIn === undefined ? 'running' : 'waiting for sign-in';
+  const state = failed ? 'failed' : done ? 'done' : isAsked ? 'waiting for approval' : waiting ? running : 'not finished';
   return (
     <div className="tool-row">
       <details>
@@ -66,6 +71,7 @@ export function ToolRow({ part, about, progress, ms, live }: Props) {
         </div>
       </details>
       {waiting && progress !== undefined && <Progress {...progress} />}
+      {waiting && signIn !== undefined && <SignInNotice {...signIn} />}
       {chart !== null && (
         <Chart title={chart.title} kind={chart.kind} labels={chart.labels} series={[{ name: 'Value', values: chart.values }]} />
       )}
@@ -82,6 +88,20 @@ function Progress({ progress, total, message }: ProgressData) {
       />
       <span className="muted">{message ?? (total === undefined ? String(progress) : `${progress} of ${total}`)}</span>
     </p>
+  );
+}
+
+/** The call continues by itself after the sign-in. */
+function SignInNotice({ name, url }: SignInRequest) {
+  return (
+    <Notice>
+      <p>{name} needs you to sign in.</p>
+      {url !== undefined && (
+        <a className="button primary small" href={url} target="_blank" rel="noopener">
+          Sign in to {name}
+        </a>
+      )}
+    </Notice>
   );
 }
 

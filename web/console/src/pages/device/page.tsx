@@ -5,6 +5,7 @@ import { answerDeviceLogin, deviceLoginQuery, type DeviceLoginInfo } from '../..
 import { ApiError, isSignedOut } from '../../api/error';
 import { queryClient, useMe } from '../../api/queries';
 import { leave } from '../../api/sign-out';
+import { SignedInAs } from '../../shell/signed-in-as';
 import { withFreshSignIn } from '../../sign-in/fresh';
 import { Button } from '../../ui/button';
 import { Fact, Facts } from '../../ui/facts';
@@ -88,17 +89,7 @@ function Decision({ login, onAnswer }: { login: DeviceLoginInfo; onAnswer: (isAp
   useEffect(() => focusTitle(), []);
   const send = (approve: boolean) => void (answer.isPending || answer.mutate(approve));
   return (
-    <Page
-      title={`Sign in ${login.name}?`}
-      lead={
-        <>
-          You are signed in as <strong className="anywhere">{me.name}</strong>.{' '}
-          <button type="button" className="text-button" onClick={() => void leave().catch(toastError)}>
-            Use another account
-          </button>
-        </>
-      }
-    >
+    <Page title={`Sign in ${login.name}?`} lead={<SignedInAs user={me.name} />}>
       <Card>
         <p className="code">{login.userCode}</p>
         <Notice kind="warn">

@@ -1,12 +1,12 @@
 /** MCP servers whose tools this server offers. */
 import { useMutation, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
-import { api, responseData } from '../../api/client';
+import { api } from '../../api/client';
 import { queryClient } from '../../api/queries';
 import { Button } from '../../ui/button';
-import { Code } from '../../ui/code';
-import { Confirm, Dialog } from '../../ui/dialog';
+import { Confirm } from '../../ui/dialog';
 import { Badge, Empty, ErrorBox, Loading } from '../../ui/feedback';
 import { FIRST, Lazy } from '../../ui/lazy';
 import { toast, toastError } from '../../ui/toast';
@@ -78,7 +78,11 @@ function UpstreamCard({ upstream }: { upstream: Upstream }) {
           </p>
         </div>
         <div className="row">
-          {details.auth === 'oauth' && <Authorize id={id} />}
+          {details.auth === 'oauth' && (
+            <Link to="/upstreams/$id/sign-in" params={{ id }} className="button small" aria-label={`Sign in to ${details.name || id}`}>
+              Sign in
+            </Link>
+          )}
           <Button small disabled={refresh.isPending} onClick={() => refresh.mutate()} aria-label={`Refresh ${id}`}>
             Refresh
           </Button>
@@ -109,37 +113,6 @@ function UpstreamCard({ upstream }: { upstream: Upstream }) {
         >
           <p>Its tools are removed for all users, with all its installs, sealed values and authorizations.</p>
         </Confirm>
-      )}
-    </>
-  );
-}
-
-/** The link is valid for a few minutes and leads to another site, so the user opens it. */
-function Authorize({ id }: { id: string }) {
-  const ask = useMutation({
-    mutationFn: () => responseData(api.POST('/api/upstreams/{id}/authorize', { params: { path: { id } } })),
-    onError: toastError,
-  });
-  const link = ask.data?.link;
-  const safe = link !== undefined && /^https?:\/\//.test(link);
-  return (
-    <>
-      <Button small disabled={ask.isPending} onClick={() => ask.mutate()} aria-label={`Authorize ${id}`}>
-        Authorize
-      </Button>
-      {link !== undefined && (
-        <Dialog title={`Authorize ${id}`} onClose={() => ask.reset()}>
-          <p>Open this link to let the server act for you there. It is valid for a few minutes.</p>
-          <Code value={link} label="Link" />
-          <div className="dialog-actions">
-            <Button onClick={() => ask.reset()}>Close</Button>
-            {safe && (
-              <a className="button primary" href={link} target="_blank" rel="noopener noreferrer">
-                Open {new URL(link).host}
-              </a>
-            )}
-          </div>
-        </Dialog>
       )}
     </>
   );
