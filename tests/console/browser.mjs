@@ -55,7 +55,10 @@ export async function open(
   page.troubles = [];
   page.on('console', (message) => message.type() === 'error' && page.troubles.push(message.text()));
   page.on('pageerror', (error) => page.troubles.push(String(error)));
+  page.underway = new Set();
+  for (const over of ['requestfinished', 'requestfailed']) page.on(over, (request) => page.underway.delete(request));
   page.on('request', (request) => {
+    if (!isStream(request)) page.underway.add(request);
     const { protocol, host } = new URL(request.url());
     if (/^(http|ws)/.test(protocol) && host !== new URL(url).host) page.troubles.push(`asked ${request.url()}`);
   });
@@ -102,6 +105,18 @@ function noteToasts() {
 
 /** A short message said this, now or before. */
 export const toasted = (page, text) => page.waitForFunction((words) => window.toasts.some((one) => one.includes(words)), text);
+
+/** Streams stay open. */
+const isStream = (request) => request.headers().accept?.includes('text/event-stream') ?? false;
+
+/**
+ * Waits until no request of the page is under way. What a page loads by itself may otherwise fail at the next step of a test, for
+ * example because its token is revoked there, and bring up a dialog that takes the keys meant for the page.
+ */
+export async function quiet(page) {
+  await settled(page);
+  await until(() => page.underway.size === 0);
+}
 
 /** Nothing is being loaded any more, and what was loaded is drawn. Streams stay open, so the network is never idle. */
 export async function settled(page) {

@@ -1,7 +1,7 @@
 // A token that ends or is revoked while somebody works: what they typed stays, and nothing goes on without a new one.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { accessible, becomes, calm, flip, focused, isOn, launch, open } from './browser.mjs';
+import { accessible, becomes, calm, flip, focused, isOn, launch, open, quiet } from './browser.mjs';
 import { wear } from './glasses-app.mjs';
 import { ask, at, consoleOf, enterToken, fitsPhone, PHONE, unfold } from './kit.mjs';
 import { stage, USER } from './stage.mjs';
@@ -32,6 +32,7 @@ describe('a token that expires', () => {
     const page = await open(browser, consoleOf(it), path, { user: null, live: false, ...more });
     await enter(page, made);
     await menu(page).waitFor();
+    await quiet(page);
     page.asked = [];
     page.on('request', (request) => new URL(request.url()).pathname.startsWith('/api/') && page.asked.push(request));
     return page;
