@@ -12,6 +12,19 @@ const orders = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 /** What the user answers when asked. */
 export const ANSWER = { action: 'accept', content: { username: 'ada', email: 'ada@example.com' } };
 
+/** Takes a question to the user: a page is opened, a form is filled in. */
+export function answerTo({ mode, url, message }, questions) {
+  if (mode === 'url') {
+    say('page', { url });
+    return { action: 'accept' };
+  }
+  questions.push(message);
+  return ANSWER;
+}
+
+/** What the client says that it can ask the user. */
+export const abilities = (forms) => ({ elicitation: plan.opensPages ? { url: {} } : forms });
+
 /** The text of a result that went well. */
 export function text(result) {
   if (result.isError || result.content.length !== 1) throw new Error(JSON.stringify(result));
@@ -58,6 +71,7 @@ export async function play(client, revision) {
       const answer = await client.call('mcp_fixture__test_elicitation', { message: 'Who are you?' });
       say('ask', { question: client.questions.join(), text: answer });
     },
+    'sign-in': async () => say('sign-in', { text: await client.call('mcp_guarded__echo', { text: 'hi' }) }),
   };
   say('connected', { revision });
   for (const step of plan.steps) await steps[step]();

@@ -4,7 +4,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { WebSocketClientTransport } from '@modelcontextprotocol/sdk/client/websocket.js';
 import { ElicitRequestSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import { ANSWER, bell, plan, play, text } from './story.mjs';
+import { abilities, answerTo, bell, plan, play, text } from './story.mjs';
 
 function transport() {
   if (plan.command) return new StdioClientTransport(plan.command);
@@ -12,13 +12,10 @@ function transport() {
   return new StreamableHTTPClientTransport(new URL(plan.url), { requestInit: { headers: plan.headers } });
 }
 
-const client = new Client({ name: 'typescript-v1', version: '1.0.0' }, { capabilities: { elicitation: {} } });
+const client = new Client({ name: 'typescript-v1', version: '1.0.0' }, { capabilities: abilities({}) });
 const [changes, questions] = [bell(), []];
 client.setNotificationHandler(ToolListChangedNotificationSchema, changes.ring);
-client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
-  questions.push(params.message);
-  return ANSWER;
-});
+client.setRequestHandler(ElicitRequestSchema, ({ params }) => answerTo(params, questions));
 const line = transport();
 let revision;
 // Of what was agreed on, the SDK tells its transport alone.

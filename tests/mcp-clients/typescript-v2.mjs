@@ -1,7 +1,7 @@
 // The TypeScript SDK, version 2: both eras, over HTTP and over stdio.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { ANSWER, bell, plan, play, text } from './story.mjs';
+import { abilities, answerTo, bell, plan, play, text } from './story.mjs';
 
 const line = plan.command
   ? new StdioClientTransport(plan.command)
@@ -10,15 +10,12 @@ const [changes, questions] = [bell(), []];
 const client = new Client(
   { name: 'typescript-v2', version: '1.0.0' },
   {
-    capabilities: { elicitation: { form: {} } },
+    capabilities: abilities({ form: {} }),
     versionNegotiation: { mode: plan.era },
     listChanged: { tools: { autoRefresh: false, onChanged: changes.ring } },
   },
 );
-client.setRequestHandler('elicitation/create', ({ params }) => {
-  questions.push(params.message);
-  return ANSWER;
-});
+client.setRequestHandler('elicitation/create', ({ params }) => answerTo(params, questions));
 await client.connect(line);
 
 await play(

@@ -16,7 +16,8 @@ use toolyard_server::{
 };
 use toolyard_testkit::{
     AppBehavior, FakeApp,
-    upstream::{FakeUpstream, FixtureSet, UpstreamOptions},
+    authorization::{GuardedUpstream, sign_in_at_upstream},
+    upstream::{FakeUpstream, FixtureSet, UpstreamEra, UpstreamOptions},
 };
 use url::Url;
 
@@ -26,6 +27,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 const PAGE_SIZE: usize = 10;
 /// The app that is installed while a client is connected.
 const LATE: &str = "com.example.late";
+/// The upstream where users sign in.
+pub(crate) const GUARDED: &str = "guarded";
 
 /// How Ada gets in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,6 +152,16 @@ impl Stage {
 
     async fn install(&self, package: &str) {
         self.ada(Method::PUT, &format!("/api/installs/{package}"), Some(json!({}))).await;
+    }
+
+    /// An upstream with OAuth, at which Ada signed in once and from which she removed her access. In dev mode only.
+    pub(crate) async fn guard_upstream(&self) -> GuardedUpstream {
+        let upstream = GuardedUpstream::start(UpstreamEra::Modern).await;
+        let new = json!({ "id": GUARDED, "url": upstream.url(), "auth": "oauth", "forAll": true });
+        self.operator(Method::POST, "/api/upstreams", Some(new)).await;
+        sign_in_at_upstream(&self.url, "ada", GUARDED).await;
+        self.ada(Method::DELETE, &format!("/api/upstreams/{GUARDED}/authorize"), None).await;
+        upstream
     }
 
     /// Installs the app that was not there before.

@@ -5,7 +5,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::{program::Program, stage::Stage};
+use toolyard_testkit::authorization::sign_in_at_upstream;
+
+use crate::{
+    program::Program,
+    stage::{GUARDED, Stage},
+};
 
 /// The revision that a client with a handshake agrees on.
 pub(crate) const LEGACY: &str = "2025-11-25";
@@ -35,10 +40,12 @@ pub(crate) enum Step {
     Change,
     /// A tool that asks the user.
     Ask,
+    /// A tool whose upstream needs the user's sign-in: the client opens the page.
+    SignIn,
 }
 
 impl Step {
-    /// All of them.
+    /// All that a client without pages does.
     pub(crate) const ALL: [Self; 7] =
         [Self::List, Self::Alias, Self::Canonical, Self::Progress, Self::Cancel, Self::Change, Self::Ask];
 
@@ -55,6 +62,7 @@ impl Step {
             Self::Cancel => "cancel",
             Self::Change => "change",
             Self::Ask => "ask",
+            Self::SignIn => "sign-in",
         }
     }
 }
@@ -105,6 +113,12 @@ async fn take(stage: &Stage, program: &mut Program, step: Step) {
             let said = program.says("ask").await;
             assert_eq!(said["question"], "The MCP server mcp.fixture asks:\n\nWho are you?");
             assert_eq!(said["text"], format!("User response: {}", answer()));
+        }
+        Step::SignIn => {
+            let page = format!("{}/console/upstreams/{GUARDED}/sign-in", stage.url);
+            assert_eq!(program.says("page").await["url"], page);
+            sign_in_at_upstream(&stage.url, "ada", GUARDED).await;
+            assert_eq!(program.says("sign-in").await["text"], "hi");
         }
     }
 }
