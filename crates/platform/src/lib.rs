@@ -22,6 +22,7 @@
 //! | how formats of the first generation are converted | [`legacy`] |
 //! | a user's session, its running apps, and tickets for sockets | [`users`] |
 //! | which user a device belongs to | [`devices`] |
+//! | state that browsers and links carry | [`sealed_state`] |
 //!
 //! Nothing here knows HTTP, SQL or sockets.
 
@@ -39,6 +40,7 @@ pub mod legacy;
 pub mod plugins;
 pub mod push;
 mod rate_limits;
+pub mod sealed_state;
 pub mod settings;
 pub mod tokens;
 pub mod upstreams;

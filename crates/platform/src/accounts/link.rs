@@ -10,9 +10,11 @@ use super::{
     StartedSession, admit,
     create::{new_account, save_new},
     later,
-    sealed_state::{Purpose, seal, unseal},
 };
-use crate::{Actor, Platform, PlatformError};
+use crate::{
+    Actor, Platform, PlatformError,
+    sealed_state::{SealPurpose, seal, unseal},
+};
 
 /// The id of the first operator, unless another one is chosen.
 pub const FIRST_OPERATOR: &str = "operator";
@@ -69,7 +71,7 @@ fn make_link(platform: &Platform, user: UserId, first_operator: bool) -> Result<
     let now = platform.clock.now();
     let expires_at = later(now, LINK_VALIDITY);
     let data = LinkData { user, made_at: now.as_millisecond(), first_operator };
-    let code = SecretText::new(seal(platform, Purpose::SignInLink, expires_at, data)?);
+    let code = SecretText::new(seal(platform, SealPurpose::SignInLink, expires_at, data)?);
     Ok(OneTimeLink { code, expires_at })
 }
 
@@ -79,7 +81,7 @@ pub async fn sign_in_with_link(
     code: &SecretText,
     device: &str,
 ) -> Result<StartedSession, PlatformError> {
-    let opened = unseal::<LinkData>(platform, Purpose::SignInLink, code.expose());
+    let opened = unseal::<LinkData>(platform, SealPurpose::SignInLink, code.expose());
     let opened = opened.ok_or(PlatformError::SignInFailed)?;
     if !opened.use_once(platform).await? {
         return Err(PlatformError::SignInFailed);

@@ -21,7 +21,6 @@ mod link;
 mod passkey;
 mod password;
 mod password_hash;
-mod sealed_state;
 mod session;
 
 use std::{num::NonZeroU32, time::Duration};

@@ -17,12 +17,13 @@ use toolyard_protocol::{
 };
 
 use super::{
-    SignedInUser, StartedSession, account_of, admit, checked_name, later,
-    password::removal_result,
+    SignedInUser, StartedSession, account_of, admit, checked_name, later, password::removal_result,
     require_own_account,
-    sealed_state::{OpenedState, Purpose, seal, unseal},
 };
-use crate::{Actor, Platform, PlatformError};
+use crate::{
+    Actor, Platform, PlatformError,
+    sealed_state::{OpenedState, SealPurpose, seal, unseal},
+};
 
 /// How long a person may take.
 const CHALLENGE_VALIDITY: Duration = Duration::from_secs(5 * 60);
@@ -44,7 +45,7 @@ impl ChallengeData {
 /// A challenge to sign in with any passkey. Whose it is, the passkey tells.
 pub fn passkey_sign_in_challenge(platform: &Platform) -> Result<PasskeyChallenge, PlatformError> {
     let party = relying_party(platform)?;
-    let (challenge, state) = new_challenge(platform, Purpose::PasskeySignIn, None)?;
+    let (challenge, state) = new_challenge(platform, SealPurpose::PasskeySignIn, None)?;
     let options = json!({
         "challenge": challenge,
         "rpId": party.id,
@@ -62,7 +63,7 @@ pub async fn sign_in_with_passkey(
     device: &str,
 ) -> Result<StartedSession, PlatformError> {
     let party = relying_party(platform)?;
-    let opened = use_challenge(platform, Purpose::PasskeySignIn, &request.state).await?;
+    let opened = use_challenge(platform, SealPurpose::PasskeySignIn, &request.state).await?;
     let assertion: PasskeyAssertion = read_credential(request.credential)?;
     let id = assertion.credential_id().map_err(|error| PlatformError::invalid(error.to_string()))?;
     let stored = platform.stores.sign_in.find_passkey(&BASE64_URL_SAFE_NO_PAD.encode(id)).await?;
@@ -95,7 +96,7 @@ pub async fn passkey_registration_challenge(
     let account = account_of(platform, &who).await?;
     require_own_account(platform, &account)?;
     let known = platform.stores.sign_in.sign_in_methods(&who.user).await?.passkeys;
-    let (challenge, state) = new_challenge(platform, Purpose::PasskeyRegistration, Some(who.user))?;
+    let (challenge, state) = new_challenge(platform, SealPurpose::PasskeyRegistration, Some(who.user))?;
     let options = registration_options(party, &account, &known, &challenge);
     Ok(PasskeyChallenge { state, options })
 }
@@ -142,7 +143,7 @@ pub async fn add_passkey(
     let name = checked_name("name", Some(request.name))?;
     let name =
         name.ok_or_else(|| PlatformError::invalid("name: say what this passkey is, such as `Laptop`"))?;
-    let opened = use_challenge(platform, Purpose::PasskeyRegistration, &request.state).await?;
+    let opened = use_challenge(platform, SealPurpose::PasskeyRegistration, &request.state).await?;
     if opened.data.user.as_ref() != Some(&who.user) {
         return Err(PlatformError::invalid("state: it belongs to another user"));
     }
@@ -183,7 +184,7 @@ fn relying_party(platform: &Platform) -> Result<&RelyingParty, PlatformError> {
 
 fn new_challenge(
     platform: &Platform,
-    purpose: Purpose,
+    purpose: SealPurpose,
     user: Option<UserId>,
 ) -> Result<(String, String), PlatformError> {
     let mut challenge = [0; 32];
@@ -195,7 +196,7 @@ fn new_challenge(
 
 async fn use_challenge(
     platform: &Platform,
-    purpose: Purpose,
+    purpose: SealPurpose,
     state: &str,
 ) -> Result<OpenedState<ChallengeData>, PlatformError> {
     let opened = unseal::<ChallengeData>(platform, purpose, state);

@@ -6,6 +6,7 @@ mod apps;
 mod devices;
 mod fixture;
 mod installs;
+mod sealed_state;
 mod tokens;
 mod upstreams;
 mod users;

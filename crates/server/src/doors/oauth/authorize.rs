@@ -5,10 +5,8 @@ use axum::{
     extract::{RawQuery, State},
     response::{IntoResponse as _, Response},
 };
-use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use http::{HeaderValue, Method, StatusCode, header};
-use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
+use jiff::SignedDuration;
 use toolyard_authorization::{
     authorize::{
         AuthorizeError, AuthorizePageError, AuthorizeQuery, AuthorizeRefusal, AuthorizeRules, PromptValue,
@@ -17,8 +15,10 @@ use toolyard_authorization::{
     client::{ClientId, DocumentUrl, OAuthClient},
     parameters::RequestParameters,
 };
-use toolyard_core::ports::SecretSealer;
-use toolyard_platform::clients;
+use toolyard_platform::{
+    clients,
+    sealed_state::{SealPurpose, seal},
+};
 
 use super::{OAuthDoor, documents::DocumentError, switched_off};
 use crate::{
@@ -38,27 +38,6 @@ pub(super) fn routes() -> Vec<Route> {
         "The authorization endpoint of OAuth: leads to the consent page",
         get_authorize,
     )]
-}
-
-/// A request that waits for the user, sealed into the address of the consent page: nothing is stored, and any node continues.
-#[derive(Serialize, Deserialize)]
-pub(super) struct WaitingRequest {
-    pub(super) request: ValidAuthorizeRequest,
-    pub(super) expires_at: Timestamp,
-}
-
-impl WaitingRequest {
-    /// None if the text was not sealed here, or the time is over.
-    pub(super) fn unseal(text: &str, secrets: &dyn SecretSealer, now: Timestamp) -> Option<Self> {
-        let sealed = BASE64_URL_SAFE_NO_PAD.decode(text).ok()?;
-        let waiting: Self = serde_json::from_str(&secrets.unseal(&sealed).ok()?).ok()?;
-        (waiting.expires_at > now).then_some(waiting)
-    }
-
-    fn seal(&self, secrets: &dyn SecretSealer) -> Option<String> {
-        let sealed = secrets.seal(&serde_json::to_string(self).ok()?).ok()?;
-        Some(BASE64_URL_SAFE_NO_PAD.encode(sealed))
-    }
 }
 
 async fn get_authorize(State(state): State<ServerState>, RawQuery(query): RawQuery) -> Response {
@@ -141,9 +120,13 @@ fn lead_to_consent(state: &ServerState, request: ValidAuthorizeRequest) -> Respo
     }
     let now = state.clock.now();
     let expires_at = now.saturating_add(SignedDuration::from_secs(CONSENT_S)).unwrap_or(now);
-    match (WaitingRequest { request, expires_at }).seal(&*state.secrets) {
-        Some(sealed) => redirect(&format!("{}/console/authorize?request={sealed}", state.base_url())),
-        None => error_page("The request could not be processed; see the server's log."),
+    // Sealed into the address of the consent page: nothing is stored, and any node continues.
+    match seal(&state.platform, SealPurpose::ConsentRequest, expires_at, request) {
+        Ok(sealed) => redirect(&format!("{}/console/authorize?request={sealed}", state.base_url())),
+        Err(error) => {
+            tracing::error!(%error, "authorization request not sealed");
+            error_page("The request could not be processed; see the server's log.")
+        }
     }
 }
 

@@ -6,12 +6,15 @@ use http::Method;
 use jiff::Timestamp;
 use serde::Deserialize;
 use toolyard_authorization::{
-    authorize::AuthorizeError,
+    authorize::{AuthorizeError, ValidAuthorizeRequest},
     client::{ClientKind, OAuthClient},
     scope::{OAuthScope, ScopeSet},
 };
 use toolyard_core::catalog::ViewScope;
-use toolyard_platform::clients::{self as verbs, ClientConsent, MAX_GRANT_DAYS, credential_end, host_name};
+use toolyard_platform::{
+    clients::{self as verbs, ClientConsent, MAX_GRANT_DAYS, credential_end, host_name},
+    sealed_state::{OpenedState, SealPurpose, unseal},
+};
 use toolyard_protocol::{
     oauth::{
         ConnectingClient, ConnectingClientKind, ConsentApp, ConsentDecision, ConsentInfo, ConsentOutcome,
@@ -19,11 +22,7 @@ use toolyard_protocol::{
     session::iso_millis,
 };
 
-use super::{
-    OAuthDoor,
-    authorize::{WaitingRequest, find_client},
-    clients::split_scopes,
-};
+use super::{OAuthDoor, authorize::find_client, clients::split_scopes};
 use crate::{
     auth::{AuthRefusal, TargetUser},
     body::JsonBody,
@@ -73,7 +72,7 @@ async fn get_consent(
 ) -> HandlerResult {
     require_in_person(&who)?;
     let (_, waiting, client) = find_waiting(&state, &query.request).await?;
-    let request = &waiting.request;
+    let request = &waiting.data;
     let (scopes, requested_apps) = split_scopes(&request.scopes);
     let max_days = days_left(&who, state.clock.now());
     let view = state.catalog.view(&who.user, ViewScope::Everything).await?;
@@ -99,7 +98,7 @@ async fn get_consent(
         apps: apps.collect(),
         days: state.platform.config.clients.grant_days.min(max_days),
         max_days,
-        expires_at: iso_millis(waiting.expires_at),
+        expires_at: iso_millis(waiting.until()),
         user: who.user,
     })
 }
@@ -111,7 +110,7 @@ async fn post_consent(
 ) -> HandlerResult {
     require_in_person(&who)?;
     let (door, waiting, client) = find_waiting(&state, &decision.request).await?;
-    let request = &waiting.request;
+    let request = &waiting.data;
     if !decision.approve {
         let redirect = request.error_location(AuthorizeError::AccessDenied, &door.issuer);
         return ok_json(&ConsentOutcome { redirect });
@@ -140,14 +139,15 @@ fn require_in_person(who: &TargetUser) -> Result<(), RequestError> {
 async fn find_waiting<'a>(
     state: &'a ServerState,
     text: &str,
-) -> Result<(&'a OAuthDoor, WaitingRequest, OAuthClient), RequestError> {
+) -> Result<(&'a OAuthDoor, OpenedState<ValidAuthorizeRequest>, OAuthClient), RequestError> {
     let door = state.oauth.as_ref();
     let door =
         door.ok_or_else(|| RequestError::unavailable("the operator switched OAuth off: oauth.enabled"))?;
-    let waiting = WaitingRequest::unseal(text, &*state.secrets, state.clock.now()).ok_or_else(|| {
+    let waiting = unseal::<ValidAuthorizeRequest>(&state.platform, SealPurpose::ConsentRequest, text);
+    let waiting = waiting.ok_or_else(|| {
         RequestError::invalid_request("this request is unknown or has expired; start again in the client")
     })?;
-    let client = find_client(state, door, &waiting.request.client_id).await;
+    let client = find_client(state, door, &waiting.data.client_id).await;
     let client = client.map_err(|error| RequestError::invalid_request(error.to_string()))?;
     Ok((door, waiting, client))
 }

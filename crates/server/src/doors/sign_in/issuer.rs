@@ -7,12 +7,16 @@ use axum::{
 };
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 use toolyard_authorization::sign_in_rules::access_from_claims;
-use toolyard_platform::accounts::{self, IssuedIdentity, IssuerRefusal, StartedSession};
+use toolyard_platform::{
+    accounts::{self, IssuedIdentity, IssuerRefusal, StartedSession},
+    sealed_state::{OpenedState, SealPurpose, seal, unseal},
+};
 
 use super::{
     device_name::device_name,
@@ -30,7 +34,7 @@ use crate::{
 /// How long a person may take at the issuer, in seconds.
 const FLOW_S: i64 = 10 * 60;
 /// Longest path to return to, so that the cookie stays below 4 KiB.
-const MAX_RETURN: usize = 2_400;
+const MAX_RETURN: usize = 2_300;
 const CONSOLE: &str = "/console/";
 
 pub(super) fn routes() -> Vec<Route> {
@@ -67,7 +71,6 @@ struct SignInFlow {
     nonce: String,
     verifier: String,
     return_to: String,
-    until: i64,
 }
 
 #[derive(Deserialize)]
@@ -152,7 +155,6 @@ async fn begin(
         nonce: random_text(&state),
         verifier: random_text(&state),
         return_to: checked_return(&query.return_to).to_owned(),
-        until: state.clock.now().as_second() + FLOW_S,
     };
     let location = authorization_url(&state, &metadata.authorization_endpoint, &issuer.config, &flow);
     match (location, seal_flow(&state, &flow)) {
@@ -176,7 +178,7 @@ async fn finish(
         return problem_page(&state, SignInProblem::Unreachable);
     }
     let flow = open_flow(&state, &headers, &id);
-    let return_to = flow.as_ref().map(|flow| flow.return_to.clone()).unwrap_or_default();
+    let return_to = flow.as_ref().map(|flow| flow.data.return_to.clone()).unwrap_or_default();
     let signed_in = match flow {
         Some(flow) => sign_in(&state, issuer, &flow, query, &headers).await,
         None => Err(SignInProblem::Expired),
@@ -202,10 +204,11 @@ async fn end_replaced_session(state: &ServerState, headers: &HeaderMap) {
 async fn sign_in(
     state: &ServerState,
     issuer: &IssuerClient,
-    flow: &SignInFlow,
+    opened: &OpenedState<SignInFlow>,
     query: CallbackQuery,
     headers: &HeaderMap,
 ) -> Result<StartedSession, SignInProblem> {
+    let flow = &opened.data;
     let fits = query.state.as_deref().unwrap_or_default().as_bytes().ct_eq(flow.state.as_bytes());
     if !bool::from(fits) {
         return Err(SignInProblem::Expired);
@@ -229,9 +232,7 @@ async fn sign_in(
         return Err(SignInProblem::Denied);
     }
     // One code for one beginning: nobody makes us send codes to the provider.
-    let until = jiff::Timestamp::from_second(flow.until).unwrap_or(jiff::Timestamp::MAX);
-    let is_first = state.stores.oauth.use_id_once(&format!("flow:{}", flow.state), until).await;
-    if !is_first.unwrap_or(false) {
+    if !opened.use_once(&state.platform).await.unwrap_or(false) {
         return Err(SignInProblem::Expired);
     }
     let exchange = CodeExchange {
@@ -316,14 +317,16 @@ fn random_text(state: &ServerState) -> String {
 }
 
 fn seal_flow(state: &ServerState, flow: &SignInFlow) -> Option<HeaderValue> {
-    let sealed = state.secrets.seal(&serde_json::to_string(flow).ok()?).ok()?;
-    set_cookie(state, state.cookies.flow_name, &BASE64_URL_SAFE_NO_PAD.encode(sealed), FLOW_S)
+    let now = state.clock.now();
+    let until = now.saturating_add(SignedDuration::from_secs(FLOW_S)).unwrap_or(now);
+    let sealed = seal(&state.platform, SealPurpose::IssuerSignIn, until, flow).ok()?;
+    set_cookie(state, state.cookies.flow_name, &sealed, FLOW_S)
 }
 
-fn open_flow(state: &ServerState, headers: &HeaderMap, issuer: &str) -> Option<SignInFlow> {
-    let sealed = BASE64_URL_SAFE_NO_PAD.decode(cookie_value(headers, state.cookies.flow_name)?).ok()?;
-    let flow: SignInFlow = serde_json::from_str(&state.secrets.unseal(&sealed).ok()?).ok()?;
-    (flow.issuer == issuer && flow.until > state.clock.now().as_second()).then_some(flow)
+fn open_flow(state: &ServerState, headers: &HeaderMap, issuer: &str) -> Option<OpenedState<SignInFlow>> {
+    let sealed = cookie_value(headers, state.cookies.flow_name)?;
+    let opened = unseal::<SignInFlow>(&state.platform, SealPurpose::IssuerSignIn, sealed)?;
+    (opened.data.issuer == issuer).then_some(opened)
 }
 
 fn forget_flow(state: &ServerState, mut response: Response) -> Response {

@@ -1,6 +1,7 @@
 //! State that others carry for us: sealed, for one purpose, for a time. Nothing waits in memory, and any node continues.
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{Platform, PlatformError};
@@ -8,15 +9,22 @@ use crate::{Platform, PlatformError};
 /// What a sealed text is for. A text for one purpose is worthless for another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Purpose {
+pub enum SealPurpose {
+    /// A link with which a person signs in.
     SignInLink,
+    /// The challenge of a sign-in with a passkey.
     PasskeySignIn,
+    /// The challenge of a new passkey.
     PasskeyRegistration,
+    /// What a browser brings back from an identity provider.
+    IssuerSignIn,
+    /// A client's request that waits on the consent page.
+    ConsentRequest,
 }
 
 #[derive(Serialize, Deserialize)]
 struct SealedState<T> {
-    purpose: Purpose,
+    purpose: SealPurpose,
     /// In seconds since 1970.
     until: i64,
     /// So that it can be used once.
@@ -25,16 +33,18 @@ struct SealedState<T> {
 }
 
 /// Unsealed state, and by which id it is used once.
-pub(super) struct OpenedState<T> {
-    pub(super) data: T,
+pub struct OpenedState<T> {
+    /// What was sealed.
+    pub data: T,
     id: String,
     until: i64,
 }
 
-pub(super) fn seal<T: Serialize>(
+/// Seals state for one purpose, valid until that time.
+pub fn seal<T: Serialize>(
     platform: &Platform,
-    purpose: Purpose,
-    until: jiff::Timestamp,
+    purpose: SealPurpose,
+    until: Timestamp,
     data: T,
 ) -> Result<String, PlatformError> {
     let mut id = [0; 16];
@@ -46,9 +56,9 @@ pub(super) fn seal<T: Serialize>(
 }
 
 /// None if it was not sealed here for this purpose, or the time is over.
-pub(super) fn unseal<T: DeserializeOwned>(
+pub fn unseal<T: DeserializeOwned>(
     platform: &Platform,
-    purpose: Purpose,
+    purpose: SealPurpose,
     text: &str,
 ) -> Option<OpenedState<T>> {
     let sealed = BASE64_URL_SAFE_NO_PAD.decode(text).ok()?;
@@ -58,9 +68,13 @@ pub(super) fn unseal<T: DeserializeOwned>(
 }
 
 impl<T> OpenedState<T> {
+    /// Until when it can be used.
+    pub fn until(&self) -> Timestamp {
+        Timestamp::from_second(self.until).unwrap_or(Timestamp::MAX)
+    }
+
     /// Whether it was not used before. Of several at once, one is the first.
-    pub(super) async fn use_once(&self, platform: &Platform) -> Result<bool, PlatformError> {
-        let until = jiff::Timestamp::from_second(self.until).unwrap_or(jiff::Timestamp::MAX);
-        Ok(platform.stores.oauth.use_id_once(&format!("state:{}", self.id), until).await?)
+    pub async fn use_once(&self, platform: &Platform) -> Result<bool, PlatformError> {
+        Ok(platform.stores.oauth.use_id_once(&format!("state:{}", self.id), self.until()).await?)
     }
 }
