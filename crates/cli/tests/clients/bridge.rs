@@ -39,6 +39,23 @@ async fn tell(access: Access, file: &str, era: Option<&str>, revision: &str, ste
     play(stage, file, revision, steps, plan).await;
 }
 
+/// The client opens pages: its user has to sign in at an upstream.
+async fn tell_of_sign_in(file: &str, era: Option<&str>, revision: &str) {
+    let stage = Stage::start(Access::Header).await;
+    let _upstream = stage.guard_upstream().await;
+    let mut plan = json!({ "command": command(&stage), "opensPages": true });
+    if let Some(era) = era {
+        plan["era"] = era.into();
+    }
+    play(stage, file, revision, &[Step::SignIn], plan).await;
+}
+
+#[tokio::test]
+async fn a_page_to_sign_in_is_opened_through_the_bridge() {
+    tell_of_sign_in("typescript-v1.mjs", None, LEGACY).await;
+    tell_of_sign_in("typescript-v2.mjs", Some("auto"), MODERN).await;
+}
+
 #[tokio::test]
 async fn typescript_version_1() {
     tell(Access::Header, "typescript-v1.mjs", None, LEGACY, &Step::ALL).await;
