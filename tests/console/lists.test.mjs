@@ -100,12 +100,11 @@ test('apps and library: all entries are reachable', async () => {
   const library = await it.page('/library');
   await settled(library);
   const cards = library.locator('.library-grid > li');
-  // Scrolling is enough: the next page comes by itself.
-  for (let count = 0; count < APPS; ) {
-    await cards.nth(count).waitFor();
+  // Scrolling is enough: the next page comes by itself. It may come between a scroll and a look, so each look scrolls again.
+  await until(async () => {
     await cards.last().scrollIntoViewIfNeeded();
-    count = await cards.count();
-  }
+    return (await cards.count()) >= APPS;
+  });
   await becomes(() => cards.count(), APPS);
   await library.getByLabel('Search the library').fill('Number 321');
   await library.getByRole('heading', { name: 'Number 321' }).waitFor();
