@@ -251,6 +251,10 @@ impl Turn {
         call: &ModelToolCall,
         outcome: &CallOutcome,
     ) -> Option<ToolAnswer> {
+        let did_not_run = |text: String| {
+            let error = ToolError::new(ErrorCode::Denied, text.clone());
+            (CallEnd::Failed(Arc::new(error)), text, true)
+        };
         let (end, text, is_error) = match outcome {
             Ok(CallReply::Done(result)) => {
                 let most = self.limits.result_chars;
@@ -259,26 +263,15 @@ impl Turn {
                 (CallEnd::Done(Arc::new(result.clone())), text, result.mcp.is_error())
             }
             Ok(CallReply::AwaitingInput(_)) => {
-                let text = "This tool asks for input that this chat cannot give.";
-                let error = ToolError::new(ErrorCode::Denied, text);
-                let text = error.for_model.clone();
-                (CallEnd::Failed(Arc::new(error)), text, true)
+                did_not_run("This tool asks for input that this chat cannot give.".to_owned())
             }
             Ok(CallReply::AwaitingApproval(awaited)) if self.pauses_for_approval => {
                 let (id, approval) = (call.id.clone(), Arc::new(awaited.clone()));
                 self.send_event(TurnEvent::AwaitsApproval { id, approval }).await;
                 return None;
             }
-            Ok(CallReply::AwaitingApproval(awaited)) => {
-                let text = awaited.to_model_text();
-                let error = ToolError::new(ErrorCode::Denied, text.clone());
-                (CallEnd::Failed(Arc::new(error)), text, true)
-            }
-            Ok(CallReply::AwaitingSignIn(awaited)) => {
-                let text = awaited.to_model_text();
-                let error = ToolError::new(ErrorCode::Denied, text.clone());
-                (CallEnd::Failed(Arc::new(error)), text, true)
-            }
+            Ok(CallReply::AwaitingApproval(awaited)) => did_not_run(awaited.to_model_text()),
+            Ok(CallReply::AwaitingSignIn(awaited)) => did_not_run(awaited.to_model_text()),
             Err(error) => (CallEnd::Failed(Arc::new(error.clone())), error.for_model.clone(), true),
         };
         self.send_event(TurnEvent::CallEnds { id: call.id.clone(), end }).await;

@@ -22,7 +22,7 @@ pub use self::context::{
     AwaitedApproval, AwaitedInput, CallContext, CallOwner, CallReply, Caller, CallerInput, DeliveryMark,
     Door, ToolCall, TraceContext,
 };
-pub use self::sign_in::AwaitedSignIn;
+pub use self::sign_in::{AwaitedSignIn, MAX_SIGN_INS};
 use self::{
     keyed::KeyTable,
     steps::{CallStep, StepTimer},

@@ -2,20 +2,24 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use toolyard_protocol::{ErrorCode, PackageName};
 
 use super::{CallOutcome, CallReply};
 use crate::error::ToolError;
 
-/// The sign-in that a call waits for. The call has not run: once the user has signed in, it is made again.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// How often a call is repeated after a sign-in. An upstream that rejects every sign-in must not keep its caller waiting forever.
+pub const MAX_SIGN_INS: usize = 3;
+
+/// The sign-in that a call waits for. The call has not run; it is repeated after the sign-in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AwaitedSignIn {
     /// The upstream at which the user signs in.
     pub package: PackageName,
     /// The upstream for people: its display name, if it has one, in one line.
     pub name: String,
-    /// The page where the user signs in. It names no user: access is stored for whoever is signed in there, so a link that
-    /// is passed on gives nobody the access of somebody else.
+    /// The page where the user signs in. Its URL contains no user: access is stored for the account that is signed in there, so
+    /// sharing the link gives no one access to another account.
     pub url: String,
 }
 

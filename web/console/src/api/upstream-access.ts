@@ -5,7 +5,7 @@ import type { components } from './schema';
 
 type Schemas = components['schemas'];
 
-/** `name`: from whoever added the upstream. `host`: where the user signs in. */
+/** `name`: set by the owner of the upstream, not verified. `host`: where the user signs in. */
 export type UpstreamAccess = Schemas['AuthorizationState'];
 
 /** How long the server holds a request back until the user has access. */

@@ -11,7 +11,7 @@ use toolyard_agent::{
 };
 use toolyard_core::{
     CallReply, CatalogView, Door, ToolCall, ToolError,
-    executor::{AwaitedSignIn, CallOutcome},
+    executor::{AwaitedSignIn, CallOutcome, MAX_SIGN_INS},
     ports::{CallNotice, NoticeSink},
     schema::{CompiledSchema, pool::WorkOwner},
 };
@@ -25,9 +25,6 @@ use crate::{
     calls::{self, CallRequest},
     state::ServerState,
 };
-
-/// How often a call is made again after a sign-in.
-const MAX_SIGN_INS: usize = 3;
 
 /// The tools of one chat.
 pub(super) struct ChatTools {
@@ -124,8 +121,8 @@ impl FrozenTools for ChatStepTools<'_> {
 }
 
 impl ChatStepTools<'_> {
-    /// Runs a call. If the user has to sign in at its upstream first, the client shows the link, and the call is made again after
-    /// that.
+    /// Runs a call. If the user has to sign in at its upstream first, the client shows the link, and the call is repeated
+    /// after that.
     async fn run_until_signed_in(
         &self,
         tool: &TurnTool,

@@ -10,6 +10,7 @@ use tokio::{
 };
 use toolyard_core::{
     CallOwner, CallReply, Door, ToolCall,
+    executor::MAX_SIGN_INS,
     ports::{CallNotice, CallerAbilities, NoticeSink, QuestionSender, SourceQuestion},
 };
 use toolyard_protocol::{
@@ -25,7 +26,7 @@ use super::{
     params::RpcParams,
     questions, reply,
     request_state::{AskedUser, SealedRequest},
-    sign_in::{self, MAX_SIGN_INS, SignInDialog, SignInStep},
+    sign_in::{self, SignInDialog, SignInStep},
     waiting::ClientQuestion,
 };
 use crate::{

@@ -6,6 +6,7 @@ use serde_json::{json, value::RawValue};
 use toolyard_core::{
     CatalogView, ToolError,
     catalog::AppHead,
+    executor::MAX_SIGN_INS,
     ports::{ForwardedMethod, ForwardedReply, ForwardedRequest},
 };
 use toolyard_protocol::text::truncate_chars;
@@ -23,7 +24,7 @@ use super::{
     reply,
     request_state::{AskedUser, SealedRequest},
     session::{MAX_SUBSCRIBED_BYTES, MAX_SUBSCRIPTIONS},
-    sign_in::{self, MAX_SIGN_INS, SignInDialog, SignInStep},
+    sign_in::{self, SignInDialog, SignInStep},
 };
 use crate::{calls, state::ServerState};
 

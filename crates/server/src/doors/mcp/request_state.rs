@@ -33,7 +33,7 @@ pub(super) struct SealedRequest<'a> {
 }
 
 #[derive(Serialize, Deserialize)]
-struct SealedState {
+struct SealedRequestState {
     user: String,
     by: String,
     request: String,
@@ -70,7 +70,7 @@ impl SealedRequest<'_> {
         secrets: &dyn SecretSealer,
     ) -> Result<Box<RawValue>, RpcError> {
         let seal = |inner: &Arc<str>| {
-            let state = SealedState { inner: Some(inner.clone()), ..self.new_state(now) };
+            let state = SealedRequestState { inner: Some(inner.clone()), ..self.new_state(now) };
             seal_state(&state, secrets)
         };
         let state = awaited.state.as_ref().map(seal).transpose()?;
@@ -85,12 +85,12 @@ impl SealedRequest<'_> {
         now: Timestamp,
         secrets: &dyn SecretSealer,
     ) -> Result<Box<RawValue>, RpcError> {
-        let state = SealedState { asked: Some(asked), ..self.new_state(now) };
+        let state = SealedRequestState { asked: Some(asked), ..self.new_state(now) };
         Ok(input_required(Some(seal_state(&state, secrets)?), questions))
     }
 
-    fn new_state(&self, now: Timestamp) -> SealedState {
-        SealedState {
+    fn new_state(&self, now: Timestamp) -> SealedRequestState {
+        SealedRequestState {
             user: self.owner.user.as_str().to_owned(),
             by: self.owner.caller.to_string(),
             request: self.request_digest(),
@@ -138,14 +138,14 @@ impl SealedRequest<'_> {
         text: &str,
         now: Timestamp,
         secrets: &dyn SecretSealer,
-    ) -> Result<SealedState, RpcError> {
+    ) -> Result<SealedRequestState, RpcError> {
         let refused = |why: &str| {
             RpcError::invalid_params(format!("params.requestState: {why}; start again without it"))
         };
         let sealed = Some(text).filter(|text| text.len() <= MAX_STATE_CHARS);
         let sealed = sealed.and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
         let opened = sealed.and_then(|sealed| secrets.unseal(&sealed).ok());
-        let state: Option<SealedState> = opened.and_then(|plain| serde_json::from_str(&plain).ok());
+        let state: Option<SealedRequestState> = opened.and_then(|plain| serde_json::from_str(&plain).ok());
         let state = state.ok_or_else(|| refused("not issued by this server"))?;
         let theirs = state.user == self.owner.user.as_str() && state.by == self.owner.caller.to_string();
         if !theirs || state.request != self.request_digest() {
@@ -158,7 +158,7 @@ impl SealedRequest<'_> {
     }
 }
 
-fn seal_state(state: &SealedState, secrets: &dyn SecretSealer) -> Result<String, RpcError> {
+fn seal_state(state: &SealedRequestState, secrets: &dyn SecretSealer) -> Result<String, RpcError> {
     let sealed = secrets.seal(to_raw(state).get()).map_err(|error| {
         tracing::error!(%error, "the state of a request was not sealed");
         RpcError::internal_error()

@@ -1,5 +1,5 @@
 //! Calls that wait until the user has signed in at an upstream: the client is asked to open the page for that, and the call is
-//! made again after the sign-in.
+//! repeated after the sign-in.
 //!
 //! A client that cannot open pages gets a text with the link, for its model to pass on.
 
@@ -26,8 +26,6 @@ use super::{
 };
 use crate::state::ServerState;
 
-/// How often a call is made again. An upstream that rejects each sign-in must not keep its caller waiting forever.
-pub(super) const MAX_SIGN_INS: usize = 3;
 /// The key of the question in the `inputRequests` of a request.
 const QUESTION: &str = "sign-in";
 /// What the client shows while the request waits.
@@ -36,28 +34,14 @@ const WAITING_TEXT: &str = "Waiting for the user to sign in";
 /// A sign-in that a modern client was asked for. Part of the sealed state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct AskedSignIn {
-    package: PackageName,
-    name: String,
-    url: String,
+    awaited: AwaitedSignIn,
     /// Whether the client has opened the page.
     is_answered: bool,
 }
 
-impl AskedSignIn {
-    fn new(awaited: &AwaitedSignIn) -> Self {
-        let AwaitedSignIn { package, name, url } = awaited.clone();
-        Self { package, name, url, is_answered: false }
-    }
-
-    fn into_awaited(self) -> AwaitedSignIn {
-        let Self { package, name, url, .. } = self;
-        AwaitedSignIn { package, name, url }
-    }
-}
-
 /// How a request continues.
 pub(super) enum SignInStep {
-    /// The request is made, again or for the first time.
+    /// The request is sent to its upstream, for the first time or again.
     Run,
     /// The client gets this.
     Reply(Box<RawValue>),
@@ -92,7 +76,8 @@ impl SignInDialog<'_> {
         );
         if self.client.is_modern() {
             let questions = to_raw(&json!({ QUESTION: { "method": method::ELICIT, "params": params } }));
-            return self.come_back(AskedSignIn::new(awaited), Some(&questions));
+            let asked = AskedSignIn { awaited: awaited.clone(), is_answered: false };
+            return self.come_back(asked, Some(&questions));
         }
         match self.waiting().reserve_wait() {
             Some(_slot) => self.ask_session(awaited, &params, relay).await,
@@ -109,7 +94,7 @@ impl SignInDialog<'_> {
     ) -> Result<SignInStep, RpcError> {
         let is_open = match ElicitationAnswer::from_responses(QUESTION, params.raw("inputResponses")) {
             Some(ElicitationAnswer::Accepted(_)) => true,
-            Some(ElicitationAnswer::Refused) => return Ok(SignInStep::NotAsked(asked.into_awaited())),
+            Some(ElicitationAnswer::Refused) => return Ok(SignInStep::NotAsked(asked.awaited)),
             None => asked.is_answered,
         };
         // Without an answer the request is made, and asks again if it still has to.
@@ -117,7 +102,7 @@ impl SignInDialog<'_> {
         if slot.is_none() {
             return Ok(SignInStep::Run);
         }
-        match self.wait(&asked.package, relay).await? {
+        match self.wait(&asked.awaited.package, relay).await? {
             Some(true) => Ok(SignInStep::Run),
             // The user has the page already, so the client is not asked again.
             Some(false) | None => self.come_back(AskedSignIn { is_answered: true, ..asked }, None),

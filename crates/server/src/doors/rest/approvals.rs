@@ -13,7 +13,7 @@ use http::Method;
 use serde::Deserialize;
 use tokio::{
     sync::broadcast::error::RecvError,
-    time::{Duration, Instant, Interval},
+    time::{Instant, Interval},
 };
 use toolyard_core::{
     Door,
@@ -28,7 +28,7 @@ use toolyard_protocol::{
 };
 
 use super::{
-    HandlerResult, ok_json,
+    HandlerResult, WaitQuery, ok_json,
     tools::{KEEP_ALIVE, outcome_response},
 };
 use crate::{
@@ -46,8 +46,6 @@ use crate::{
 /// Default and maximum page size.
 const DEFAULT_PAGE: u32 = 50;
 const MAX_PAGE: u32 = 200;
-/// Longest wait for an outcome, in seconds.
-const MAX_WAIT_S: u64 = 60;
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
@@ -151,16 +149,11 @@ async fn answer_approval(
     ok_json(&approval_info(&state, &record).await)
 }
 
-#[derive(Deserialize)]
-struct OutcomeQuery {
-    wait: Option<u64>,
-}
-
 async fn get_outcome(
     State(state): State<ServerState>,
     who: CallerContext,
     PathParams(id): PathParams<String>,
-    QueryParams(query): QueryParams<OutcomeQuery>,
+    QueryParams(query): QueryParams<WaitQuery>,
 ) -> Result<Response, RequestError> {
     let id = parse_id(&id)?;
     // Only the caller that asked gets the result.
@@ -168,8 +161,8 @@ async fn get_outcome(
     let record = record
         .filter(|record| record.owner == who.call_owner())
         .ok_or_else(|| RequestError::not_found(format_args!("approval {id}")))?;
-    let wait = Duration::from_secs(query.wait.unwrap_or(0).min(MAX_WAIT_S));
-    let outcome = state.approvals.wait_for_outcome(&id, &who.user, Instant::now() + wait).await?;
+    let deadline = Instant::now() + query.longest_wait();
+    let outcome = state.approvals.wait_for_outcome(&id, &who.user, deadline).await?;
     let outcome =
         state.executor.redaction().reveal_stored(Door::Rest, &record.owner, record.conversation, outcome);
     Ok(outcome_response(&outcome))

@@ -33,15 +33,33 @@ pub(crate) mod upstreams;
 pub(crate) mod usage;
 pub(crate) mod users;
 
+use std::time::Duration;
+
 use axum::response::Response;
 use http::StatusCode;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use toolyard_protocol::{InvalidName, PackageName, ToolName};
 
 use crate::error::{RequestError, json_response};
 
 /// Longest search text, in characters.
 pub(crate) const MAX_WORDS: usize = 200;
+
+/// Longest wait of a long-polling request, in seconds.
+const MAX_WAIT_S: u64 = 60;
+
+/// The query of a long-polling request.
+#[derive(Deserialize)]
+pub(crate) struct WaitQuery {
+    wait: Option<u64>,
+}
+
+impl WaitQuery {
+    /// How long the request may wait. By default it does not.
+    pub(crate) fn longest_wait(&self) -> Duration {
+        Duration::from_secs(self.wait.unwrap_or(0).min(MAX_WAIT_S))
+    }
+}
 
 /// The result of a handler.
 pub(crate) type HandlerResult = Result<Response, RequestError>;

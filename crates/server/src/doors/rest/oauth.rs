@@ -11,7 +11,7 @@ use axum::{
     response::Response,
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq as _;
 use tokio::time::Instant;
@@ -22,7 +22,7 @@ use toolyard_protocol::{PackageName, UserId, api::ApiErrorCode, upstream::upstre
 use toolyard_sources::UpstreamSource;
 use toolyard_sources::upstream::{AuthorizeError, OAuthCallback};
 
-use super::{HandlerResult, no_content, ok_json};
+use super::{HandlerResult, WaitQuery, no_content, ok_json};
 use crate::{
     auth::TargetUser,
     body::FormBytes,
@@ -35,8 +35,6 @@ use crate::{
 
 /// The cookie of the browser that requested the link.
 const COOKIE: &str = "toolyard-authorize";
-/// Longest wait for an authorization, in seconds.
-const MAX_WAIT_S: u64 = 60;
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
@@ -110,19 +108,14 @@ struct AuthorizationState {
     authorized: bool,
 }
 
-#[derive(Deserialize)]
-struct AuthorizationQuery {
-    wait: Option<u64>,
-}
-
 async fn get_authorization(
     State(state): State<ServerState>,
     who: TargetUser,
     PathParams(id): PathParams<String>,
-    QueryParams(query): QueryParams<AuthorizationQuery>,
+    QueryParams(query): QueryParams<WaitQuery>,
 ) -> HandlerResult {
     let upstream = upstreams::find_for_user(&state.platform, &who.user, &id).await?;
-    let wait = Duration::from_secs(query.wait.unwrap_or(0).min(MAX_WAIT_S));
+    let wait = query.longest_wait();
     // A waiting request is a stream of the user.
     let slot = if wait.is_zero() { None } else { state.process.streams.reserve(who.user.as_str()).ok() };
     let deadline = Instant::now() + if slot.is_some() { wait } else { Duration::ZERO };
