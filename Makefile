@@ -31,6 +31,7 @@ lint: ## Format, clippy, docs, dependencies, arrows, names; Biome, tsc and knip 
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --document-private-items
 	@scripts/deny.sh
+	@scripts/check-queries.sh --check
 	cargo test --locked -q -p toolyard-testkit --test arrows --test names
 
 bench: ## Measures the way through the server against a direct call

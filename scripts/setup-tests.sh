@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need in addition to cargo: the app on the original @mentra/sdk, the MCP conformance suite, third-party MCP clients,
-# MCP servers and chat clients, the build and test tools of the web client and the console, a browser, a speech synthesizer, and a small
-# language model with its server.
+# MCP servers and chat clients, the build and test tools of the web client and the console, a browser, a speech synthesizer, PostgreSQL,
+# and a small language model with its server.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -53,6 +53,9 @@ if [ $# = 0 ] && { ! command -v chromium >/dev/null || ! command -v curl >/dev/n
     exit 1
   fi
 fi
+
+# The tests of the store start a PostgreSQL of their own.
+[ $# -gt 0 ] || scripts/postgres.sh start >/dev/null
 
 # Some tests use a real model.
 [ $# -gt 0 ] || scripts/demo-model.sh fetch

@@ -10,7 +10,7 @@ use toolyard_protocol::{
     UserId,
     approval::{DataFlowPolicy, DataLabel},
 };
-use toolyard_store::StoreSettings;
+use toolyard_store::SqliteSettings;
 
 use crate::process::median;
 
@@ -60,8 +60,8 @@ pub async fn measure(rounds: usize) {
     );
     println!("{:<42} {:>8} {:>8} {:>8}", "call", "off", "ask", "cost");
     let folder = tempfile::tempdir().expect("a folder");
-    let settings = StoreSettings::for_file(folder.path().join("bench.db"));
-    let stores = toolyard_store::open(settings, &TaskTracker::new()).await.expect("a store");
+    let settings = SqliteSettings::for_file(folder.path().join("bench.db"));
+    let stores = toolyard_store::open(settings.into(), &TaskTracker::new()).await.expect("a store");
     let user: UserId = "bench@example.com".parse().expect("a user");
     let desks =
         [open_desk(&stores, DataFlowPolicy::Off).await, open_desk(&stores, DataFlowPolicy::Ask).await];

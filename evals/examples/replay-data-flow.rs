@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 use toolyard_core::{data_flow::LabelSettings, ports::Clock};
 use toolyard_evals::data_flow::{CallSet, ReplayDesk, SuiteReport, read_label_settings, replay_suite};
 use toolyard_protocol::approval::DataFlowPolicy;
-use toolyard_store::StoreSettings;
+use toolyard_store::SqliteSettings;
 use toolyard_testkit::FixedClock;
 
 #[tokio::main]
@@ -55,8 +55,8 @@ async fn replay(
     settings: &LabelSettings,
 ) -> Result<Vec<(String, SuiteReport)>, Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
-    let store = StoreSettings::for_file(folder.path().join("replay.db"));
-    let stores = toolyard_store::open(store, &TaskTracker::new()).await?;
+    let store = SqliteSettings::for_file(folder.path().join("replay.db"));
+    let stores = toolyard_store::open(store.into(), &TaskTracker::new()).await?;
     let clock: Arc<dyn Clock> = Arc::new(FixedClock::default());
     let mut reports = Vec::new();
     for (name, suite) in &set.suites {

@@ -8,7 +8,7 @@ use tokio_util::task::TaskTracker;
 use toolyard_core::data_flow::LabelSettings;
 use toolyard_evals::data_flow::{CallSet, ReplayDesk, SuiteReport, read_label_settings, replay_suite};
 use toolyard_protocol::approval::DataFlowPolicy;
-use toolyard_store::StoreSettings;
+use toolyard_store::SqliteSettings;
 use toolyard_testkit::FixedClock;
 
 const SET: &str = include_str!("../data-flow/agentdojo.json");
@@ -18,8 +18,8 @@ const SETTINGS: &str = include_str!("../data-flow/settings.toml");
 async fn replay(settings: &LabelSettings) -> SuiteReport {
     let set: CallSet = serde_json::from_str(SET).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let store = StoreSettings::for_file(folder.path().join("t.db"));
-    let stores = toolyard_store::open(store, &TaskTracker::new()).await.unwrap();
+    let store = SqliteSettings::for_file(folder.path().join("t.db"));
+    let stores = toolyard_store::open(store.into(), &TaskTracker::new()).await.unwrap();
     let clock = Arc::<FixedClock>::default();
     let mut total = SuiteReport::default();
     for (name, suite) in &set.suites {

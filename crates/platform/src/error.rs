@@ -112,7 +112,7 @@ impl From<StoreError> for PlatformError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Quota(reached) => Self::QuotaReached(reached.to_string()),
-            error @ StoreError::Failed(_) => Self::Store(error),
+            error @ (StoreError::Failed(_) | StoreError::Unavailable(_)) => Self::Store(error),
         }
     }
 }

@@ -86,6 +86,11 @@ impl From<StoreError> for RequestError {
     fn from(error: StoreError) -> Self {
         let error = match error {
             StoreError::Quota(reached) => return Self::new(ApiErrorCode::QuotaReached, reached.to_string()),
+            StoreError::Unavailable(error) => {
+                tracing::warn!(%error, "store unavailable while handling a request");
+                let text = "the server cannot reach its store now; retry in a moment";
+                return Self::new(ApiErrorCode::Unavailable, text);
+            }
             StoreError::Failed(error) => error,
         };
         tracing::error!(%error, "store failed while handling a request");

@@ -62,5 +62,3 @@ pub use speech::SpeechEngine;
 pub use state::{ServerState, SharedState};
 /// The entry point of worker processes, for `toolyard` itself and for programs that embed the server.
 pub use toolyard_sources::worker::{WORKER_ARGUMENT, WorkerCommand, serve_worker};
-/// For programs that look at the files of a server, such as `toolyard doctor`.
-pub use toolyard_store::is_database;

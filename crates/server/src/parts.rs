@@ -12,7 +12,7 @@ use toolyard_net::{ClientSettings, Guard, GuardPolicy, HttpClient, IpRange, Refe
 use toolyard_platform::{PlatformConfig, RequestLimits};
 use toolyard_sessions::{MessageRate, SessionSettings};
 use toolyard_sources::upstream::{OAuthSetup, UpstreamSettings};
-use toolyard_store::StoreSettings;
+use toolyard_store::{PostgresSettings, SqliteSettings, StoreSettings, StoreState};
 
 use crate::{
     config::{AuthMode, CallsConfig, Config, DefinitionsConfig, LedgerConfig, RateConfig, UpstreamConfig},
@@ -58,7 +58,7 @@ pub(crate) fn root_keys(
     let current = match &auth.root_key {
         Some(text) => secrets::parse_root_key(text, "auth.root_key")?,
         None if must_exist && !file.exists() => {
-            let (file, database) = (file.display().to_string(), config.store.path.display().to_string());
+            let (file, database) = (file.display().to_string(), shown_store(config));
             return Err(RootKeyError::Missing { file, database });
         }
         None => RootKeys::load_or_create(&file, &*deps.ids)?,
@@ -136,12 +136,39 @@ pub(crate) fn client_settings(config: &Config) -> ClientSettings {
 }
 
 pub(crate) fn store_settings(config: &Config) -> StoreSettings {
-    StoreSettings {
-        readers: config.store.readers,
-        batch_delay: Duration::from_millis(config.ledger.batch_delay_ms),
-        batch_size: config.ledger.batch_size,
-        quotas: config.quotas.store_quotas(),
-        ..StoreSettings::for_file(&config.store.path)
+    let (store, ledger) = (&config.store, &config.ledger);
+    let batch_delay = Duration::from_millis(ledger.batch_delay_ms);
+    match &store.url {
+        None => StoreSettings::Sqlite(SqliteSettings {
+            readers: store.readers,
+            batch_delay,
+            batch_size: ledger.batch_size,
+            quotas: config.quotas.store_quotas(),
+            ..SqliteSettings::for_file(&store.path)
+        }),
+        Some(url) => StoreSettings::Postgres(PostgresSettings {
+            connections: store.connections,
+            statement_timeout: Duration::from_millis(store.statement_timeout_ms),
+            lock_timeout: Duration::from_millis(store.lock_timeout_ms),
+            acquire_timeout: Duration::from_millis(store.acquire_timeout_ms),
+            batch_delay,
+            batch_size: ledger.batch_size,
+            quotas: config.quotas.store_quotas(),
+            ..PostgresSettings::for_url(url)
+        }),
+    }
+}
+
+/// Looks at the store of this configuration, which a server may have open. Changes nothing.
+pub async fn inspect_store(config: &Config) -> StoreState {
+    toolyard_store::inspect_store(&store_settings(config)).await
+}
+
+/// The database as an operator knows it: its file, or its URL without the password.
+pub fn shown_store(config: &Config) -> String {
+    match store_settings(config) {
+        StoreSettings::Sqlite(settings) => settings.path.display().to_string(),
+        StoreSettings::Postgres(settings) => settings.shown_url(),
     }
 }
 

@@ -88,7 +88,7 @@ mod tests {
     use tokio_util::task::TaskTracker;
     use toolyard_core::ports::{NewAppRecord, SecretSealer as _, SystemIds};
     use toolyard_protocol::PackageName;
-    use toolyard_store::StoreSettings;
+    use toolyard_store::SqliteSettings;
 
     use super::*;
 
@@ -99,8 +99,8 @@ mod tests {
     /// A store with an app whose secret these keys sealed.
     async fn store_with_app(keys: &RootKeys) -> (tempfile::TempDir, Stores, PackageName) {
         let folder = tempfile::tempdir().unwrap();
-        let settings = StoreSettings::for_file(folder.path().join("t.db"));
-        let stores = toolyard_store::open(settings, &TaskTracker::new()).await.unwrap();
+        let settings = SqliteSettings::for_file(folder.path().join("t.db"));
+        let stores = toolyard_store::open(settings.into(), &TaskTracker::new()).await.unwrap();
         let package: PackageName = "com.example.todo".parse().unwrap();
         let app = NewAppRecord {
             package: package.clone(),

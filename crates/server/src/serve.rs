@@ -26,7 +26,9 @@ use crate::{
     telemetry::TraceError,
 };
 
-pub use crate::parts::root_key_file;
+pub use toolyard_store::StoreState;
+
+pub use crate::parts::{inspect_store, root_key_file, shown_store};
 
 /// Why the server does not start.
 #[derive(Debug, thiserror::Error)]

@@ -1,14 +1,21 @@
 //! Durable state behind the ports of core.
 //!
-//! For one machine: SQLite in WAL mode, and announcements inside the process. All SQL is in this crate.
+//! For one machine: SQLite in WAL mode. For many: PostgreSQL. All SQL is in this crate.
 
 mod announcements;
 mod folder;
 mod inspect;
+mod ledger;
+mod offline;
 mod open;
+mod postgres;
+mod probe;
+mod rows;
 mod sqlite;
 
 pub use folder::{create_private_folder, restrict_file};
-pub use inspect::is_database;
-pub use open::open;
-pub use sqlite::{OpenError, SqliteStore, StoreSettings, known_key_of, list_token};
+pub use inspect::{StoreState, inspect_store};
+pub use offline::{known_key_of, list_token};
+pub use open::{OpenError, StoreSettings, open};
+pub use postgres::{PostgresSettings, PostgresStore};
+pub use sqlite::{SqliteSettings, SqliteStore};

@@ -13,7 +13,7 @@ use toolyard_core::{
         LedgerBacklog, StoreMaintenance as _,
     },
 };
-use toolyard_store::{SqliteStore, StoreSettings};
+use toolyard_store::{SqliteSettings, SqliteStore};
 use toolyard_testkit::store_suite::queue_some_calls;
 
 struct Fixture {
@@ -25,10 +25,10 @@ struct Fixture {
 impl Fixture {
     async fn start(batch_size: usize) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let settings = StoreSettings {
+        let settings = SqliteSettings {
             busy_timeout: Duration::from_millis(10),
             batch_size,
-            ..StoreSettings::for_file(folder.path().join("t.db"))
+            ..SqliteSettings::for_file(folder.path().join("t.db"))
         };
         let options = SqliteConnectOptions::new().filename(&settings.path);
         let store = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();

@@ -1,103 +1,120 @@
-//! SQLite passes the suite that every store must pass.
+//! Both stores pass the suite that every store must pass, and SQLite some tests of its own.
 
 use tokio_util::task::TaskTracker;
 use toolyard_core::ports::{ClaimOutcome, StoreMaintenance as _};
-use toolyard_store::{SqliteStore, StoreSettings};
-use toolyard_testkit::store_suite;
+use toolyard_store::{PostgresSettings, PostgresStore, SqliteSettings, SqliteStore};
+use toolyard_testkit::{postgres::TestDatabase, store_suite};
 
+/// Runs every test on every store: those of `store` on its type, those of `stores` on its ports.
 macro_rules! suite {
-    ($($test:ident),* $(,)?) => {$(
-        #[tokio::test]
-        async fn $test() {
-            let folder = tempfile::tempdir().unwrap();
-            let tasks = TaskTracker::new();
-            let store = SqliteStore::open(StoreSettings::for_file(folder.path().join("t.db")), &tasks).await.unwrap();
-            store_suite::$test(&store).await;
-            store.close().await;
+    (store: { $($test:ident),* $(,)? } stores: { $($whole:ident),* $(,)? }) => {
+        mod on_sqlite {
+            use super::*;
+            $(#[tokio::test]
+            async fn $test() {
+                let folder = tempfile::tempdir().unwrap();
+                let settings = SqliteSettings::for_file(folder.path().join("t.db"));
+                let store = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();
+                store_suite::$test(&store).await;
+                store.close().await;
+            })*
+            $(#[tokio::test]
+            async fn $whole() {
+                let folder = tempfile::tempdir().unwrap();
+                let settings = SqliteSettings::for_file(folder.path().join("t.db")).into();
+                let stores = toolyard_store::open(settings, &TaskTracker::new()).await.unwrap();
+                store_suite::$whole(&stores).await;
+                stores.maintenance.close().await;
+            })*
         }
-    )*};
-}
-
-/// Tests that need the whole store.
-macro_rules! suite_of_stores {
-    ($($test:ident),* $(,)?) => {$(
-        #[tokio::test]
-        async fn $test() {
-            let folder = tempfile::tempdir().unwrap();
-            let tasks = TaskTracker::new();
-            let stores = toolyard_store::open(StoreSettings::for_file(folder.path().join("t.db")), &tasks).await.unwrap();
-            store_suite::$test(&stores).await;
-            stores.maintenance.close().await;
+        mod on_postgres {
+            use super::*;
+            $(#[tokio::test]
+            async fn $test() {
+                let database = TestDatabase::create();
+                let settings = PostgresSettings::for_url(&database.url);
+                let store = PostgresStore::open(settings, &TaskTracker::new()).await.unwrap();
+                store_suite::$test(&store).await;
+                store.close().await;
+            })*
+            $(#[tokio::test]
+            async fn $whole() {
+                let database = TestDatabase::create();
+                let settings = PostgresSettings::for_url(&database.url).into();
+                let stores = toolyard_store::open(settings, &TaskTracker::new()).await.unwrap();
+                store_suite::$whole(&stores).await;
+                stores.maintenance.close().await;
+            })*
         }
-    )*};
+    };
 }
-
-suite_of_stores!(
-    a_change_is_accepted_as_it_was_shown,
-    a_rejected_change_waits_again_when_it_changes,
-    client_grants_rotate_and_are_revoked_once,
-    clients_that_register_are_bounded,
-    accounts_are_unique_and_keep_an_operator,
-    browser_sessions_end_and_are_bounded,
-    device_logins_are_answered_and_redeemed_once,
-    disabled_users_are_in_the_change_log,
-    ways_to_sign_in_are_bound_to_their_user,
-    pins_of_a_package_are_bounded,
-    writes_of_apps_and_installs_are_in_the_change_log,
-    writes_of_approvals_are_in_the_change_log,
-    writes_of_definitions_are_in_the_change_log,
-    writes_of_tokens_and_plugins_are_in_the_change_log,
-    writes_of_upstreams_are_in_the_change_log,
-);
 
 suite!(
-    an_approval_is_answered_once,
-    a_pending_approval_can_be_withdrawn,
-    an_approved_call_runs_once,
-    app_data_is_bounded_and_goes_with_the_install,
-    approvals_are_listed_and_expire,
-    apps_are_created_whole_or_not_at_all,
-    calls_are_counted_over_time,
-    calls_are_recorded_and_found,
-    waiting_calls_are_found,
-    choices_are_each_users_own,
-    definitions_are_versions_and_a_pointer,
-    grants_are_used_up_and_revoked,
-    hashed_aliases_belong_to_who_had_them_first,
-    installs_and_grants,
-    interrupted_runs_end_at_start,
-    keys_bind_one_call,
-    keys_expire,
-    keys_belong_to_callers,
-    keys_have_bounds,
-    labels_of_conversations_are_bounded,
-    one_policy_is_stored,
-    plugin_data_belongs_to_the_signer,
-    plugin_data_is_bounded_and_goes_with_the_plugin,
-    plugins_are_each_users_own,
-    prompts_and_resources_are_part_of_a_version,
-    runs_devices_and_switches,
-    the_catalogue_of_plugins_keeps_versions,
-    the_same_call_is_asked_about_once,
-    the_newest_timings_are_read,
-    tokens_are_listed_and_revoked,
-    tokens_are_listed_page_by_page,
-    a_token_is_revoked_with_those_issued_by_it,
-    upstreams_are_packages_and_keep_their_last_offer,
-    an_outdated_offer_or_token_is_not_stored,
-    push_subscriptions_belong_to_one_user_and_are_bounded,
-    usage_is_counted,
-    users_and_what_they_can_install_are_found,
-    tokens_are_revoked_even_if_the_issuing_token_is_gone,
+    store: {
+        an_approval_is_answered_once,
+        a_pending_approval_can_be_withdrawn,
+        an_approved_call_runs_once,
+        app_data_is_bounded_and_goes_with_the_install,
+        approvals_are_listed_and_expire,
+        apps_are_created_whole_or_not_at_all,
+        calls_are_counted_over_time,
+        calls_are_recorded_and_found,
+        waiting_calls_are_found,
+        choices_are_each_users_own,
+        definitions_are_versions_and_a_pointer,
+        grants_are_used_up_and_revoked,
+        hashed_aliases_belong_to_who_had_them_first,
+        installs_and_grants,
+        keys_bind_one_call,
+        keys_expire,
+        keys_belong_to_callers,
+        keys_have_bounds,
+        labels_of_conversations_are_bounded,
+        one_policy_is_stored,
+        plugin_data_belongs_to_the_signer,
+        plugin_data_is_bounded_and_goes_with_the_plugin,
+        plugins_are_each_users_own,
+        prompts_and_resources_are_part_of_a_version,
+        runs_devices_and_switches,
+        the_catalogue_of_plugins_keeps_versions,
+        the_same_call_is_asked_about_once,
+        the_newest_timings_are_read,
+        tokens_are_listed_and_revoked,
+        tokens_are_listed_page_by_page,
+        a_token_is_revoked_with_those_issued_by_it,
+        upstreams_are_packages_and_keep_their_last_offer,
+        an_outdated_offer_or_token_is_not_stored,
+        push_subscriptions_belong_to_one_user_and_are_bounded,
+        usage_is_counted,
+        users_and_what_they_can_install_are_found,
+        tokens_are_revoked_even_if_the_issuing_token_is_gone,
+    }
+    stores: {
+        a_change_is_accepted_as_it_was_shown,
+        a_rejected_change_waits_again_when_it_changes,
+        client_grants_rotate_and_are_revoked_once,
+        clients_that_register_are_bounded,
+        accounts_are_unique_and_keep_an_operator,
+        browser_sessions_end_and_are_bounded,
+        device_logins_are_answered_and_redeemed_once,
+        disabled_users_are_in_the_change_log,
+        ways_to_sign_in_are_bound_to_their_user,
+        pins_of_a_package_are_bounded,
+        writes_of_apps_and_installs_are_in_the_change_log,
+        writes_of_approvals_are_in_the_change_log,
+        writes_of_definitions_are_in_the_change_log,
+        writes_of_tokens_and_plugins_are_in_the_change_log,
+        writes_of_upstreams_are_in_the_change_log,
+    }
 );
 
 #[tokio::test]
 async fn a_clean_stop_writes_what_is_queued() {
     let folder = tempfile::tempdir().unwrap();
     let tasks = TaskTracker::new();
-    let settings = StoreSettings {
+    let settings = SqliteSettings {
         batch_delay: std::time::Duration::from_secs(3_600),
-        ..StoreSettings::for_file(folder.path().join("deep/t.db"))
+        ..SqliteSettings::for_file(folder.path().join("deep/t.db"))
     };
     let store = SqliteStore::open(settings.clone(), &tasks).await.unwrap();
     store_suite::queue_some_calls(&store, 0, 3).await;
@@ -110,7 +127,7 @@ async fn a_clean_stop_writes_what_is_queued() {
 #[tokio::test]
 async fn old_calls_and_keys_are_pruned() {
     let folder = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(StoreSettings::for_file(folder.path().join("t.db")), &TaskTracker::new())
+    let store = SqliteStore::open(SqliteSettings::for_file(folder.path().join("t.db")), &TaskTracker::new())
         .await
         .unwrap();
     store_suite::queue_some_calls(&store, 0, 3).await;
@@ -125,7 +142,7 @@ async fn old_calls_and_keys_are_pruned() {
 #[tokio::test]
 async fn error_messages_are_forgotten_before_their_calls() {
     let folder = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(StoreSettings::for_file(folder.path().join("t.db")), &TaskTracker::new())
+    let store = SqliteStore::open(SqliteSettings::for_file(folder.path().join("t.db")), &TaskTracker::new())
         .await
         .unwrap();
     store_suite::queue_failed_calls(&store, 1, 3).await;
@@ -146,16 +163,16 @@ async fn a_file_that_is_no_database_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.db");
     std::fs::write(&path, "this is not a database, it is a text of some length").unwrap();
-    let opened = SqliteStore::open(StoreSettings::for_file(&path), &TaskTracker::new()).await;
+    let opened = SqliteStore::open(SqliteSettings::for_file(&path), &TaskTracker::new()).await;
     assert!(opened.is_err_and(|error| error.to_string().contains("t.db")));
 }
 
 #[tokio::test]
 async fn the_ledger_does_not_get_in_the_way_of_other_writes() {
     let folder = tempfile::tempdir().unwrap();
-    let settings = StoreSettings {
+    let settings = SqliteSettings {
         batch_delay: std::time::Duration::ZERO,
-        ..StoreSettings::for_file(folder.path().join("t.db"))
+        ..SqliteSettings::for_file(folder.path().join("t.db"))
     };
     let store = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();
     let writes = async {
@@ -189,23 +206,27 @@ async fn a_token_is_listed_in_a_store_that_another_process_has_open() {
         made_with: None,
         revoked_at: None,
     };
+    let at = |path: &std::path::Path| toolyard_store::StoreSettings::from(SqliteSettings::for_file(path));
     let all = TokenScope { subject: None, role: toolyard_protocol::api::Role::Operator };
     let room = TokenQuota { of_subject: 1, of_all: 1 };
-    let store = SqliteStore::open(StoreSettings::for_file(&path), &TaskTracker::new()).await.unwrap();
-    assert_eq!(toolyard_store::list_token(&path, &token, room).await.unwrap(), AddTokenOutcome::Listed);
+    let store = SqliteStore::open(SqliteSettings::for_file(&path), &TaskTracker::new()).await.unwrap();
+    assert_eq!(toolyard_store::list_token(&at(&path), &token, room).await.unwrap(), AddTokenOutcome::Listed);
     assert_eq!(store.list_tokens(all, None, 9).await.unwrap(), std::slice::from_ref(&token));
-    assert_eq!(toolyard_store::list_token(&path, &token, room).await.unwrap(), AddTokenOutcome::QuotaReached);
+    assert_eq!(
+        toolyard_store::list_token(&at(&path), &token, room).await.unwrap(),
+        AddTokenOutcome::QuotaReached
+    );
     store.close().await;
     // Before the first start there is no store; a token listed then is there when the server starts.
     let path = folder.path().join("new/t.db");
-    assert_eq!(toolyard_store::list_token(&path, &token, room).await.unwrap(), AddTokenOutcome::Listed);
-    let store = SqliteStore::open(StoreSettings::for_file(&path), &TaskTracker::new()).await.unwrap();
+    assert_eq!(toolyard_store::list_token(&at(&path), &token, room).await.unwrap(), AddTokenOutcome::Listed);
+    let store = SqliteStore::open(SqliteSettings::for_file(&path), &TaskTracker::new()).await.unwrap();
     assert_eq!(store.list_tokens(all, None, 9).await.unwrap(), std::slice::from_ref(&token));
     store.close().await;
     let damaged = folder.path().join("damaged.db");
     std::fs::write(&damaged, "").unwrap();
     assert!(
-        toolyard_store::list_token(&damaged, &token, room).await.is_err(),
+        toolyard_store::list_token(&at(&damaged), &token, room).await.is_err(),
         "a file that is there stays as it is"
     );
 }
@@ -213,7 +234,7 @@ async fn a_token_is_listed_in_a_store_that_another_process_has_open() {
 #[tokio::test]
 async fn a_call_is_cut_off_only_when_its_process_is_gone() {
     let folder = tempfile::tempdir().unwrap();
-    let settings = StoreSettings::for_file(folder.path().join("t.db"));
+    let settings = SqliteSettings::for_file(folder.path().join("t.db"));
     let tasks = TaskTracker::new();
     let first = SqliteStore::open(settings.clone(), &tasks).await.unwrap();
     assert_eq!(store_suite::begin_one_call(&first, 1).await, ClaimOutcome::Fresh);
@@ -229,12 +250,24 @@ async fn a_call_is_cut_off_only_when_its_process_is_gone() {
 }
 
 #[tokio::test]
+async fn interrupted_runs_end_at_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = SqliteSettings::for_file(folder.path().join("t.db"));
+    let store = SqliteStore::open(settings.clone(), &TaskTracker::new()).await.unwrap();
+    store_suite::begin_one_run(&store).await;
+    store.close().await;
+    let store = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();
+    store_suite::interrupted_run_ends(&store).await;
+    store.close().await;
+}
+
+#[tokio::test]
 async fn devices_that_were_seen_longest_ago_are_forgotten_first() {
     use toolyard_core::ports::{DeviceStore as _, StoreQuotas, StoredDevice};
     let folder = tempfile::tempdir().unwrap();
-    let settings = StoreSettings {
+    let settings = SqliteSettings {
         quotas: StoreQuotas { remembered_devices: 2, ..StoreQuotas::default() },
-        ..StoreSettings::for_file(folder.path().join("t.db"))
+        ..SqliteSettings::for_file(folder.path().join("t.db"))
     };
     let store = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();
     for (second, user) in [(1, "ada"), (2, "bob"), (3, "ada"), (4, "cleo")] {

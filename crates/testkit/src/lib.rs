@@ -7,6 +7,7 @@ pub mod demo_model;
 mod fake_app;
 pub mod model;
 pub mod page;
+pub mod postgres;
 pub mod store_suite;
 mod tls;
 pub mod upstream;

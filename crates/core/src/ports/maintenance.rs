@@ -43,6 +43,16 @@ pub enum KnownKey {
     Sealed(Vec<u8>),
 }
 
+impl KnownKey {
+    /// The saved value that verifies the key.
+    pub fn check(&self) -> Option<&[u8]> {
+        match self {
+            Self::Check(check) => Some(check),
+            Self::None | Self::Sealed(_) => None,
+        }
+    }
+}
+
 /// Health checks, pruning, backup and shutdown of a store.
 #[async_trait]
 pub trait StoreMaintenance: Send + Sync {
@@ -56,8 +66,9 @@ pub trait StoreMaintenance: Send + Sync {
     async fn backup(&self, to: &Path) -> Result<(), StoreError>;
     /// What is known about the store's root key.
     async fn known_key(&self) -> Result<KnownKey, StoreError>;
-    /// Saves the value that verifies the root key.
-    async fn set_key_check(&self, check: &[u8]) -> Result<(), StoreError>;
+    /// Saves the value that verifies the root key, if what is known about the key is still `before`. Otherwise another node
+    /// saved one meanwhile.
+    async fn set_key_check(&self, before: &KnownKey, check: &[u8]) -> Result<bool, StoreError>;
     /// Writes what is queued and closes the store. Later records are lost, so all calls must have ended.
     async fn close(&self);
 }

@@ -83,6 +83,9 @@ pub enum StoreError {
     /// The store failed. Opaque: the text is for the log only.
     #[error("the store failed: {0}")]
     Failed(String),
+    /// The store cannot be reached or is overloaded, now. Opaque, as above.
+    #[error("the store is unavailable: {0}")]
+    Unavailable(String),
     /// A quota is reached; the text says what to do.
     #[error(transparent)]
     Quota(#[from] QuotaReached),

@@ -29,7 +29,7 @@ use toolyard_platform::{
     users::SocketTickets,
 };
 use toolyard_protocol::{ErrorCode, PackageName, UserId, api::Role, app::AppKind, call::AppActivation};
-use toolyard_store::StoreSettings;
+use toolyard_store::SqliteSettings;
 use toolyard_testkit::FixedClock;
 
 /// Seals by reversing the bytes: enough to see that a value was sealed.
@@ -133,8 +133,8 @@ pub(crate) struct Fixture {
 impl Fixture {
     pub(crate) async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let settings = StoreSettings::for_file(folder.path().join("t.db"));
-        let stores = toolyard_store::open(settings, &TaskTracker::new()).await.unwrap();
+        let settings = SqliteSettings::for_file(folder.path().join("t.db"));
+        let stores = toolyard_store::open(settings.into(), &TaskTracker::new()).await.unwrap();
         let (sessions, clock) = (Arc::<FakeSessions>::default(), Arc::<FixedClock>::default());
         let platform = Arc::new(platform(&stores, &sessions, &clock).await);
         let announced = Arc::new(Announced::default());

@@ -7,7 +7,7 @@ use toolyard_protocol::TokenId;
 
 use crate::{
     config::Config,
-    root_key,
+    parts, root_key,
     serve::{ServerDependencies, ServerStartError},
 };
 
@@ -37,12 +37,13 @@ pub async fn issue_offline(
     details: TokenDetails<'_>,
 ) -> Result<OfflineToken, ServerStartError> {
     let deps = ServerDependencies::default();
-    let known = toolyard_store::known_key_of(&config.store.path).await;
+    let store = parts::store_settings(config);
+    let known = toolyard_store::known_key_of(&store).await;
     let known = known.map_err(|error| ServerStartError::Config(error.to_string()))?;
     let signer = TokenSigner::new(&root_key::check_root_keys(config, &deps, &known)?)?;
     let IssuedSecret { token, listed: issued } = sign_listed(&signer, &*deps.clock, &*deps.ids, details)?;
     let room = config.quotas.token_quota();
-    let listing = match toolyard_store::list_token(&config.store.path, &issued, room).await {
+    let listing = match toolyard_store::list_token(&store, &issued, room).await {
         Ok(AddTokenOutcome::Listed) => TokenListing::Listed(issued.id),
         // `Revoked` cannot happen: no other token was used to issue this one.
         Ok(AddTokenOutcome::QuotaReached | AddTokenOutcome::Revoked) => {

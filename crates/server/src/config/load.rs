@@ -136,6 +136,19 @@ fn check_config(config: &Config) -> Result<(), ConfigLoadError> {
             Ok(())
         }
     };
+    at_least("store.connections", u64::from(config.store.connections), 1)?;
+    at_least("store.statement_timeout_ms", config.store.statement_timeout_ms, 100)?;
+    at_least("store.lock_timeout_ms", config.store.lock_timeout_ms, 100)?;
+    at_least("store.acquire_timeout_ms", config.store.acquire_timeout_ms, 10)?;
+    if let Some(url) = &config.store.url
+        && !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme))
+    {
+        // Not shown: it may contain a password.
+        return Err(config_error(
+            "store.url",
+            "must begin with postgres://; a database file is `store.path`",
+        ));
+    }
     at_least("server.body_bytes", config.server.body_bytes as u64, 1_024)?;
     at_least("server.tool_set_bytes", config.server.tool_set_bytes as u64, 1_024)?;
     at_least("server.socket_message_bytes", config.server.socket_message_bytes as u64, 1_024)?;

@@ -101,6 +101,17 @@ fn serves_as_worker() {
     toolyard_server::serve_worker()
 }
 
+/// The URL of an empty database, if these tests run on PostgreSQL: `TOOLYARD_TEST_STORE=postgres`. It is dropped with the database
+/// server, because a restarted platform needs it again.
+#[expect(clippy::disallowed_methods, reason = "the tests are a program of their own")]
+fn shared_database() -> Option<String> {
+    if std::env::var("TOOLYARD_TEST_STORE").as_deref() != Ok("postgres") {
+        return None;
+    }
+    let database = std::mem::ManuallyDrop::new(toolyard_testkit::postgres::TestDatabase::create());
+    Some(database.url.clone())
+}
+
 impl Platform {
     /// A platform in dev mode.
     pub(crate) async fn start() -> Self {
@@ -127,6 +138,7 @@ impl Platform {
         let mut config = Config::default();
         config.server.listen = ([127, 0, 0, 1], 0).into();
         config.store.path = folder.path().join("toolyard.db");
+        config.store.url = shared_database();
         config.server.drain_ms = 2_000;
         config.ledger.batch_delay_ms = 1;
         // Tests are explicit: no built-in tools, no models of this machine.

@@ -2,51 +2,16 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use sqlx::{FromRow, SqliteConnection};
+use sqlx::SqliteConnection;
 use toolyard_core::ports::{AccountQuery, AccountStore, SaveAccountOutcome, StoreError, UserAccount};
-use toolyard_protocol::{UserId, api::Role};
+use toolyard_protocol::UserId;
 
-use super::{
-    SqliteStore, damaged_value,
-    rows::{from_json, like_pattern, to_json, to_timestamp},
-    store_error,
-};
-
-#[derive(FromRow)]
-struct AccountRow {
-    user: String,
-    email: Option<String>,
-    name: Option<String>,
-    role: String,
-    groups: String,
-    managed_by: Option<String>,
-    created_at: i64,
-    links_from: i64,
-    last_seen_at: Option<i64>,
-    disabled_at: Option<i64>,
-}
-
-impl AccountRow {
-    fn into_account(self) -> Result<UserAccount, StoreError> {
-        let role = Role::ALL.into_iter().find(|role| role.as_str() == self.role);
-        Ok(UserAccount {
-            id: UserId::from_stored(&self.user),
-            email: self.email,
-            name: self.name,
-            role: role.ok_or_else(|| damaged_value("role", self.role))?,
-            groups: from_json("groups", &self.groups)?,
-            managed_by: self.managed_by,
-            created_at: to_timestamp(self.created_at),
-            links_from: to_timestamp(self.links_from),
-            last_seen_at: self.last_seen_at.map(to_timestamp),
-            disabled_at: self.disabled_at.map(to_timestamp),
-        })
-    }
-}
+use super::SqliteStore;
+use crate::rows::{accounts::AccountRow, like_pattern, store_error, to_json};
 
 /// Whether another account has the e-mail address.
 async fn is_email_taken(tx: &mut SqliteConnection, account: &UserAccount) -> Result<bool, StoreError> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM accounts WHERE email = ? AND user <> ?)";
+    let sql = "SELECT EXISTS (SELECT 1 FROM accounts WHERE email = ? AND user_id <> ?)";
     let query = sqlx::query_scalar::<_, bool>(sql).bind(&account.email).bind(account.id.as_str());
     query.fetch_one(tx).await.map_err(store_error)
 }
@@ -54,7 +19,7 @@ async fn is_email_taken(tx: &mut SqliteConnection, account: &UserAccount) -> Res
 #[async_trait]
 impl AccountStore for SqliteStore {
     async fn find_account(&self, user: &UserId) -> Result<Option<UserAccount>, StoreError> {
-        let query = sqlx::query_as::<_, AccountRow>("SELECT * FROM accounts WHERE user = ?");
+        let query = sqlx::query_as::<_, AccountRow>("SELECT * FROM accounts WHERE user_id = ?");
         let row = query.bind(user.as_str()).fetch_optional(&self.read).await.map_err(store_error)?;
         row.map(AccountRow::into_account).transpose()
     }
@@ -67,9 +32,9 @@ impl AccountStore for SqliteStore {
 
     async fn list_accounts(&self, query: AccountQuery<'_>) -> Result<Vec<UserAccount>, StoreError> {
         let rows = sqlx::query_as::<_, AccountRow>(
-            r"SELECT * FROM accounts WHERE user > ?1
-              AND (user LIKE ?2 ESCAPE '\' OR email LIKE ?2 ESCAPE '\' OR name LIKE ?2 ESCAPE '\')
-              ORDER BY user LIMIT ?3",
+            r"SELECT * FROM accounts WHERE user_id > ?1
+              AND (user_id LIKE ?2 ESCAPE '\' OR email LIKE ?2 ESCAPE '\' OR name LIKE ?2 ESCAPE '\')
+              ORDER BY user_id LIMIT ?3",
         );
         let rows = rows
             .bind(query.after.map_or("", UserId::as_str))
@@ -91,7 +56,7 @@ impl AccountStore for SqliteStore {
         }
         let insert = sqlx::query(
             "INSERT OR IGNORE INTO accounts
-             (user, email, name, role, groups, managed_by, created_at, links_from, last_seen_at, disabled_at)
+             (user_id, email, name, role, groups, managed_by, created_at, links_from, last_seen_at, disabled_at)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         );
         let insert = insert
@@ -121,7 +86,7 @@ impl AccountStore for SqliteStore {
         }
         let update = sqlx::query(
             "UPDATE accounts SET email = ?2, name = ?3, role = ?4, groups = ?5, managed_by = ?6, disabled_at = ?7,
-             links_from = ?8 WHERE user = ?1 AND role = ?9 AND groups = ?10 AND disabled_at IS ?11",
+             links_from = ?8 WHERE user_id = ?1 AND role = ?9 AND groups = ?10 AND disabled_at IS ?11",
         );
         let update = update
             .bind(account.id.as_str())
@@ -149,7 +114,7 @@ impl AccountStore for SqliteStore {
     }
 
     async fn disabled_users(&self) -> Result<Vec<UserId>, StoreError> {
-        let sql = "SELECT user FROM accounts WHERE disabled_at IS NOT NULL";
+        let sql = "SELECT user_id FROM accounts WHERE disabled_at IS NOT NULL";
         let users: Vec<String> = sqlx::query_scalar(sql).fetch_all(&self.read).await.map_err(store_error)?;
         Ok(users.iter().map(|user| UserId::from_stored(user)).collect())
     }

@@ -5,71 +5,17 @@ use sqlx::SqliteConnection;
 use toolyard_core::ports::{ApprovalRuleStore, QuotaKind, StoreError, StoredChoice, StoredGrant, UserRules};
 use toolyard_protocol::{ApprovalId, ToolName, UserId};
 
-use super::{
-    SqliteStore,
-    approvals::to_digest,
-    count_rows,
-    rows::{from_json, parse_column, to_i64, to_json, to_timestamp, to_u64},
-    store_error,
+use super::{SqliteStore, count_rows};
+use crate::rows::{
+    approval_rules::{ApprovalGrantRow, ToolChoiceRow, to_user_rules},
+    store_error, to_i64, to_json,
 };
-
-#[derive(sqlx::FromRow)]
-struct GrantRow {
-    id: String,
-    user: String,
-    tool: String,
-    definition: Vec<u8>,
-    arguments_digest: Option<Vec<u8>>,
-    predicates: String,
-    conversation: Option<String>,
-    created_at: i64,
-    until: Option<i64>,
-    uses: Option<i64>,
-}
-
-impl GrantRow {
-    fn into_grant(self) -> Result<StoredGrant, StoreError> {
-        Ok(StoredGrant {
-            id: parse_column("approval id", &self.id)?,
-            user: UserId::from_stored(&self.user),
-            tool: parse_column("tool name", &self.tool)?,
-            definition: to_digest(&self.definition)?,
-            arguments: self.arguments_digest.as_deref().map(to_digest).transpose()?,
-            predicates: from_json("predicates", &self.predicates)?,
-            conversation: self.conversation.map(Into::into),
-            at: to_timestamp(self.created_at),
-            until: self.until.map(to_timestamp),
-            uses: self.uses.map(to_u64),
-        })
-    }
-}
-
-#[derive(sqlx::FromRow)]
-struct ChoiceRow {
-    tool: String,
-    choice: String,
-    chosen_at: i64,
-    until: Option<i64>,
-    definition: Option<Vec<u8>>,
-}
-
-impl ChoiceRow {
-    fn into_choice(self) -> Result<(ToolName, StoredChoice), StoreError> {
-        let choice = StoredChoice {
-            choice: parse_column("choice", &self.choice)?,
-            at: to_timestamp(self.chosen_at),
-            until: self.until.map(to_timestamp),
-            definition: self.definition.as_deref().map(to_digest).transpose()?,
-        };
-        Ok((parse_column("tool name", &self.tool)?, choice))
-    }
-}
 
 /// Adds a grant in the caller's transaction.
 pub(super) async fn insert_grant(tx: &mut SqliteConnection, grant: &StoredGrant) -> Result<(), StoreError> {
     let query = sqlx::query(
         "INSERT INTO approval_grants
-         (id, user, tool, definition, arguments_digest, predicates, conversation, created_at, until, uses)
+         (id, user_id, tool, definition, arguments_digest, predicates, conversation, created_at, until, uses)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     );
     let query = query
@@ -89,20 +35,13 @@ pub(super) async fn insert_grant(tx: &mut SqliteConnection, grant: &StoredGrant)
 #[async_trait]
 impl ApprovalRuleStore for SqliteStore {
     async fn user_rules(&self, user: &UserId) -> Result<UserRules, StoreError> {
-        let sql = "SELECT * FROM tool_choices WHERE user = ?";
-        let choices = sqlx::query_as::<_, ChoiceRow>(sql).bind(user.as_str()).fetch_all(&self.read);
-        let mut rules = UserRules::default();
-        for row in choices.await.map_err(store_error)? {
-            let (tool, choice) = row.into_choice()?;
-            rules.choices.insert(tool, choice);
-        }
-        let sql = "SELECT * FROM approval_grants WHERE user = ? ORDER BY created_at";
-        let grants = sqlx::query_as::<_, GrantRow>(sql).bind(user.as_str()).fetch_all(&self.read);
-        for row in grants.await.map_err(store_error)? {
-            let grant = row.into_grant()?;
-            rules.grants.entry(grant.tool.clone()).or_default().push(grant);
-        }
-        Ok(rules)
+        let sql = "SELECT * FROM tool_choices WHERE user_id = ?";
+        let choices = sqlx::query_as::<_, ToolChoiceRow>(sql).bind(user.as_str());
+        let choices = choices.fetch_all(&self.read).await.map_err(store_error)?;
+        let sql = "SELECT * FROM approval_grants WHERE user_id = ? ORDER BY created_at";
+        let grants = sqlx::query_as::<_, ApprovalGrantRow>(sql).bind(user.as_str());
+        let grants = grants.fetch_all(&self.read).await.map_err(store_error)?;
+        to_user_rules(choices, grants)
     }
 
     async fn set_choice(
@@ -113,14 +52,14 @@ impl ApprovalRuleStore for SqliteStore {
     ) -> Result<(), StoreError> {
         let mut tx = self.begin_write().await?;
         let Some(choice) = choice else {
-            let query = sqlx::query("DELETE FROM tool_choices WHERE user = ? AND tool = ?");
+            let query = sqlx::query("DELETE FROM tool_choices WHERE user_id = ? AND tool = ?");
             let query = query.bind(user.as_str()).bind(tool.as_str());
             query.execute(&mut *tx).await.map_err(store_error)?;
             return tx.commit().await.map_err(store_error);
         };
         let query = sqlx::query(
-            "INSERT INTO tool_choices (user, tool, choice, chosen_at, until, definition) VALUES (?, ?, ?, ?, ?, ?)
-             ON CONFLICT (user, tool) DO UPDATE SET choice = excluded.choice, chosen_at = excluded.chosen_at,
+            "INSERT INTO tool_choices (user_id, tool, choice, chosen_at, until, definition) VALUES (?, ?, ?, ?, ?, ?)
+             ON CONFLICT (user_id, tool) DO UPDATE SET choice = excluded.choice, chosen_at = excluded.chosen_at,
              until = excluded.until, definition = excluded.definition",
         );
         let query = query
@@ -131,7 +70,7 @@ impl ApprovalRuleStore for SqliteStore {
             .bind(choice.until.map(|until| until.as_millisecond()))
             .bind(choice.definition.as_ref().map(<[u8; 32]>::as_slice));
         query.execute(&mut *tx).await.map_err(store_error)?;
-        let sql = "SELECT COUNT(*) FROM tool_choices WHERE user = ?";
+        let sql = "SELECT COUNT(*) FROM tool_choices WHERE user_id = ?";
         let count = count_rows(&mut tx, sql, user.as_str()).await?;
         QuotaKind::ToolChoices.check(count, self.quotas.tool_choices_per_user)?;
         tx.commit().await.map_err(store_error)
@@ -139,7 +78,7 @@ impl ApprovalRuleStore for SqliteStore {
 
     async fn add_grant(&self, grant: &StoredGrant, max: u64) -> Result<bool, StoreError> {
         let mut tx = self.begin_write().await?;
-        let sql = "SELECT COUNT(*) FROM approval_grants WHERE user = ?";
+        let sql = "SELECT COUNT(*) FROM approval_grants WHERE user_id = ?";
         if count_rows(&mut tx, sql, grant.user.as_str()).await? >= max {
             return Ok(false);
         }
@@ -149,7 +88,7 @@ impl ApprovalRuleStore for SqliteStore {
     }
 
     async fn remove_grant(&self, user: &UserId, id: &ApprovalId) -> Result<bool, StoreError> {
-        let query = sqlx::query("DELETE FROM approval_grants WHERE user = ? AND id = ?");
+        let query = sqlx::query("DELETE FROM approval_grants WHERE user_id = ? AND id = ?");
         let removed = query.bind(user.as_str()).bind(id.as_str()).execute(&self.write);
         Ok(removed.await.map_err(store_error)?.rows_affected() > 0)
     }

@@ -2,134 +2,21 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use sqlx::{FromRow, SqliteConnection};
-use toolyard_core::{
-    executor::{CallOwner, Caller, Door},
-    ports::{
-        AnswerOutcome, ApprovalFilter, ApprovalRecord, ApprovalStore, ApprovedCall, AskOutcome, StoreError,
-        StoredAnswer, StoredGrant, StoredOutcome,
-    },
+use sqlx::SqliteConnection;
+use toolyard_core::ports::{
+    AnswerOutcome, ApprovalFilter, ApprovalRecord, ApprovalStore, AskOutcome, StoreError, StoredAnswer,
+    StoredGrant, StoredOutcome,
 };
 use toolyard_protocol::{
     ApprovalId, CallId, UserId,
-    approval::{ApprovalAnswer, ApprovalState, ApprovalSurface, RememberScope},
+    approval::{ApprovalAnswer, ApprovalState},
 };
 
-use super::{
-    SqliteStore,
-    approval_rules::insert_grant,
-    count_rows, damaged_value,
-    rows::{from_json, parse_column, to_json, to_timestamp},
-    store_error,
+use super::{SqliteStore, approval_rules::insert_grant, count_rows};
+use crate::rows::{
+    approvals::{AnswerColumn, ApprovalRow, MAX_PAGE},
+    store_error, to_json,
 };
-
-/// Most rows of a page.
-const MAX_PAGE: u32 = 200;
-
-#[derive(FromRow)]
-struct ApprovalRow {
-    id: String,
-    user: String,
-    caller: String,
-    tool: String,
-    definition: Vec<u8>,
-    arguments_digest: Vec<u8>,
-    summary: Vec<u8>,
-    arguments: Option<Vec<u8>>,
-    risk: String,
-    reason: String,
-    can_remember: bool,
-    door: String,
-    client: Option<String>,
-    conversation: Option<String>,
-    session: Option<String>,
-    call: String,
-    created_at: i64,
-    expires_at: i64,
-    state: String,
-    answer: Option<String>,
-    run: Option<String>,
-    outcome: Option<String>,
-    delivered: bool,
-}
-
-/// An answer as it is stored.
-#[derive(Serialize, Deserialize)]
-struct AnswerColumn {
-    answer: ApprovalAnswer,
-    by: String,
-    surface: ApprovalSurface,
-    at: i64,
-    remember: RememberScope,
-    note: Option<String>,
-}
-
-impl AnswerColumn {
-    fn new(answer: &StoredAnswer) -> Self {
-        Self {
-            answer: answer.answer,
-            by: answer.by.clone(),
-            surface: answer.surface,
-            at: answer.at.as_millisecond(),
-            remember: answer.remember.clone(),
-            note: answer.note.clone(),
-        }
-    }
-
-    fn into_answer(self) -> StoredAnswer {
-        StoredAnswer {
-            answer: self.answer,
-            by: self.by,
-            surface: self.surface,
-            at: to_timestamp(self.at),
-            remember: self.remember,
-            note: self.note,
-        }
-    }
-}
-
-impl ApprovalRow {
-    fn into_record(self) -> Result<ApprovalRecord, StoreError> {
-        let answer = self.answer.map(|text| from_json::<AnswerColumn>("answer", &text)).transpose()?;
-        Ok(ApprovalRecord {
-            id: parse_column("approval id", &self.id)?,
-            owner: CallOwner {
-                user: UserId::from_stored(&self.user),
-                caller: parse_column::<Caller>("caller", &self.caller)?,
-            },
-            subject: ApprovedCall {
-                tool: parse_column("tool name", &self.tool)?,
-                definition: to_digest(&self.definition)?,
-                arguments: to_digest(&self.arguments_digest)?,
-            },
-            summary: self.summary,
-            arguments: self.arguments,
-            risk: parse_column("risk", &self.risk)?,
-            reason: parse_column("reason", &self.reason)?,
-            can_remember: self.can_remember,
-            door: Door::ALL
-                .into_iter()
-                .find(|door| door.as_str() == self.door)
-                .ok_or_else(|| damaged_value("door", &self.door))?,
-            client: self.client.map(Into::into),
-            conversation: self.conversation.map(Into::into),
-            session: self.session.map(Into::into),
-            call: parse_column("call id", &self.call)?,
-            created_at: to_timestamp(self.created_at),
-            expires_at: to_timestamp(self.expires_at),
-            state: parse_column("state", &self.state)?,
-            answer: answer.map(AnswerColumn::into_answer),
-            run: self.run.map(|id| parse_column("call id", &id)).transpose()?,
-            outcome: self.outcome,
-            delivered: self.delivered,
-        })
-    }
-}
-
-pub(super) fn to_digest(bytes: &[u8]) -> Result<[u8; 32], StoreError> {
-    bytes.try_into().map_err(|_| damaged_value("digest", bytes.len()))
-}
 
 async fn find_row(
     from: &mut SqliteConnection,
@@ -145,7 +32,7 @@ async fn find_same_call(
     record: &ApprovalRecord,
 ) -> Result<Option<ApprovalRecord>, StoreError> {
     let query = sqlx::query_as::<_, ApprovalRow>(
-        "SELECT * FROM approvals WHERE user = ? AND tool = ? AND arguments_digest = ? AND delivered = 0
+        "SELECT * FROM approvals WHERE user_id = ? AND tool = ? AND arguments_digest = ? AND delivered = 0
          AND caller = ? AND definition = ? AND conversation IS ?
          AND (state IN ('approved', 'running', 'denied', 'done') OR (state = 'pending' AND expires_at > ?))
          ORDER BY created_at DESC LIMIT 1",
@@ -163,7 +50,7 @@ async fn find_same_call(
 
 async fn insert_approval(tx: &mut SqliteConnection, record: &ApprovalRecord) -> Result<(), StoreError> {
     let query = sqlx::query(
-        "INSERT INTO approvals (id, user, caller, tool, definition, arguments_digest, summary, arguments, risk, reason,
+        "INSERT INTO approvals (id, user_id, caller, tool, definition, arguments_digest, summary, arguments, risk, reason,
          can_remember, door, client, conversation, session, call, created_at, expires_at, state)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     );
@@ -197,7 +84,7 @@ impl ApprovalStore for SqliteStore {
         if let Some(known) = find_same_call(&mut tx, record).await? {
             return Ok(AskOutcome::Known(Box::new(known)));
         }
-        let sql = "SELECT COUNT(*) FROM approvals WHERE user = ? AND state = 'pending'";
+        let sql = "SELECT COUNT(*) FROM approvals WHERE user_id = ? AND state = 'pending'";
         if count_rows(&mut tx, sql, record.owner.user.as_str()).await? >= max_open {
             return Ok(AskOutcome::QuotaReached);
         }
@@ -217,7 +104,7 @@ impl ApprovalStore for SqliteStore {
         now: Timestamp,
     ) -> Result<Vec<ApprovalRecord>, StoreError> {
         let query = sqlx::query_as::<_, ApprovalRow>(
-            "SELECT * FROM approvals WHERE user = ?1
+            "SELECT * FROM approvals WHERE user_id = ?1
              AND (?2 IS NULL OR CASE WHEN state = 'pending' AND expires_at <= ?3 THEN 'expired' ELSE state END = ?2)
              AND (?4 IS NULL OR (created_at, id) < (SELECT created_at, id FROM approvals WHERE id = ?4))
              ORDER BY created_at DESC, id DESC LIMIT ?5",
@@ -246,7 +133,7 @@ impl ApprovalStore for SqliteStore {
         let mut tx = self.begin_write().await?;
         let query = sqlx::query(
             "UPDATE approvals SET state = ?3, answer = ?4, arguments = CASE ?3 WHEN 'denied' THEN NULL ELSE arguments END
-             WHERE id = ?1 AND user = ?2 AND state = 'pending' AND expires_at > ?5",
+             WHERE id = ?1 AND user_id = ?2 AND state = 'pending' AND expires_at > ?5",
         );
         let query = query
             .bind(id.as_str())

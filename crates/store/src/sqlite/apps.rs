@@ -2,62 +2,14 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use sqlx::FromRow;
-use toolyard_core::ports::{
-    AppChange, AppKeys, AppRecord, AppStore, NewAppRecord, PackageOrigin, QuotaKind, StoreError,
-};
+use toolyard_core::ports::{AppChange, AppRecord, AppStore, NewAppRecord, QuotaKind, StoreError};
 use toolyard_protocol::PackageName;
 
-use super::{
-    SqliteStore, count_rows, damaged_value,
-    definitions::insert_set,
-    rows::{from_json, like_pattern, parse_column, to_json, to_timestamp, to_u64},
-    store_error,
-    upstreams::UpstreamRow,
+use super::{SqliteStore, count_rows, definitions::insert_set};
+use crate::rows::{
+    apps::{AppRow, MAX_APPS, signing_columns},
+    like_pattern, store_error, to_json,
 };
-
-/// Most apps in one list.
-const MAX_APPS: i64 = 10_000;
-
-#[derive(FromRow)]
-struct AppRow {
-    package: String,
-    details: String,
-    owner: String,
-    key_hash: Vec<u8>,
-    signing: Vec<u8>,
-    signing_old: Option<Vec<u8>>,
-    assistant: bool,
-    tools_version: i64,
-    tool_count: i64,
-    created_at: i64,
-    updated_at: i64,
-    #[sqlx(flatten)]
-    upstream: UpstreamRow,
-}
-
-impl AppRow {
-    fn into_record(self) -> Result<AppRecord, StoreError> {
-        let origin = match self.upstream.into_record()? {
-            Some(upstream) => PackageOrigin::Upstream(Box::new(upstream)),
-            None => PackageOrigin::App(AppKeys {
-                key_hash: self.key_hash.try_into().map_err(|_| damaged_value("key hash", "wrong length"))?,
-                signing: std::iter::once(self.signing).chain(self.signing_old).collect(),
-            }),
-        };
-        Ok(AppRecord {
-            package: parse_column("package name", &self.package)?,
-            details: from_json("app", &self.details)?,
-            owner: self.owner,
-            origin,
-            assistant: self.assistant,
-            tools_version: to_u64(self.tools_version),
-            tool_count: to_u64(self.tool_count),
-            created_at: to_timestamp(self.created_at),
-            updated_at: to_timestamp(self.updated_at),
-        })
-    }
-}
 
 macro_rules! select_apps {
     ($rest:literal) => {
@@ -149,12 +101,9 @@ impl AppStore for SqliteStore {
                 sqlx::query(sql).bind(at).bind(hash.to_vec())
             }
             AppChange::Signing(secrets) => {
-                let mut secrets = secrets.into_iter();
-                let first = secrets
-                    .next()
-                    .ok_or_else(|| StoreError::Failed("an app needs a signing secret".to_owned()))?;
+                let (current, old) = signing_columns(secrets)?;
                 let sql = "UPDATE apps SET updated_at = ?, signing = ?, signing_old = ? WHERE package = ?";
-                sqlx::query(sql).bind(at).bind(first).bind(secrets.next())
+                sqlx::query(sql).bind(at).bind(current).bind(old)
             }
             AppChange::Assistant(may) => {
                 let sql = "UPDATE apps SET updated_at = ?, assistant = ? WHERE package = ?";

@@ -2,50 +2,23 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use sqlx::{FromRow, SqliteConnection};
+use sqlx::SqliteConnection;
 use toolyard_core::ports::{BrowserSession, BrowserSessionStore, EndedSessions, StoreError};
-use toolyard_protocol::{TokenId, UserId, accounts::SignInMethod, api::Role};
+use toolyard_protocol::{TokenId, UserId, api::Role};
 
-use super::{
-    SqliteStore, damaged_value,
-    rows::{parse_column, to_timestamp},
-    store_error,
+use super::SqliteStore;
+use crate::rows::{
+    accounts::column_role,
+    browser_sessions::{BrowserSessionRow, ended_session_ids},
+    parse_column, store_error, to_timestamp,
 };
-
-#[derive(FromRow)]
-struct BrowserSessionRow {
-    id: String,
-    user: String,
-    method: String,
-    device: String,
-    started_at: i64,
-    last_seen_at: i64,
-    expires_at: i64,
-}
-
-impl BrowserSessionRow {
-    fn into_session(self) -> Result<BrowserSession, StoreError> {
-        let method = SignInMethod::ALL.into_iter().find(|method| method.as_str() == self.method);
-        Ok(BrowserSession {
-            id: parse_column("session id", &self.id)?,
-            user: UserId::from_stored(&self.user),
-            method: method.ok_or_else(|| damaged_value("sign-in method", self.method))?,
-            device: self.device,
-            started_at: to_timestamp(self.started_at),
-            last_seen_at: to_timestamp(self.last_seen_at),
-            expires_at: to_timestamp(self.expires_at),
-        })
-    }
-}
 
 /// Records that a user was seen, and returns the role of the account at that moment.
 async fn mark_seen(tx: &mut SqliteConnection, user: &str, at: i64) -> Result<Option<Role>, StoreError> {
-    let sql =
-        "UPDATE accounts SET last_seen_at = MAX(COALESCE(last_seen_at, 0), ?) WHERE user = ? RETURNING role";
+    let sql = "UPDATE accounts SET last_seen_at = MAX(COALESCE(last_seen_at, 0), ?) WHERE user_id = ? RETURNING role";
     let query = sqlx::query_scalar::<_, String>(sql).bind(at).bind(user);
-    let Some(text) = query.fetch_optional(tx).await.map_err(store_error)? else { return Ok(None) };
-    let role = Role::ALL.into_iter().find(|role| role.as_str() == text);
-    role.map(Some).ok_or_else(|| damaged_value("role", text))
+    let role = query.fetch_optional(tx).await.map_err(store_error)?;
+    role.as_deref().map(column_role).transpose()
 }
 
 #[async_trait]
@@ -59,9 +32,9 @@ impl BrowserSessionStore for SqliteStore {
         let mut tx = self.begin_write().await?;
         let now = session.started_at.as_millisecond();
         let insert = sqlx::query(
-            "INSERT INTO browser_sessions (id, user, method, device, started_at, last_seen_at, expires_at)
+            "INSERT INTO browser_sessions (id, user_id, method, device, started_at, last_seen_at, expires_at)
              SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
-             WHERE EXISTS (SELECT 1 FROM accounts WHERE user = ?2 AND disabled_at IS NULL)",
+             WHERE EXISTS (SELECT 1 FROM accounts WHERE user_id = ?2 AND disabled_at IS NULL)",
         );
         let insert = insert
             .bind(session.id.as_str())
@@ -76,7 +49,7 @@ impl BrowserSessionStore for SqliteStore {
         }
         let surplus = sqlx::query(
             "UPDATE browser_sessions SET ended_at = ?3, expires_at = MIN(expires_at, ?5) WHERE id IN (SELECT id FROM browser_sessions
-                 WHERE user = ?1 AND ended_at IS NULL AND expires_at > ?3 AND id <> ?4
+                 WHERE user_id = ?1 AND ended_at IS NULL AND expires_at > ?3 AND id <> ?4
                  ORDER BY last_seen_at DESC, id LIMIT -1 OFFSET ?2)",
         );
         let surplus = surplus
@@ -97,7 +70,7 @@ impl BrowserSessionStore for SqliteStore {
         now: Timestamp,
     ) -> Result<Vec<BrowserSession>, StoreError> {
         let query = sqlx::query_as::<_, BrowserSessionRow>(
-            "SELECT * FROM browser_sessions WHERE user = ? AND ended_at IS NULL AND expires_at > ?
+            "SELECT * FROM browser_sessions WHERE user_id = ? AND ended_at IS NULL AND expires_at > ?
              ORDER BY last_seen_at DESC, id",
         );
         let query = query.bind(user.as_str()).bind(now.as_millisecond());
@@ -108,7 +81,7 @@ impl BrowserSessionStore for SqliteStore {
     async fn touch_browser_session(&self, id: &TokenId, at: Timestamp) -> Result<Option<Role>, StoreError> {
         let mut tx = self.begin_write().await?;
         let sql = "UPDATE browser_sessions SET last_seen_at = MAX(last_seen_at, ?)
-                   WHERE id = ? AND ended_at IS NULL RETURNING user";
+                   WHERE id = ? AND ended_at IS NULL RETURNING user_id";
         let query = sqlx::query_scalar::<_, String>(sql).bind(at.as_millisecond()).bind(id.as_str());
         let user = query.fetch_optional(&mut *tx).await.map_err(store_error)?;
         let role = match &user {
@@ -126,13 +99,9 @@ impl BrowserSessionStore for SqliteStore {
         at: Timestamp,
         known_until: Timestamp,
     ) -> Result<Vec<BrowserSession>, StoreError> {
-        let (one, all_but) = match which {
-            EndedSessions::All => (None, None),
-            EndedSessions::One(id) => (Some(id.as_str()), None),
-            EndedSessions::AllBut(id) => (None, Some(id.as_str())),
-        };
+        let (one, all_but) = ended_session_ids(which);
         let query = sqlx::query_as::<_, BrowserSessionRow>(
-            "UPDATE browser_sessions SET ended_at = ?4, expires_at = MIN(expires_at, ?5) WHERE user = ?1 AND ended_at IS NULL
+            "UPDATE browser_sessions SET ended_at = ?4, expires_at = MIN(expires_at, ?5) WHERE user_id = ?1 AND ended_at IS NULL
              AND (?2 IS NULL OR id = ?2) AND (?3 IS NULL OR id <> ?3) RETURNING *",
         );
         let query = query.bind(user.as_str()).bind(one).bind(all_but).bind(at.as_millisecond());

@@ -4,11 +4,7 @@ use sqlx::SqliteConnection;
 use toolyard_core::ports::{ClaimOutcome, KeyClaim, KeyEnd};
 
 use super::node::NodeId;
-
-/// The caller of rows from before keys belonged to a caller.
-const ANY_CALLER: &str = "*";
-/// Outcomes that are evicted at once.
-const EVICTED_AT_ONCE: i64 = 32;
+use crate::rows::calls::{ANY_CALLER, EVICTED_AT_ONCE};
 
 #[derive(sqlx::FromRow)]
 struct KeyRow {
@@ -27,7 +23,7 @@ pub(super) async fn begin_key(
     let (user, caller) = (claim.owner.user.as_str(), claim.owner.caller.to_string());
     let expired = claim.expired_before.as_millisecond();
     let sql = "SELECT caller, digest, node, ended_at IS NOT NULL AS ended, outcome FROM call_keys
-        WHERE user = ? AND caller IN (?, ?) AND key = ? AND begun_at >= ? ORDER BY caller DESC LIMIT 1";
+        WHERE user_id = ? AND caller IN (?, ?) AND key = ? AND begun_at >= ? ORDER BY caller DESC LIMIT 1";
     let found = sqlx::query_as::<_, KeyRow>(sql).bind(user).bind(&caller).bind(ANY_CALLER).bind(&*claim.key);
     let found = found.bind(expired).fetch_optional(&mut *tx).await?;
     if let Some(found) = found {
@@ -40,14 +36,15 @@ pub(super) async fn begin_key(
             (true, false) => ClaimOutcome::Open,
         });
     }
-    let gone =
-        sqlx::query("DELETE FROM call_keys WHERE user = ? AND caller IN (?, ?) AND key = ? AND begun_at < ?");
+    let gone = sqlx::query(
+        "DELETE FROM call_keys WHERE user_id = ? AND caller IN (?, ?) AND key = ? AND begun_at < ?",
+    );
     let gone = gone.bind(user).bind(&caller).bind(ANY_CALLER).bind(&*claim.key).bind(expired);
     gone.execute(&mut *tx).await?;
     if !has_key_quota(tx, claim).await? {
         return Ok(ClaimOutcome::QuotaReached);
     }
-    let sql = "INSERT INTO call_keys (user, caller, key, digest, call, node, begun_at) VALUES (?, ?, ?, ?, ?, ?, ?)";
+    let sql = "INSERT INTO call_keys (user_id, caller, key, digest, call, node, begun_at) VALUES (?, ?, ?, ?, ?, ?, ?)";
     let insert = sqlx::query(sql)
         .bind(user)
         .bind(&caller)
@@ -66,14 +63,14 @@ async fn has_key_quota(tx: &mut SqliteConnection, claim: &KeyClaim) -> Result<bo
     if key_totals(tx, user).await?.0 < most {
         return Ok(true);
     }
-    let late = sqlx::query("DELETE FROM call_keys WHERE user = ? AND begun_at < ?").bind(user);
+    let late = sqlx::query("DELETE FROM call_keys WHERE user_id = ? AND begun_at < ?").bind(user);
     late.bind(claim.expired_before.as_millisecond()).execute(&mut *tx).await?;
     Ok(key_totals(tx, user).await?.0 < most)
 }
 
 /// The number of a user's keys, and the total size of their outcomes.
 async fn key_totals(tx: &mut SqliteConnection, user: &str) -> Result<(i64, i64), sqlx::Error> {
-    let query = sqlx::query_as::<_, (i64, i64)>("SELECT keys, bytes FROM call_key_totals WHERE user = ?");
+    let query = sqlx::query_as::<_, (i64, i64)>("SELECT keys, bytes FROM call_key_totals WHERE user_id = ?");
     let found = query.bind(user).fetch_optional(tx).await?;
     Ok(found.unwrap_or_default())
 }
@@ -87,13 +84,13 @@ pub(super) async fn end_key(
     // Only this claim: the key may have expired and been claimed again.
     let query = match end {
         KeyEnd::Release => {
-            sqlx::query("DELETE FROM call_keys WHERE user = ? AND caller = ? AND key = ? AND call = ?")
+            sqlx::query("DELETE FROM call_keys WHERE user_id = ? AND caller = ? AND key = ? AND call = ?")
         }
         KeyEnd::Keep(outcome) => {
             let outcome = outcome.as_deref().filter(|outcome| outcome.len() <= claim.quota.bytes);
             evict_outcomes(tx, claim, outcome.map_or(0, str::len)).await?;
             let sql = "UPDATE call_keys SET ended_at = ?, outcome = ?
-                WHERE user = ? AND caller = ? AND key = ? AND call = ?";
+                WHERE user_id = ? AND caller = ? AND key = ? AND call = ?";
             sqlx::query(sql).bind(claim.at.as_millisecond()).bind(outcome)
         }
     };
@@ -110,8 +107,8 @@ async fn evict_outcomes(
     let user = claim.owner.user.as_str();
     let most = i64::try_from(claim.quota.bytes.saturating_sub(bytes)).unwrap_or(i64::MAX);
     while key_totals(tx, user).await?.1 > most {
-        let sql = "UPDATE call_keys SET outcome = NULL WHERE (user, caller, key) IN (
-            SELECT user, caller, key FROM call_keys WHERE user = ? AND outcome IS NOT NULL ORDER BY begun_at LIMIT ?)";
+        let sql = "UPDATE call_keys SET outcome = NULL WHERE (user_id, caller, key) IN (
+            SELECT user_id, caller, key FROM call_keys WHERE user_id = ? AND outcome IS NOT NULL ORDER BY begun_at LIMIT ?)";
         let query = sqlx::query(sql).bind(user).bind(EVICTED_AT_ONCE);
         if query.execute(&mut *tx).await?.rows_affected() == 0 {
             break;

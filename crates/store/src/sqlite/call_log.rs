@@ -1,59 +1,19 @@
-//! Reading the ledger, and the conversion between records and rows.
+//! Reading the ledger.
 
 use async_trait::async_trait;
-use sqlx::{Arguments as _, FromRow, sqlite::SqliteArguments};
-use toolyard_core::{
-    executor::{Caller, Door, TraceContext},
-    ports::{CallFilter, CallLog, CallRecord, CallWait, SourceKind, StoreError, UsageFilter},
-};
-use toolyard_protocol::{
-    ApprovalId, CallId, ErrorCode, UserId,
-    api::{StepTimes, UsageRow},
-};
+use sqlx::{Arguments as _, sqlite::SqliteArguments};
+use toolyard_core::ports::{CallFilter, CallLog, CallRecord, StoreError, UsageFilter};
+use toolyard_protocol::{ApprovalId, CallId, ErrorCode, api::UsageRow};
 
-use super::{
-    SqliteStore, damaged_value,
-    rows::{parse_column, to_i64, to_timestamp, to_u64},
-    store_error,
+use super::SqliteStore;
+use crate::rows::{
+    calls::{CallRow, MAX_PAGE, MAX_USAGE, steps_column, trace_column, wait_column},
+    store_error, to_i64, to_u64,
 };
-
-/// Most rows of a page.
-const MAX_PAGE: u32 = 1_000;
-/// Most tools in a usage report.
-const MAX_USAGE: i64 = 1_000;
-
-#[derive(FromRow)]
-struct CallRow {
-    id: String,
-    user: String,
-    tool: String,
-    package: Option<String>,
-    source: String,
-    door: String,
-    caller: String,
-    error: Option<String>,
-    replayed: bool,
-    started_at: i64,
-    duration_us: i64,
-    steps: String,
-    bytes_in: i64,
-    bytes_out: i64,
-    trace: String,
-    error_message: Option<String>,
-    approval: Option<String>,
-    waiting: i64,
-}
 
 /// Binds the columns in the order of the insert statement.
 pub(super) fn bind_record(to: &mut SqliteArguments, record: &CallRecord) -> Result<(), StoreError> {
-    let steps = &record.steps;
-    let steps = [steps.find, steps.validate, steps.authorize, steps.ready, steps.invoke, steps.check];
-    let steps = steps.map(|us| us.to_string()).join(" ");
-    let trace = &record.trace;
-    let parent = trace.parent.unwrap_or(0);
-    let trace =
-        format!("{:032x} {:016x} {parent:016x} {}", trace.trace_id, trace.span_id, u8::from(trace.sampled));
-    let bind = || {
+    let mut bind = || {
         to.add(record.id.as_str())?;
         to.add(record.user.as_str())?;
         to.add(&*record.tool)?;
@@ -65,97 +25,15 @@ pub(super) fn bind_record(to: &mut SqliteArguments, record: &CallRecord) -> Resu
         to.add(record.replayed)?;
         to.add(record.started_at.as_millisecond())?;
         to.add(to_i64(record.duration_us))?;
-        to.add(steps)?;
+        to.add(steps_column(&record.steps))?;
         to.add(to_i64(record.bytes_in))?;
         to.add(to_i64(record.bytes_out))?;
-        to.add(trace)?;
+        to.add(trace_column(&record.trace))?;
         to.add(record.error_message.as_deref())?;
         to.add(record.approval.as_ref().map(ApprovalId::as_str))?;
-        to.add(record.waiting.map_or(0, wait_column))
+        to.add(wait_column(record.waiting))
     };
     bind().map_err(|error| StoreError::Failed(error.to_string()))
-}
-
-impl CallRow {
-    fn into_record(self) -> Result<CallRecord, StoreError> {
-        Ok(CallRecord {
-            id: parse_column("call id", &self.id)?,
-            user: UserId::from_stored(&self.user),
-            tool: self.tool.into(),
-            package: self.package.map(|package| parse_column("package name", &package)).transpose()?,
-            source: read_source(&self.source)?,
-            door: read_door(&self.door)?,
-            caller: parse_column::<Caller>("caller", &self.caller)?,
-            error: self
-                .error
-                .map(|code| ErrorCode::from_wire(&code).ok_or_else(|| damaged_value("error", code)))
-                .transpose()?,
-            error_message: self.error_message.map(Into::into),
-            replayed: self.replayed,
-            started_at: to_timestamp(self.started_at),
-            duration_us: to_u64(self.duration_us),
-            steps: read_steps(&self.steps),
-            bytes_in: to_u64(self.bytes_in),
-            bytes_out: to_u64(self.bytes_out),
-            trace: read_trace(&self.trace),
-            approval: self.approval.map(|id| parse_column("approval id", &id)).transpose()?,
-            waiting: read_wait(self.waiting)?,
-        })
-    }
-}
-
-/// The column of what a call waits for; 0 if it waits for nothing.
-const fn wait_column(wait: CallWait) -> i64 {
-    match wait {
-        CallWait::Approval => 1,
-        CallWait::SignIn => 2,
-    }
-}
-
-fn read_wait(column: i64) -> Result<Option<CallWait>, StoreError> {
-    match column {
-        0 => Ok(None),
-        1 => Ok(Some(CallWait::Approval)),
-        2 => Ok(Some(CallWait::SignIn)),
-        other => Err(damaged_value("waiting", other.to_string())),
-    }
-}
-
-fn read_source(text: &str) -> Result<SourceKind, StoreError> {
-    SourceKind::ALL
-        .into_iter()
-        .find(|kind| kind.as_str() == text)
-        .ok_or_else(|| damaged_value("source", text))
-}
-
-fn read_door(text: &str) -> Result<Door, StoreError> {
-    Door::ALL.into_iter().find(|door| door.as_str() == text).ok_or_else(|| damaged_value("door", text))
-}
-
-pub(super) fn read_steps(text: &str) -> StepTimes {
-    let mut times = text.split(' ').map(|us| us.parse().unwrap_or(0));
-    let mut next = || times.next().unwrap_or(0);
-    StepTimes {
-        find: next(),
-        validate: next(),
-        authorize: next(),
-        ready: next(),
-        invoke: next(),
-        check: next(),
-    }
-}
-
-fn read_trace(text: &str) -> TraceContext {
-    let mut parts = text.split(' ').map(|part| u128::from_str_radix(part, 16).unwrap_or(0));
-    let mut next = || parts.next().unwrap_or(0);
-    let (trace_id, span_id, parent, sampled) = (next(), next(), next(), next());
-    let span = |id: u128| u64::try_from(id).unwrap_or(0);
-    TraceContext {
-        trace_id,
-        span_id: span(span_id),
-        parent: (parent != 0).then_some(span(parent)),
-        sampled: sampled == 1,
-    }
 }
 
 /// Every filter is optional. An owner sees calls since the app became theirs, because package names can change hands.
@@ -198,8 +76,8 @@ const fn usage_query(of_user: bool, since: bool) -> &'static str {
     match (of_user, since) {
         (false, false) => usage_sql!("?1 IS NULL", "?2 IS NULL"),
         (false, true) => usage_sql!("?1 IS NULL", "started_at >= ?2"),
-        (true, false) => usage_sql!("user = ?1", "?2 IS NULL"),
-        (true, true) => usage_sql!("user = ?1", "started_at >= ?2"),
+        (true, false) => usage_sql!("user_id = ?1", "?2 IS NULL"),
+        (true, true) => usage_sql!("user_id = ?1", "started_at >= ?2"),
     }
 }
 
@@ -207,7 +85,7 @@ const fn usage_query(of_user: bool, since: bool) -> &'static str {
 impl CallLog for SqliteStore {
     async fn list_calls(&self, filter: &CallFilter) -> Result<Vec<CallRecord>, StoreError> {
         self.ledger.flush().await;
-        let sql = if filter.user.is_some() { page_sql!("c.user = ?1") } else { page_sql!("?1 IS NULL") };
+        let sql = if filter.user.is_some() { page_sql!("c.user_id = ?1") } else { page_sql!("?1 IS NULL") };
         let query = sqlx::query_as::<_, CallRow>(sql)
             .bind(filter.user.as_ref().map(|user| user.as_str()))
             .bind(filter.tool.as_ref().map(|tool| tool.as_str()))
@@ -264,16 +142,16 @@ mod tests {
     use toolyard_core::ports::StoreMaintenance as _;
 
     use super::*;
-    use crate::StoreSettings;
+    use crate::SqliteSettings;
 
     #[tokio::test]
     async fn the_usage_of_a_user_reads_only_the_calls_of_that_user() {
         let folder = tempfile::tempdir().unwrap();
-        let settings = StoreSettings::for_file(folder.path().join("t.db"));
+        let settings = SqliteSettings::for_file(folder.path().join("t.db"));
         let store = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();
         for (of_user, since, by) in [
-            (true, false, "SEARCH c USING INDEX calls_by_user (user=?)"),
-            (true, true, "SEARCH c USING INDEX calls_by_user (user=?)"),
+            (true, false, "SEARCH c USING INDEX calls_by_user (user_id=?)"),
+            (true, true, "SEARCH c USING INDEX calls_by_user (user_id=?)"),
             (false, true, "SEARCH c USING INDEX calls_by_time (started_at>?"),
         ] {
             let explain = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {}", usage_query(of_user, since)));

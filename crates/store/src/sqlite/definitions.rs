@@ -4,25 +4,15 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use serde_json::value::RawValue;
-use sqlx::{FromRow, SqliteConnection};
+use sqlx::SqliteConnection;
 use toolyard_core::ports::{DefinitionStore, StoreError, StoredToolSet, ToolSetRecord};
-use toolyard_protocol::{LocalName, PackageName, ToolAlias, ToolName, raw::RawFields};
+use toolyard_protocol::{PackageName, ToolAlias, ToolName};
 
-use super::{
-    SqliteStore,
-    rows::{from_json, to_i64, to_json, to_timestamp, to_u64},
-    store_error,
+use super::SqliteStore;
+use crate::rows::{
+    apps::{ToolSetContentRow, ToolSetRow, hashed_aliases},
+    store_error, to_i64, to_json, to_u64,
 };
-
-#[derive(FromRow)]
-struct ToolSetRow {
-    version: i64,
-    hash: String,
-    created_by: String,
-    created_at: i64,
-    tool_count: i64,
-}
 
 /// Adds a version and makes it current, in the caller's transaction.
 pub(super) async fn insert_set(
@@ -60,14 +50,7 @@ async fn claim_aliases(
     package: &PackageName,
     set: &StoredToolSet,
 ) -> Result<(), StoreError> {
-    for raw in &set.tools {
-        let name = serde_json::from_str::<RawFields>(raw.get()).ok();
-        let name = name.and_then(|fields| fields.parse_field::<LocalName>("name")).and_then(Result::ok);
-        let Some(tool) = name.map(|name| ToolName::new(package, &name)) else { continue };
-        let alias = tool.alias();
-        if alias.canonical_name().is_some() {
-            continue;
-        }
+    for (alias, tool) in hashed_aliases(package, set) {
         let sql = "INSERT INTO tool_aliases (alias, tool, package) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
         let query = sqlx::query(sql).bind(alias.as_str()).bind(tool.as_str()).bind(package.as_str());
         query.execute(&mut *tx).await.map_err(store_error)?;
@@ -131,14 +114,9 @@ impl DefinitionStore for SqliteStore {
         version: u64,
     ) -> Result<Option<StoredToolSet>, StoreError> {
         let sql = "SELECT tools, items, hash, created_by FROM tool_sets WHERE package = ? AND version = ?";
-        let query = sqlx::query_as::<_, (String, String, String, String)>(sql);
-        let query = query.bind(package.as_str()).bind(to_i64(version));
-        let Some((tools, items, hash, by)) = query.fetch_optional(&self.read).await.map_err(store_error)?
-        else {
-            return Ok(None);
-        };
-        let tools = from_json::<Vec<Box<RawValue>>>("tools", &tools)?;
-        Ok(Some(StoredToolSet { tools, items: from_json("items", &items)?, hash, by }))
+        let query = sqlx::query_as::<_, ToolSetContentRow>(sql).bind(package.as_str()).bind(to_i64(version));
+        let row = query.fetch_optional(&self.read).await.map_err(store_error)?;
+        row.map(ToolSetContentRow::into_set).transpose()
     }
 
     async fn list_tool_sets(&self, package: &PackageName) -> Result<Vec<ToolSetRecord>, StoreError> {
@@ -146,16 +124,8 @@ impl DefinitionStore for SqliteStore {
              WHERE package = ? ORDER BY version DESC";
         // The list is bounded by the number of versions that are kept.
         let query = sqlx::query_as::<_, ToolSetRow>(sql).bind(package.as_str());
-        let rows = query.fetch_all(&self.read).await.map_err(store_error)?.into_iter();
-        Ok(rows
-            .map(|row| ToolSetRecord {
-                version: to_u64(row.version),
-                hash: row.hash,
-                by: row.created_by,
-                at: to_timestamp(row.created_at),
-                tool_count: to_u64(row.tool_count),
-            })
-            .collect())
+        let rows = query.fetch_all(&self.read).await.map_err(store_error)?;
+        Ok(rows.into_iter().map(ToolSetRow::into_record).collect())
     }
 
     async fn activate_version(

@@ -5,9 +5,13 @@ use jiff::Timestamp;
 use toolyard_core::ports::{
     DeviceLogin, DeviceLoginConsent, DeviceLoginStore, RedeemedDeviceLogin, StoreError,
 };
-use toolyard_protocol::{UserId, api::Role};
+use toolyard_protocol::UserId;
 
-use super::{SqliteStore, damaged_value, rows::to_timestamp, store_error};
+use super::SqliteStore;
+use crate::rows::{
+    sign_in::{AgreedLoginRow, DeviceLoginRow},
+    store_error,
+};
 
 #[async_trait]
 impl DeviceLoginStore for SqliteStore {
@@ -36,18 +40,12 @@ impl DeviceLoginStore for SqliteStore {
         user_code: &str,
         now: Timestamp,
     ) -> Result<Option<DeviceLogin>, StoreError> {
-        let sql = "SELECT user_code, name, created_at, until, user IS NOT NULL FROM device_logins
+        let sql =
+            "SELECT user_code, name, created_at, until, user_id IS NOT NULL AS is_answered FROM device_logins
                    WHERE user_code = ? AND until > ?";
-        let query = sqlx::query_as::<_, (String, String, i64, i64, bool)>(sql);
+        let query = sqlx::query_as::<_, DeviceLoginRow>(sql);
         let query = query.bind(user_code).bind(now.as_millisecond());
-        let row = query.fetch_optional(&self.read).await.map_err(store_error)?;
-        Ok(row.map(|(user_code, name, created_at, until, is_answered)| DeviceLogin {
-            user_code,
-            name,
-            created_at: to_timestamp(created_at),
-            until: to_timestamp(until),
-            is_answered,
-        }))
+        Ok(query.fetch_optional(&self.read).await.map_err(store_error)?.map(DeviceLogin::from))
     }
 
     async fn answer_device_login(
@@ -57,8 +55,8 @@ impl DeviceLoginStore for SqliteStore {
         consent: Option<&DeviceLoginConsent>,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let sql = "UPDATE device_logins SET user = ?, role = ?, days = ?
-                   WHERE user_code = ? AND until > ? AND user IS NULL";
+        let sql = "UPDATE device_logins SET user_id = ?, role = ?, days = ?
+                   WHERE user_code = ? AND until > ? AND user_id IS NULL";
         let query = sqlx::query(sql)
             .bind(user.as_str())
             .bind(consent.map(|consent| consent.role.as_str()))
@@ -74,18 +72,13 @@ impl DeviceLoginStore for SqliteStore {
         now: Timestamp,
     ) -> Result<RedeemedDeviceLogin, StoreError> {
         let sql = "UPDATE device_logins SET redeemed_at = ?1 WHERE device_hash = ?2 AND until > ?1
-                   AND role IS NOT NULL AND redeemed_at IS NULL RETURNING name, user, role, days";
-        let query = sqlx::query_as::<_, (String, String, String, u32)>(sql);
+                   AND role IS NOT NULL AND redeemed_at IS NULL RETURNING name, user_id, role, days";
+        let query = sqlx::query_as::<_, AgreedLoginRow>(sql);
         let query = query.bind(now.as_millisecond()).bind(hash.as_slice());
-        if let Some((name, user, role, days)) =
-            query.fetch_optional(&self.write).await.map_err(store_error)?
-        {
-            let known = Role::ALL.into_iter().find(|known| known.as_str() == role);
-            let role = known.ok_or_else(|| damaged_value("role", role))?;
-            let consent = DeviceLoginConsent { user: UserId::from_stored(&user), role, days };
-            return Ok(RedeemedDeviceLogin::Agreed { name, consent });
+        if let Some(row) = query.fetch_optional(&self.write).await.map_err(store_error)? {
+            return row.into_redeemed();
         }
-        let sql = "SELECT EXISTS (SELECT 1 FROM device_logins WHERE device_hash = ? AND until > ? AND user IS NULL)";
+        let sql = "SELECT EXISTS (SELECT 1 FROM device_logins WHERE device_hash = ? AND until > ? AND user_id IS NULL)";
         let query = sqlx::query_scalar::<_, bool>(sql).bind(hash.as_slice()).bind(now.as_millisecond());
         let is_waiting = query.fetch_one(&self.write).await.map_err(store_error)?;
         Ok(if is_waiting { RedeemedDeviceLogin::Waiting } else { RedeemedDeviceLogin::Gone })

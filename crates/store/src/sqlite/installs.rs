@@ -5,25 +5,19 @@ use jiff::Timestamp;
 use toolyard_core::ports::{InstallStore, InstalledApp, QuotaKind, StoreError};
 use toolyard_protocol::{PackageName, UserId};
 
-use super::{
-    SqliteStore, count_rows,
-    rows::{like_pattern, parse_column, to_timestamp, to_u64},
-    store_error,
-};
-
-/// The grant to call the tools of other apps.
-const ASSISTANT: &str = "assistant";
+use super::{SqliteStore, count_rows};
+use crate::rows::{ASSISTANT_GRANT, like_pattern, parse_column, store_error, to_timestamp, to_u64};
 
 #[async_trait]
 impl InstallStore for SqliteStore {
     async fn list_installs(&self, user: &UserId) -> Result<Vec<InstalledApp>, StoreError> {
         let query = sqlx::query_as::<_, (String, i64, bool)>(
             "SELECT i.package, i.installed_at, g.what IS NOT NULL FROM installs i
-             LEFT JOIN grants g ON g.user = i.user AND g.package = i.package AND g.what = ?
-             WHERE i.user = ? ORDER BY i.installed_at, i.package",
+             LEFT JOIN grants g ON g.user_id = i.user_id AND g.package = i.package AND g.what = ?
+             WHERE i.user_id = ? ORDER BY i.installed_at, i.package",
         );
         // The list is bounded by the quota of installs.
-        let rows = query.bind(ASSISTANT).bind(user.as_str()).fetch_all(&self.read).await;
+        let rows = query.bind(ASSISTANT_GRANT).bind(user.as_str()).fetch_all(&self.read).await;
         let install = |(package, at, assistant): (String, i64, bool)| {
             Ok(InstalledApp {
                 package: parse_column("package name", &package)?,
@@ -46,11 +40,11 @@ impl InstallStore for SqliteStore {
             return Ok(false);
         }
         let sql =
-            "INSERT INTO installs (user, package, installed_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
+            "INSERT INTO installs (user_id, package, installed_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
         let insert = sqlx::query(sql).bind(user.as_str()).bind(package.as_str()).bind(at.as_millisecond());
         let is_new = insert.execute(&mut *tx).await.map_err(store_error)?.rows_affected() > 0;
         if is_new {
-            let sql = "SELECT COUNT(*) FROM installs WHERE user = ?";
+            let sql = "SELECT COUNT(*) FROM installs WHERE user_id = ?";
             let installed = count_rows(&mut tx, sql, user.as_str()).await?;
             QuotaKind::InstallsPerUser.check(installed, self.quotas.installs_per_user)?;
         }
@@ -60,11 +54,12 @@ impl InstallStore for SqliteStore {
 
     async fn uninstall_app(&self, user: &UserId, package: &PackageName) -> Result<bool, StoreError> {
         let mut tx = self.begin_write().await?;
-        let sql = "DELETE FROM installs WHERE user = ? AND package = ?";
+        let sql = "DELETE FROM installs WHERE user_id = ? AND package = ?";
         let gone = sqlx::query(sql).bind(user.as_str()).bind(package.as_str()).execute(&mut *tx).await;
         let gone = gone.map_err(store_error)?.rows_affected() > 0;
         // An app that is installed again starts with all tools switched on.
-        let sql = "DELETE FROM tool_settings WHERE user = ?1 AND substr(tool, 1, length(?2) + 1) = ?2 || ':'";
+        let sql =
+            "DELETE FROM tool_settings WHERE user_id = ?1 AND substr(tool, 1, length(?2) + 1) = ?2 || ':'";
         sqlx::query(sql)
             .bind(user.as_str())
             .bind(package.as_str())
@@ -72,8 +67,8 @@ impl InstallStore for SqliteStore {
             .await
             .map_err(store_error)?;
         for sql in [
-            "DELETE FROM upstream_tokens WHERE user = ? AND package = ?",
-            "DELETE FROM offers WHERE user = ? AND package = ?",
+            "DELETE FROM upstream_tokens WHERE user_id = ? AND package = ?",
+            "DELETE FROM offers WHERE user_id = ? AND package = ?",
         ] {
             let forget = sqlx::query(sql).bind(user.as_str()).bind(package.as_str());
             forget.execute(&mut *tx).await.map_err(store_error)?;
@@ -89,8 +84,8 @@ impl InstallStore for SqliteStore {
         limit: u32,
     ) -> Result<Vec<(UserId, u64)>, StoreError> {
         let query = sqlx::query_as::<_, (String, i64)>(
-            "SELECT user, COUNT(*) FROM installs WHERE user LIKE ?1 ESCAPE '\\' AND user > ?2
-             GROUP BY user ORDER BY user LIMIT ?3",
+            "SELECT user_id, COUNT(*) FROM installs WHERE user_id LIKE ?1 ESCAPE '\\' AND user_id > ?2
+             GROUP BY user_id ORDER BY user_id LIMIT ?3",
         );
         let query = query.bind(like_pattern(part)).bind(after.map_or("", UserId::as_str)).bind(limit);
         let rows = query.fetch_all(&self.read).await.map_err(store_error)?;
@@ -104,7 +99,7 @@ impl InstallStore for SqliteStore {
         assistant: bool,
     ) -> Result<bool, StoreError> {
         let mut tx = self.begin_write().await?;
-        let there = sqlx::query("SELECT 1 FROM installs WHERE user = ? AND package = ?");
+        let there = sqlx::query("SELECT 1 FROM installs WHERE user_id = ? AND package = ?");
         let there = there
             .bind(user.as_str())
             .bind(package.as_str())
@@ -115,11 +110,11 @@ impl InstallStore for SqliteStore {
             return Ok(false);
         }
         let sql = if assistant {
-            "INSERT INTO grants (user, package, what) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+            "INSERT INTO grants (user_id, package, what) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
         } else {
-            "DELETE FROM grants WHERE user = ? AND package = ? AND what = ?"
+            "DELETE FROM grants WHERE user_id = ? AND package = ? AND what = ?"
         };
-        let change = sqlx::query(sql).bind(user.as_str()).bind(package.as_str()).bind(ASSISTANT);
+        let change = sqlx::query(sql).bind(user.as_str()).bind(package.as_str()).bind(ASSISTANT_GRANT);
         change.execute(&mut *tx).await.map_err(store_error)?;
         tx.commit().await.map_err(store_error)?;
         Ok(true)

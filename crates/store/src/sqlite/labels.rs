@@ -4,11 +4,8 @@ use async_trait::async_trait;
 use toolyard_core::ports::{LabelStore, StoreError, StoredLabels};
 use toolyard_protocol::UserId;
 
-use super::{
-    SqliteStore,
-    rows::{from_json, to_json, to_timestamp},
-    store_error,
-};
+use super::SqliteStore;
+use crate::rows::{approval_rules::ConversationLabelsRow, store_error, to_json};
 
 #[async_trait]
 impl LabelStore for SqliteStore {
@@ -17,19 +14,10 @@ impl LabelStore for SqliteStore {
         user: &UserId,
         conversation: &str,
     ) -> Result<Option<StoredLabels>, StoreError> {
-        let sql =
-            "SELECT private, untrusted, until FROM conversation_labels WHERE user = ? AND conversation = ?";
-        let query = sqlx::query_as::<_, (String, String, i64)>(sql).bind(user.as_str()).bind(conversation);
-        let Some((private, untrusted, until)) =
-            query.fetch_optional(&self.read).await.map_err(store_error)?
-        else {
-            return Ok(None);
-        };
-        Ok(Some(StoredLabels {
-            private: from_json("private", &private)?,
-            untrusted: from_json("untrusted", &untrusted)?,
-            until: to_timestamp(until),
-        }))
+        let sql = "SELECT private, untrusted, until FROM conversation_labels WHERE user_id = ? AND conversation = ?";
+        let query = sqlx::query_as::<_, ConversationLabelsRow>(sql).bind(user.as_str()).bind(conversation);
+        let row = query.fetch_optional(&self.read).await.map_err(store_error)?;
+        row.map(ConversationLabelsRow::into_labels).transpose()
     }
 
     async fn set_conversation_labels(
@@ -41,8 +29,8 @@ impl LabelStore for SqliteStore {
     ) -> Result<(), StoreError> {
         let mut tx = self.begin_write().await?;
         let query = sqlx::query(
-            "INSERT INTO conversation_labels (user, conversation, private, untrusted, until) VALUES (?, ?, ?, ?, ?)
-             ON CONFLICT (user, conversation) DO UPDATE SET private = excluded.private, untrusted = excluded.untrusted,
+            "INSERT INTO conversation_labels (user_id, conversation, private, untrusted, until) VALUES (?, ?, ?, ?, ?)
+             ON CONFLICT (user_id, conversation) DO UPDATE SET private = excluded.private, untrusted = excluded.untrusted,
              until = excluded.until",
         );
         let query = query
@@ -53,8 +41,8 @@ impl LabelStore for SqliteStore {
             .bind(labels.until.as_millisecond());
         query.execute(&mut *tx).await.map_err(store_error)?;
         let query = sqlx::query(
-            "DELETE FROM conversation_labels WHERE user = ?1 AND conversation IN
-             (SELECT conversation FROM conversation_labels WHERE user = ?1
+            "DELETE FROM conversation_labels WHERE user_id = ?1 AND conversation IN
+             (SELECT conversation FROM conversation_labels WHERE user_id = ?1
               ORDER BY conversation = ?3 DESC, until DESC LIMIT -1 OFFSET ?2)",
         );
         query

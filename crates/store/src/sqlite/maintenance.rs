@@ -6,17 +6,15 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use toolyard_core::ports::{KnownKey, LedgerBacklog, PruneBefore, StoreError, StoreMaintenance};
 
-use super::{SqliteStore, store_error};
+use super::SqliteStore;
+use crate::rows::store_error;
 
 #[async_trait]
 impl StoreMaintenance for SqliteStore {
     async fn ping(&self) -> Result<(), StoreError> {
         sqlx::query("SELECT 1").execute(&self.read).await.map(drop).map_err(store_error)?;
-        self.probe.check_write(&self.write).await?;
-        match self.ledger.is_failing() {
-            true => Err(StoreError::Failed("the records of calls cannot be written".to_owned())),
-            false => Ok(()),
-        }
+        self.probe.check(self.write_probe()).await?;
+        self.ledger.check()
     }
 
     fn backlog(&self) -> LedgerBacklog {
@@ -42,8 +40,8 @@ impl StoreMaintenance for SqliteStore {
         self.read_known_key().await
     }
 
-    async fn set_key_check(&self, check: &[u8]) -> Result<(), StoreError> {
-        self.write_key_check(check).await
+    async fn set_key_check(&self, before: &KnownKey, check: &[u8]) -> Result<bool, StoreError> {
+        self.write_key_check(before, check).await
     }
 
     async fn close(&self) {
@@ -60,21 +58,21 @@ mod tests {
     use toolyard_core::ports::AppStore as _;
 
     use super::*;
-    use crate::StoreSettings;
+    use crate::SqliteSettings;
 
     #[tokio::test]
     async fn a_backup_is_a_store_of_its_own_and_never_replaces_a_file() {
         let folder = tempfile::tempdir().unwrap();
         let tasks = TaskTracker::new();
         let store =
-            SqliteStore::open(StoreSettings::for_file(folder.path().join("a/t.db")), &tasks).await.unwrap();
+            SqliteStore::open(SqliteSettings::for_file(folder.path().join("a/t.db")), &tasks).await.unwrap();
         toolyard_testkit::store_suite::publish_one(&store, 1).await;
         let apps = store.list_apps(None).await.unwrap();
         let copy = folder.path().join("b/t.db");
         crate::create_private_folder(copy.parent().unwrap()).unwrap();
         store.backup(&copy).await.unwrap();
         assert!(store.backup(&copy).await.unwrap_err().to_string().contains("t.db"));
-        let restored = SqliteStore::open(StoreSettings::for_file(&copy), &tasks).await.unwrap();
+        let restored = SqliteStore::open(SqliteSettings::for_file(&copy), &tasks).await.unwrap();
         assert_eq!(restored.list_apps(None).await.unwrap().len(), apps.len());
         store.close().await;
         restored.close().await;

@@ -29,7 +29,6 @@ mod prune;
 mod published_plugins;
 mod push;
 mod quarantine;
-mod rows;
 mod runs;
 mod settings;
 mod sign_in;
@@ -42,6 +41,7 @@ use std::{path::PathBuf, time::Duration};
 
 use sqlx::{
     Connection as _, Sqlite, SqliteConnection, SqlitePool, Transaction,
+    migrate::Migrator,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 use tokio_util::task::TaskTracker;
@@ -49,13 +49,19 @@ use toolyard_core::ports::{
     AddTokenOutcome, IssuedToken, StoreError, StoreMaintenance as _, StoreQuotas, TokenQuota,
 };
 
-pub use self::state::known_key_of;
-use self::{changes::SqliteChangeLog, ledger::LedgerWriter, node::NodeId, state::WriteProbe};
-use crate::folder::DataFolder;
+pub(crate) use self::state::known_key_of;
+use self::{changes::SqliteChangeLog, ledger::SqliteLedger, node::NodeId};
+use crate::{
+    folder::DataFolder,
+    ledger::{BatchSettings, LedgerWriter},
+    open::OpenError,
+    probe::WriteProbe,
+    rows::{self, store_error},
+};
 
 /// How the store is opened.
 #[derive(Debug, Clone)]
-pub struct StoreSettings {
+pub struct SqliteSettings {
     /// The database file; its folder is created if missing.
     pub path: PathBuf,
     /// Number of read connections.
@@ -70,7 +76,7 @@ pub struct StoreSettings {
     pub busy_timeout: Duration,
 }
 
-impl StoreSettings {
+impl SqliteSettings {
     /// The default settings for a database file.
     pub fn for_file(path: impl Into<PathBuf>) -> Self {
         Self {
@@ -82,52 +88,6 @@ impl StoreSettings {
             busy_timeout: Duration::from_secs(5),
         }
     }
-}
-
-/// The store could not be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// The folder cannot be created.
-    #[error("cannot create the folder of {}: {error}", path.display())]
-    Folder {
-        /// The database file.
-        path: PathBuf,
-        /// The system's error.
-        error: std::io::Error,
-    },
-    /// Another server has the data folder.
-    #[error(
-        "the data folder {} is in use by {by}: stop that server, or talk to it instead of opening its data, or choose another \
-         folder with --data", folder.display()
-    )]
-    InUse {
-        /// Which folder.
-        folder: PathBuf,
-        /// Which process has it.
-        by: String,
-    },
-    /// The thread of the ledger cannot be started.
-    #[error("cannot start the thread that writes the ledger: {0}")]
-    Thread(std::io::Error),
-    /// It cannot be read.
-    #[error("cannot read the store: {0}")]
-    Unreadable(StoreError),
-    /// SQLite failed.
-    #[error("cannot open {}: {error}", path.display())]
-    Sqlite {
-        /// The database file.
-        path: PathBuf,
-        /// SQLite's error.
-        error: sqlx::Error,
-    },
-    /// The tables cannot be migrated.
-    #[error("cannot bring the tables of {} up to date: {error}", path.display())]
-    Migrate {
-        /// The database file.
-        path: PathBuf,
-        /// What went wrong.
-        error: sqlx::migrate::MigrateError,
-    },
 }
 
 /// The store of one machine.
@@ -142,10 +102,11 @@ pub struct SqliteStore {
 
 impl SqliteStore {
     /// Opens the store, creates or migrates its tables, and starts the ledger's writer on `tasks`.
-    pub async fn open(settings: StoreSettings, tasks: &TaskTracker) -> Result<Self, OpenError> {
+    pub async fn open(settings: SqliteSettings, tasks: &TaskTracker) -> Result<Self, OpenError> {
         let path = settings.path.clone();
         let folder = DataFolder::open(&path)?;
-        let sqlite = |error| OpenError::Sqlite { path: path.clone(), error };
+        let database = || path.display().to_string();
+        let sqlite = |error| OpenError::Database { database: database(), error };
         let options = SqliteConnectOptions::new()
             .filename(&path)
             .create_if_missing(true)
@@ -159,8 +120,8 @@ impl SqliteStore {
             .connect_with(options.clone())
             .await
             .map_err(sqlite)?;
-        let migrated = sqlx::migrate!("./migrations").run(&write).await;
-        migrated.map_err(|error| OpenError::Migrate { path: path.clone(), error })?;
+        let migrated = migrations().run(&write).await;
+        migrated.map_err(|error| OpenError::migration(database(), error))?;
         let read = SqlitePoolOptions::new()
             .max_connections(settings.readers.max(1))
             .connect_with(options.clone().read_only(true))
@@ -168,7 +129,8 @@ impl SqliteStore {
             .map_err(sqlite)?;
         let connection = SqliteConnection::connect_with(&options).await.map_err(sqlite)?;
         let node = NodeId::next(&write).await.map_err(sqlite)?;
-        let ledger = LedgerWriter::start(connection, options, node, &settings, tasks);
+        let batches = BatchSettings { delay: settings.batch_delay, size: settings.batch_size };
+        let ledger = LedgerWriter::start(SqliteLedger::new(connection, options, node), batches, tasks);
         let (ledger, quotas) = (ledger.map_err(OpenError::Thread)?, settings.quotas);
         Ok(Self { read, write, ledger, quotas, probe: WriteProbe::default(), folder })
     }
@@ -197,14 +159,14 @@ impl SqliteStore {
 
 /// Adds a token to the list of a store that another process may have open. Creates the store if needed, so that a token
 /// from before the first start can be listed and revoked as well.
-pub async fn list_token(
+pub(crate) async fn list_token(
     path: &std::path::Path,
     token: &IssuedToken,
     room: TokenQuota,
 ) -> Result<AddTokenOutcome, StoreError> {
     if !path.exists() {
         let tasks = TaskTracker::new();
-        let store = SqliteStore::open(StoreSettings::for_file(path), &tasks);
+        let store = SqliteStore::open(SqliteSettings::for_file(path), &tasks);
         store.await.map_err(|error| StoreError::Failed(error.to_string()))?.close().await;
     }
     let options = SqliteConnectOptions::new().filename(path).busy_timeout(Duration::from_secs(5));
@@ -216,19 +178,15 @@ pub async fn list_token(
     Ok(added)
 }
 
+/// The steps that create the tables.
+pub(crate) fn migrations() -> Migrator {
+    sqlx::migrate!("./migrations/sqlite")
+}
+
 /// Runs a query that returns a count.
 async fn count_rows(tx: &mut SqliteConnection, sql: &'static str, of: &str) -> Result<u64, StoreError> {
     let counted = sqlx::query_scalar::<_, i64>(sql).bind(of).fetch_one(tx).await.map_err(store_error)?;
     Ok(rows::to_u64(counted))
-}
-
-fn store_error(error: sqlx::Error) -> StoreError {
-    StoreError::Failed(error.to_string())
-}
-
-/// The error for a stored value that cannot be parsed: damaged, or written by a newer version.
-fn damaged_value(what: &str, error: impl std::fmt::Display) -> StoreError {
-    StoreError::Failed(format!("stored {what} cannot be read: {error}"))
 }
 
 #[cfg(test)]
@@ -240,7 +198,7 @@ mod tests {
     #[tokio::test]
     async fn a_full_disk_is_noticed_and_forgotten_when_there_is_room_again() {
         let folder = tempfile::tempdir().unwrap();
-        let settings = StoreSettings::for_file(folder.path().join("t.db"));
+        let settings = SqliteSettings::for_file(folder.path().join("t.db"));
         let store = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();
         // This connection has no room.
         sqlx::query("PRAGMA max_page_count = 1").execute(&store.write).await.unwrap();

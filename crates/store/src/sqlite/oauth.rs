@@ -2,58 +2,14 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use sqlx::FromRow;
 use toolyard_core::ports::{ClientGrant, OAuthStore, RedeemedCode, StoreError, StoredOAuthClient};
 use toolyard_protocol::{TokenId, UserId};
 
-use super::{
-    SqliteStore, damaged_value,
-    rows::{parse_column, to_timestamp},
-    store_error,
+use super::SqliteStore;
+use crate::rows::{
+    oauth::{ClientGrantRow, MAX_LISTED, REVOKED_KEPT_MS},
+    parse_column, store_error, to_timestamp,
 };
-
-/// How long a revoked grant is kept, in milliseconds: longer than any access token of it is valid.
-const REVOKED_KEPT_MS: i64 = 8 * 24 * 60 * 60 * 1_000;
-/// Most grants in one list. A user has fewer.
-const MAX_LISTED: i64 = 10_000;
-
-#[derive(FromRow)]
-struct ClientGrantRow {
-    id: String,
-    user: String,
-    client_id: String,
-    client_name: String,
-    client_host: String,
-    scopes: String,
-    made_with: Option<String>,
-    created_at: i64,
-    last_used_at: i64,
-    expires_at: i64,
-    generation: i64,
-    rotated_at: Option<i64>,
-    revoked_at: Option<i64>,
-}
-
-impl ClientGrantRow {
-    fn into_grant(self) -> Result<ClientGrant, StoreError> {
-        Ok(ClientGrant {
-            id: parse_column("grant id", &self.id)?,
-            user: UserId::from_stored(&self.user),
-            client_id: self.client_id,
-            client_name: self.client_name,
-            client_host: self.client_host,
-            scopes: self.scopes,
-            made_with: self.made_with.map(|id| parse_column("token id", &id)).transpose()?,
-            created_at: to_timestamp(self.created_at),
-            last_used_at: to_timestamp(self.last_used_at),
-            expires_at: to_timestamp(self.expires_at),
-            generation: u32::try_from(self.generation)
-                .map_err(|_| damaged_value("generation", self.generation.to_string()))?,
-            rotated_at: self.rotated_at.map(to_timestamp),
-            revoked_at: self.revoked_at.map(to_timestamp),
-        })
-    }
-}
 
 #[async_trait]
 impl OAuthStore for SqliteStore {
@@ -87,11 +43,11 @@ impl OAuthStore for SqliteStore {
 
     async fn add_client_grant(&self, grant: &ClientGrant, max: u32) -> Result<bool, StoreError> {
         let insert = sqlx::query(
-            "INSERT INTO client_grants (id, user, client_id, client_name, client_host, scopes, created_at, last_used_at,
+            "INSERT INTO client_grants (id, user_id, client_id, client_name, client_host, scopes, created_at, last_used_at,
                  expires_at, generation, rotated_at, revoked_at, made_with)
              SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?14 WHERE (SELECT COUNT(*) FROM client_grants
-                 WHERE user = ?2 AND revoked_at IS NULL AND expires_at > ?7) < ?13
-             AND (SELECT COUNT(*) FROM client_grants WHERE user = ?2) < 10 * ?13
+                 WHERE user_id = ?2 AND revoked_at IS NULL AND expires_at > ?7) < ?13
+             AND (SELECT COUNT(*) FROM client_grants WHERE user_id = ?2) < 10 * ?13
              AND NOT EXISTS (SELECT 1 FROM tokens WHERE id = ?14 AND revoked_at IS NOT NULL)",
         );
         let insert = insert
@@ -124,7 +80,7 @@ impl OAuthStore for SqliteStore {
         now: Timestamp,
     ) -> Result<Vec<ClientGrant>, StoreError> {
         let query = sqlx::query_as::<_, ClientGrantRow>(
-            "SELECT * FROM client_grants WHERE user = ? AND revoked_at IS NULL AND expires_at > ?
+            "SELECT * FROM client_grants WHERE user_id = ? AND revoked_at IS NULL AND expires_at > ?
              ORDER BY created_at DESC, id LIMIT ?",
         );
         let query = query.bind(user.as_str()).bind(now.as_millisecond()).bind(MAX_LISTED);
@@ -154,7 +110,7 @@ impl OAuthStore for SqliteStore {
     ) -> Result<Option<ClientGrant>, StoreError> {
         let query = sqlx::query_as::<_, ClientGrantRow>(
             "UPDATE client_grants SET revoked_at = ?1, expires_at = MIN(expires_at, ?1 + ?4)
-             WHERE id = ?2 AND revoked_at IS NULL AND (?3 IS NULL OR user = ?3) RETURNING *",
+             WHERE id = ?2 AND revoked_at IS NULL AND (?3 IS NULL OR user_id = ?3) RETURNING *",
         );
         let query = query
             .bind(now.as_millisecond())
@@ -172,7 +128,7 @@ impl OAuthStore for SqliteStore {
     ) -> Result<Vec<ClientGrant>, StoreError> {
         let query = sqlx::query_as::<_, ClientGrantRow>(
             "UPDATE client_grants SET revoked_at = ?1, expires_at = MIN(expires_at, ?1 + ?3)
-             WHERE user = ?2 AND revoked_at IS NULL AND expires_at > ?1 RETURNING *",
+             WHERE user_id = ?2 AND revoked_at IS NULL AND expires_at > ?1 RETURNING *",
         );
         let query = query.bind(now.as_millisecond()).bind(user.as_str()).bind(REVOKED_KEPT_MS);
         let rows = query.fetch_all(&self.write).await.map_err(store_error)?;

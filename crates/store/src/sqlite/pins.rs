@@ -1,68 +1,21 @@
 //! Pinned definitions and notes. A review is written in one transaction.
 
-use std::collections::BTreeMap;
-
 use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::value::RawValue;
-use sqlx::{FromRow, SqliteConnection};
-use toolyard_core::{
-    pinning::{AcceptedVersion, PinSubject},
-    ports::{
-        DefinitionNote, DefinitionPin, MAX_NOTES_PER_PACKAGE, MAX_PINS_PER_PACKAGE, MAX_USERS_WITH_PINS,
-        PackagePins, PinStore, QuarantinedChange, ReviewOutcome, StoreError,
-    },
+use sqlx::SqliteConnection;
+use toolyard_core::ports::{
+    DefinitionNote, DefinitionPin, MAX_NOTES_PER_PACKAGE, MAX_PINS_PER_PACKAGE, MAX_USERS_WITH_PINS,
+    PackagePins, PinStore, QuarantinedChange, ReviewOutcome, StoreError,
 };
 use toolyard_protocol::{PackageName, UserId};
 
-use super::{
-    SqliteStore,
-    quarantine::insert_change,
-    rows::{from_json, parse_column, to_i64, to_json, to_timestamp},
-    store_error,
+use super::{SqliteStore, quarantine::insert_change};
+use crate::rows::{
+    from_json, parse_column,
+    pins::{NoteRow, PinRow, WaitingRow, newest_notes, waiting_versions},
+    store_error, to_i64, to_json, to_timestamp, user_column,
 };
-
-/// The user column; empty for everyone.
-pub(super) fn user_column(user: Option<&UserId>) -> &str {
-    user.map_or("", UserId::as_str)
-}
-
-/// The user of a column.
-pub(super) fn column_user(user: &str) -> Option<UserId> {
-    (!user.is_empty()).then(|| UserId::from_stored(user))
-}
-
-#[derive(FromRow)]
-pub(super) struct PinRow {
-    user: String,
-    kind: String,
-    name: String,
-    digest: String,
-    content: String,
-    earlier: String,
-    origin: String,
-    by: Option<String>,
-    at: i64,
-    findings: String,
-}
-
-impl PinRow {
-    pub(super) fn into_pin(self) -> Result<DefinitionPin, StoreError> {
-        Ok(DefinitionPin {
-            subject: PinSubject::new(parse_column("pin kind", &self.kind)?, &self.name),
-            user: column_user(&self.user),
-            version: AcceptedVersion {
-                content: from_json("pinned content", &self.content)?,
-                digest: parse_column("digest", &self.digest)?,
-                earlier: from_json("digests", &self.earlier)?,
-            },
-            origin: parse_column("pin origin", &self.origin)?,
-            by: self.by,
-            at: to_timestamp(self.at),
-            findings: from_json("findings", &self.findings)?,
-        })
-    }
-}
 
 /// Adds or replaces a pin.
 pub(super) async fn insert_pin(
@@ -72,7 +25,7 @@ pub(super) async fn insert_pin(
 ) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT OR REPLACE INTO definition_pins
-         (package, user, kind, name, digest, content, earlier, origin, by, at, findings)
+         (package, user_id, kind, name, digest, content, earlier, origin, by, at, findings)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )
     .bind(package.as_str())
@@ -115,8 +68,7 @@ pub(super) async fn insert_notes(
     if notes.is_empty() {
         return Ok(());
     }
-    let newest = notes.len().saturating_sub(MAX_NOTES_PER_PACKAGE as usize);
-    for note in &notes[newest..] {
+    for note in newest_notes(notes) {
         let sql = "INSERT INTO definition_notes (package, kind, name, at, text) VALUES (?, ?, ?, ?, ?)";
         let query = sqlx::query(sql)
             .bind(package.as_str())
@@ -143,7 +95,7 @@ async fn replace_changes(
 ) -> Result<(), StoreError> {
     let kept: Vec<&str> = changes.iter().map(|change| change.id.as_str()).collect();
     let gone = sqlx::query(
-        "DELETE FROM definition_changes WHERE package = ? AND user = ?
+        "DELETE FROM definition_changes WHERE package = ? AND user_id = ?
          AND id NOT IN (SELECT value FROM json_each(?))",
     );
     let gone = gone.bind(package.as_str()).bind(user_column(user)).bind(to_json("ids", &kept)?);
@@ -161,10 +113,10 @@ async fn forget_old_pins(
     offered: &[(&str, &str)],
 ) -> Result<(), StoreError> {
     let query = sqlx::query(
-        "DELETE FROM definition_pins WHERE package = ?1 AND user = '' AND (kind, name) IN
-         (SELECT kind, name FROM definition_pins WHERE package = ?1 AND user = '' AND (kind, name) NOT IN
+        "DELETE FROM definition_pins WHERE package = ?1 AND user_id = '' AND (kind, name) IN
+         (SELECT kind, name FROM definition_pins WHERE package = ?1 AND user_id = '' AND (kind, name) NOT IN
              (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?2))
-          ORDER BY at LIMIT MAX(0, (SELECT COUNT(*) FROM definition_pins WHERE package = ?1 AND user = '') - ?3))",
+          ORDER BY at LIMIT MAX(0, (SELECT COUNT(*) FROM definition_pins WHERE package = ?1 AND user_id = '') - ?3))",
     );
     let query =
         query.bind(package.as_str()).bind(to_json("subjects", &offered)?).bind(to_i64(MAX_PINS_PER_PACKAGE));
@@ -185,24 +137,19 @@ impl PinStore for SqliteStore {
         };
         // Bounded by the limits of both scopes.
         let rows = sqlx::query_as::<_, PinRow>(
-            "SELECT user, kind, name, digest, content, earlier, origin, by, at, findings FROM definition_pins
-             WHERE package = ? AND user IN ('', ?) ORDER BY kind, name, user",
+            "SELECT user_id, kind, name, digest, content, earlier, origin, by, at, findings FROM definition_pins
+             WHERE package = ? AND user_id IN ('', ?) ORDER BY kind, name, user_id",
         );
         let rows = rows.bind(package.as_str()).bind(user_column(user)).fetch_all(&self.read);
         let pins: Result<_, _> = rows.await.map_err(store_error)?.into_iter().map(PinRow::into_pin).collect();
-        let sql = "SELECT kind, name, digest FROM definition_changes WHERE package = ? AND user = ?";
-        let waiting = sqlx::query_as::<_, (String, String, String)>(sql);
-        let waiting = waiting.bind(package.as_str()).bind(user_column(user)).fetch_all(&self.read);
-        let mut by_subject = BTreeMap::new();
-        for (kind, name, digest) in waiting.await.map_err(store_error)? {
-            let subject = PinSubject::new(parse_column("pin kind", &kind)?, &name);
-            by_subject.insert(subject, parse_column("digest", &digest)?);
-        }
-        Ok(PackagePins { first_seen: Some(to_timestamp(first_seen)), pins: pins?, waiting: by_subject })
+        let sql = "SELECT kind, name, digest FROM definition_changes WHERE package = ? AND user_id = ?";
+        let waiting = sqlx::query_as::<_, WaitingRow>(sql).bind(package.as_str()).bind(user_column(user));
+        let waiting = waiting_versions(waiting.fetch_all(&self.read).await.map_err(store_error)?)?;
+        Ok(PackagePins { first_seen: Some(to_timestamp(first_seen)), pins: pins?, waiting })
     }
 
     async fn users_with_pins(&self, package: &PackageName) -> Result<Vec<UserId>, StoreError> {
-        let sql = "SELECT DISTINCT user FROM definition_pins WHERE package = ? AND user <> '' LIMIT ?";
+        let sql = "SELECT DISTINCT user_id FROM definition_pins WHERE package = ? AND user_id <> '' LIMIT ?";
         let query = sqlx::query_scalar::<_, String>(sql).bind(package.as_str()).bind(MAX_USERS_WITH_PINS);
         let users = query.fetch_all(&self.read).await.map_err(store_error)?;
         Ok(users.iter().map(|user| UserId::from_stored(user)).collect())
@@ -224,7 +171,7 @@ impl PinStore for SqliteStore {
         }
         for subject in &outcome.ended_user_pins {
             let sql =
-                "DELETE FROM definition_pins WHERE package = ? AND kind = ? AND name = ? AND user <> ''";
+                "DELETE FROM definition_pins WHERE package = ? AND kind = ? AND name = ? AND user_id <> ''";
             let query =
                 sqlx::query(sql).bind(package.as_str()).bind(subject.kind().as_str()).bind(subject.name());
             query.execute(&mut *tx).await.map_err(store_error)?;
@@ -241,13 +188,9 @@ impl PinStore for SqliteStore {
     async fn list_notes(&self, package: &PackageName) -> Result<Vec<DefinitionNote>, StoreError> {
         let sql = "SELECT kind, name, at, text FROM definition_notes WHERE package = ?
              ORDER BY number DESC LIMIT ?";
-        let query = sqlx::query_as::<_, (String, String, i64, String)>(sql);
-        let rows = query.bind(package.as_str()).bind(MAX_NOTES_PER_PACKAGE).fetch_all(&self.read);
-        let note = |(kind, name, at, text): (String, String, i64, String)| {
-            let subject = PinSubject::new(parse_column("pin kind", &kind)?, &name);
-            Ok(DefinitionNote { subject, at: to_timestamp(at), text })
-        };
-        rows.await.map_err(store_error)?.into_iter().map(note).collect()
+        let query = sqlx::query_as::<_, NoteRow>(sql).bind(package.as_str()).bind(MAX_NOTES_PER_PACKAGE);
+        let rows = query.fetch_all(&self.read).await.map_err(store_error)?;
+        rows.into_iter().map(NoteRow::into_note).collect()
     }
 
     async fn tools_of_others(
@@ -256,7 +199,7 @@ impl PinStore for SqliteStore {
         limit: u32,
     ) -> Result<Vec<(PackageName, Box<RawValue>)>, StoreError> {
         let sql = "SELECT package, json_extract(content, '$.text') FROM definition_pins
-             WHERE kind = 'tool' AND user = '' AND package <> ? LIMIT ?";
+             WHERE kind = 'tool' AND user_id = '' AND package <> ? LIMIT ?";
         let query = sqlx::query_as::<_, (String, String)>(sql).bind(package.as_str()).bind(limit);
         let rows = query.fetch_all(&self.read).await.map_err(store_error)?;
         let tool = |(package, text): (String, String)| {

@@ -1,7 +1,6 @@
 //! Users' plugins and their data.
 
 use async_trait::async_trait;
-use sqlx::FromRow;
 use toolyard_core::ports::{
     InstalledPlugin, InstalledPluginStore, MAX_PLUGIN_NAMESPACES, PluginDataQuota, PluginDataStore,
     PluginNamespace, PluginSwitch, StoreError,
@@ -11,64 +10,16 @@ use toolyard_protocol::{
     plugin::{ContentHash, PluginId},
 };
 
-use super::{
-    SqliteStore,
-    rows::{parse_column, to_i64, to_json, to_timestamp},
-    store_error,
+use super::SqliteStore;
+use crate::rows::{
+    plugins::{MAX_KEYS, MAX_PLUGINS, PluginRow, namespace_key, switch_columns},
+    store_error, to_i64, to_json,
 };
-
-/// Most plugins of one user in one list.
-const MAX_PLUGINS: i64 = 1_000;
-/// Most keys in one list; the quota of a plugin is smaller.
-const MAX_KEYS: i64 = 10_000;
-
-#[derive(FromRow)]
-struct PluginRow {
-    id: String,
-    version: String,
-    manifest: String,
-    hash: String,
-    status: String,
-    granted: String,
-    enabled: bool,
-    stopped: Option<String>,
-    installed_at: i64,
-}
-
-impl PluginRow {
-    fn into_plugin(self) -> Result<InstalledPlugin, StoreError> {
-        let switch = match (self.enabled, self.stopped) {
-            (true, _) => PluginSwitch::On,
-            (false, Some(why)) => PluginSwitch::Stopped(why),
-            (false, None) => PluginSwitch::Off,
-        };
-        Ok(InstalledPlugin {
-            id: parse_column("id of a plugin", &self.id)?,
-            version: self.version,
-            manifest: self.manifest,
-            // A damaged row must not hide the user's other plugins: no content has this hash, so the plugin cannot run.
-            hash: self.hash.parse().unwrap_or_else(|_| ContentHash::from_digest(&[0; 32])),
-            status: self.status,
-            granted: serde_json::from_str(&self.granted).unwrap_or_default(),
-            switch,
-            at: to_timestamp(self.installed_at),
-        })
-    }
-}
-
-/// The two columns of a switch.
-fn switch_columns(switch: &PluginSwitch) -> (bool, Option<&str>) {
-    match switch {
-        PluginSwitch::On => (true, None),
-        PluginSwitch::Off => (false, None),
-        PluginSwitch::Stopped(why) => (false, Some(why)),
-    }
-}
 
 #[async_trait]
 impl InstalledPluginStore for SqliteStore {
     async fn list_installed(&self, user: &UserId) -> Result<Vec<InstalledPlugin>, StoreError> {
-        let sql = "SELECT * FROM plugins WHERE user = ? ORDER BY installed_at, id LIMIT ?";
+        let sql = "SELECT * FROM plugins WHERE user_id = ? ORDER BY installed_at, id LIMIT ?";
         let query = sqlx::query_as::<_, PluginRow>(sql).bind(user.as_str()).bind(MAX_PLUGINS);
         query
             .fetch_all(&self.read)
@@ -84,7 +35,7 @@ impl InstalledPluginStore for SqliteStore {
         user: &UserId,
         id: &PluginId,
     ) -> Result<Option<InstalledPlugin>, StoreError> {
-        let sql = "SELECT * FROM plugins WHERE user = ? AND id = ?";
+        let sql = "SELECT * FROM plugins WHERE user_id = ? AND id = ?";
         let query = sqlx::query_as::<_, PluginRow>(sql).bind(user.as_str()).bind(id.as_str());
         query.fetch_optional(&self.read).await.map_err(store_error)?.map(PluginRow::into_plugin).transpose()
     }
@@ -96,16 +47,16 @@ impl InstalledPluginStore for SqliteStore {
         most: usize,
     ) -> Result<bool, StoreError> {
         let mut tx = self.begin_write().await?;
-        let sql = "SELECT COUNT(*) FROM plugins WHERE user = ? AND id <> ?";
+        let sql = "SELECT COUNT(*) FROM plugins WHERE user_id = ? AND id <> ?";
         let others = sqlx::query_scalar::<_, i64>(sql).bind(user.as_str()).bind(plugin.id.as_str());
         if others.fetch_one(&mut *tx).await.map_err(store_error)? >= to_i64(most as u64) {
             return Ok(false);
         }
         let (enabled, stopped) = switch_columns(&plugin.switch);
         sqlx::query(
-            "INSERT INTO plugins (user, id, version, manifest, hash, status, granted, enabled, stopped, installed_at)
+            "INSERT INTO plugins (user_id, id, version, manifest, hash, status, granted, enabled, stopped, installed_at)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-             ON CONFLICT (user, id) DO UPDATE SET version = excluded.version, manifest = excluded.manifest,
+             ON CONFLICT (user_id, id) DO UPDATE SET version = excluded.version, manifest = excluded.manifest,
              hash = excluded.hash, status = excluded.status, granted = excluded.granted,
              enabled = excluded.enabled, stopped = excluded.stopped",
         )
@@ -134,7 +85,7 @@ impl InstalledPluginStore for SqliteStore {
         switch: &PluginSwitch,
     ) -> Result<bool, StoreError> {
         let (enabled, stopped) = switch_columns(switch);
-        let sql = "UPDATE plugins SET enabled = ?, stopped = ? WHERE user = ? AND id = ? AND hash = ?";
+        let sql = "UPDATE plugins SET enabled = ?, stopped = ? WHERE user_id = ? AND id = ? AND hash = ?";
         let query = sqlx::query(sql).bind(enabled).bind(stopped).bind(user.as_str());
         let query = query.bind(id.as_str()).bind(hash.as_str());
         Ok(query.execute(&self.write).await.map_err(store_error)?.rows_affected() > 0)
@@ -142,12 +93,11 @@ impl InstalledPluginStore for SqliteStore {
 
     async fn remove_plugin(&self, user: &UserId, id: &PluginId) -> Result<bool, StoreError> {
         let mut tx = self.begin_write().await?;
-        let gone = sqlx::query("DELETE FROM plugins WHERE user = ? AND id = ?");
+        let gone = sqlx::query("DELETE FROM plugins WHERE user_id = ? AND id = ?");
         let gone = gone.bind(user.as_str()).bind(id.as_str()).execute(&mut *tx).await.map_err(store_error)?;
         if let Some(package) = id.package() {
             // A plugin that is installed again starts with all tools switched on.
-            let sql =
-                "DELETE FROM tool_settings WHERE user = ?1 AND substr(tool, 1, length(?2) + 1) = ?2 || ':'";
+            let sql = "DELETE FROM tool_settings WHERE user_id = ?1 AND substr(tool, 1, length(?2) + 1) = ?2 || ':'";
             let forget = sqlx::query(sql).bind(user.as_str()).bind(package.as_str());
             forget.execute(&mut *tx).await.map_err(store_error)?;
         }
@@ -159,13 +109,8 @@ impl InstalledPluginStore for SqliteStore {
 /// The rows of a namespace, with three values to bind: see [`namespace_key`].
 macro_rules! on_shelf {
     ($before:literal, $after:literal) => {
-        concat!($before, " FROM plugin_data WHERE user = ? AND id = ? AND signer = ?", $after)
+        concat!($before, " FROM plugin_data WHERE user_id = ? AND id = ? AND signer = ?", $after)
     };
-}
-
-/// The columns of a namespace, in order.
-fn namespace_key(shelf: &PluginNamespace) -> [&str; 3] {
-    [shelf.user.as_str(), shelf.id.as_str(), shelf.signer.as_str()]
 }
 
 #[async_trait]
@@ -186,14 +131,15 @@ impl PluginDataStore for SqliteStore {
     ) -> Result<bool, StoreError> {
         let [user, id, signer] = namespace_key(shelf);
         let mut tx = self.begin_write().await?;
-        let there = sqlx::query("SELECT 1 FROM plugins WHERE user = ? AND id = ?");
+        let there = sqlx::query("SELECT 1 FROM plugins WHERE user_id = ? AND id = ?");
         let there = there.bind(user).bind(id).fetch_optional(&mut *tx).await;
         if there.map_err(store_error)?.is_none() {
             // Removed while it ran: its data would never be removed.
             return Ok(false);
         }
         // A replaced row gets a new number, so the highest number of a namespace shows when it was last written.
-        let sql = "INSERT OR REPLACE INTO plugin_data (user, id, signer, key, value) VALUES (?, ?, ?, ?, ?)";
+        let sql =
+            "INSERT OR REPLACE INTO plugin_data (user_id, id, signer, key, value) VALUES (?, ?, ?, ?, ?)";
         let query = sqlx::query(sql).bind(user).bind(id).bind(signer).bind(key).bind(value);
         query.execute(&mut *tx).await.map_err(store_error)?;
         let sql = on_shelf!("SELECT COUNT(*), COALESCE(SUM(OCTET_LENGTH(key) + OCTET_LENGTH(value)), 0)", "");
@@ -202,8 +148,8 @@ impl PluginDataStore for SqliteStore {
         if keys > to_i64(room.keys as u64) || bytes > to_i64(room.bytes as u64) {
             return Ok(false);
         }
-        let sql = "DELETE FROM plugin_data WHERE user = ?1 AND id = ?2 AND signer NOT IN
-             (SELECT signer FROM plugin_data WHERE user = ?1 AND id = ?2
+        let sql = "DELETE FROM plugin_data WHERE user_id = ?1 AND id = ?2 AND signer NOT IN
+             (SELECT signer FROM plugin_data WHERE user_id = ?1 AND id = ?2
               GROUP BY signer ORDER BY MAX(number) DESC LIMIT ?3)";
         let clear = sqlx::query(sql).bind(user).bind(id).bind(to_i64(MAX_PLUGIN_NAMESPACES as u64));
         clear.execute(&mut *tx).await.map_err(store_error)?;
@@ -237,7 +183,7 @@ mod tests {
         let run = async |db: &mut SqliteConnection, sql: &'static str| {
             sqlx::raw_sql(sql).execute(db).await.unwrap();
         };
-        run(&mut db, include_str!("../../migrations/0004_plugins.sql")).await;
+        run(&mut db, include_str!("../../migrations/sqlite/0004_plugins.sql")).await;
         let rows = r#"
             INSERT INTO plugins VALUES
                 ('ada', 'a', '1', '{"alg":"Ed25519","keyId":"00112233445566ff"}', '', '', '{}', 1, NULL, 0),
@@ -246,7 +192,7 @@ mod tests {
             INSERT INTO plugin_data VALUES ('ada', 'a', 'k', '1'), ('ada', 'b', 'k', '2'), ('ada', 'c', 'k', '3');
             "#;
         run(&mut db, rows).await;
-        run(&mut db, include_str!("../../migrations/0006_plugin_data_signer.sql")).await;
+        run(&mut db, include_str!("../../migrations/sqlite/0006_plugin_data_signer.sql")).await;
         let sql = "SELECT id, signer, value FROM plugin_data ORDER BY id";
         let found = sqlx::query_as::<_, (String, String, String)>(sql).fetch_all(&mut db).await.unwrap();
         let expected = [("a", "00112233445566ff", "1"), ("b", "unsigned", "2"), ("c", "unsigned", "3")];

@@ -4,7 +4,8 @@ use tokio::time::{Duration, sleep};
 use tokio_util::sync::CancellationToken;
 use toolyard_core::ports::{PruneBefore, StoreError};
 
-use super::{SqliteStore, changes::KEPT_CHANGES, store_error};
+use super::SqliteStore;
+use crate::rows::{changes::KEPT_CHANGES, store_error};
 
 /// Rows that one transaction removes: a few milliseconds of the write lock.
 const ROWS_AT_ONCE: u32 = 500;
@@ -14,12 +15,12 @@ const PAUSE: Duration = Duration::from_millis(20);
 const CALLS: &str = "DELETE FROM calls WHERE id IN (SELECT id FROM calls WHERE started_at < ?1 LIMIT ?2)";
 const MESSAGES: &str = "UPDATE calls SET error_message = NULL WHERE id IN
     (SELECT id FROM calls WHERE error_message IS NOT NULL AND started_at < ?1 LIMIT ?2)";
-const KEYS: &str = "DELETE FROM call_keys WHERE (user, caller, key) IN
-    (SELECT user, caller, key FROM call_keys WHERE begun_at < ?1 LIMIT ?2)";
+const KEYS: &str = "DELETE FROM call_keys WHERE (user_id, caller, key) IN
+    (SELECT user_id, caller, key FROM call_keys WHERE begun_at < ?1 LIMIT ?2)";
 const APPROVALS: &str = "DELETE FROM approvals WHERE id IN (SELECT id FROM approvals
     WHERE created_at < ?1 AND state NOT IN ('pending', 'approved', 'running') LIMIT ?2)";
-const LABELS: &str = "DELETE FROM conversation_labels WHERE (user, conversation) IN
-    (SELECT user, conversation FROM conversation_labels WHERE until < ?1 LIMIT ?2)";
+const LABELS: &str = "DELETE FROM conversation_labels WHERE (user_id, conversation) IN
+    (SELECT user_id, conversation FROM conversation_labels WHERE until < ?1 LIMIT ?2)";
 /// The bound is a version, not a time.
 const CHANGES: &str =
     "DELETE FROM changes WHERE version IN (SELECT version FROM changes WHERE version <= ?1 LIMIT ?2)";
@@ -67,7 +68,7 @@ mod tests {
     use toolyard_core::ports::StoreMaintenance as _;
 
     use super::*;
-    use crate::StoreSettings;
+    use crate::SqliteSettings;
 
     async fn count(store: &SqliteStore) -> i64 {
         sqlx::query_scalar("SELECT COUNT(*) FROM calls").fetch_one(&store.read).await.unwrap()
@@ -76,7 +77,7 @@ mod tests {
     #[tokio::test]
     async fn one_transaction_removes_a_bounded_number_and_all_goes_in_the_end() {
         let folder = tempfile::tempdir().unwrap();
-        let settings = StoreSettings::for_file(folder.path().join("t.db"));
+        let settings = SqliteSettings::for_file(folder.path().join("t.db"));
         let store = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();
         let rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1201)
             INSERT INTO calls SELECT printf('%032d', i), 'ada', 'a:b', 'a', 'app', 'rest', 'user', NULL, 0, i, 1, '', 0, 0, '', 'failed', NULL, 0 FROM n";

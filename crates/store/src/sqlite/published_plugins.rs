@@ -1,44 +1,11 @@
 //! The catalogue of plugins that a curator of this server signed, and the lists of trusted keys and revocations.
 
 use async_trait::async_trait;
-use sqlx::FromRow;
 use toolyard_core::ports::{PluginListStore, PublishedPlugin, PublishedPluginStore, QuotaKind, StoreError};
 use toolyard_protocol::plugin::PluginId;
 
-use super::{
-    SqliteStore, count_rows,
-    rows::{like_pattern, parse_column, to_i64, to_timestamp},
-    store_error,
-};
-
-#[derive(FromRow)]
-struct PublishedRow {
-    id: String,
-    version: String,
-    name: String,
-    description: String,
-    publisher: Option<String>,
-    hash: String,
-    manifest: String,
-    by: String,
-    published_at: i64,
-}
-
-impl PublishedRow {
-    fn into_plugin(self) -> Result<PublishedPlugin, StoreError> {
-        Ok(PublishedPlugin {
-            id: parse_column("id of a plugin", &self.id)?,
-            version: self.version,
-            name: self.name,
-            description: self.description,
-            publisher: self.publisher,
-            hash: parse_column("hash of a plugin", &self.hash)?,
-            manifest: self.manifest,
-            by: self.by,
-            at: to_timestamp(self.published_at),
-        })
-    }
-}
+use super::{SqliteStore, count_rows};
+use crate::rows::{like_pattern, published_plugins::PublishedRow, store_error, to_i64};
 
 #[async_trait]
 impl PublishedPluginStore for SqliteStore {

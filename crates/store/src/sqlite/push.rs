@@ -2,46 +2,11 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use sqlx::FromRow;
 use toolyard_core::ports::{PushSubscriptionStore, StoreError, StoredPushSubscription};
 use toolyard_protocol::{PushSubscriptionId, UserId};
 
-use super::{
-    SqliteStore,
-    rows::{parse_column, to_timestamp},
-    store_error,
-};
-
-#[derive(FromRow)]
-struct PushSubscriptionRow {
-    id: String,
-    user: String,
-    endpoint: String,
-    receiver_key: Vec<u8>,
-    auth_secret: Vec<u8>,
-    server_key: String,
-    label: String,
-    created_at: i64,
-    last_sent_at: Option<i64>,
-    problem: Option<String>,
-}
-
-impl PushSubscriptionRow {
-    fn into_subscription(self) -> Result<StoredPushSubscription, StoreError> {
-        Ok(StoredPushSubscription {
-            id: parse_column("push subscription", &self.id)?,
-            user: UserId::from_stored(&self.user),
-            endpoint: self.endpoint,
-            receiver_key: self.receiver_key,
-            auth_secret: self.auth_secret,
-            server_key: self.server_key,
-            label: self.label,
-            created_at: to_timestamp(self.created_at),
-            last_sent_at: self.last_sent_at.map(to_timestamp),
-            problem: self.problem,
-        })
-    }
-}
+use super::SqliteStore;
+use crate::rows::{push::PushSubscriptionRow, store_error};
 
 #[async_trait]
 impl PushSubscriptionStore for SqliteStore {
@@ -53,7 +18,7 @@ impl PushSubscriptionStore for SqliteStore {
         let mut tx = self.begin_write().await?;
         let query = sqlx::query(
             "INSERT OR REPLACE INTO push_subscriptions
-             (id, user, endpoint, receiver_key, auth_secret, server_key, label, created_at, last_sent_at, problem)
+             (id, user_id, endpoint, receiver_key, auth_secret, server_key, label, created_at, last_sent_at, problem)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         );
         let query = query
@@ -69,7 +34,7 @@ impl PushSubscriptionStore for SqliteStore {
             .bind(&subscription.problem);
         query.execute(&mut *tx).await.map_err(store_error)?;
         let query = sqlx::query(
-            "DELETE FROM push_subscriptions WHERE id IN (SELECT id FROM push_subscriptions WHERE user = ?1
+            "DELETE FROM push_subscriptions WHERE id IN (SELECT id FROM push_subscriptions WHERE user_id = ?1
              ORDER BY id = ?2 DESC, created_at DESC, id LIMIT -1 OFFSET ?3)",
         );
         let query = query.bind(subscription.user.as_str()).bind(subscription.id.as_str()).bind(max);
@@ -81,7 +46,7 @@ impl PushSubscriptionStore for SqliteStore {
         &self,
         user: &UserId,
     ) -> Result<Vec<StoredPushSubscription>, StoreError> {
-        let sql = "SELECT * FROM push_subscriptions WHERE user = ? ORDER BY created_at DESC, id";
+        let sql = "SELECT * FROM push_subscriptions WHERE user_id = ? ORDER BY created_at DESC, id";
         let query = sqlx::query_as::<_, PushSubscriptionRow>(sql).bind(user.as_str());
         let rows = query.fetch_all(&self.read).await.map_err(store_error)?;
         rows.into_iter().map(PushSubscriptionRow::into_subscription).collect()
@@ -92,7 +57,7 @@ impl PushSubscriptionStore for SqliteStore {
         user: &UserId,
         id: &PushSubscriptionId,
     ) -> Result<bool, StoreError> {
-        let query = sqlx::query("DELETE FROM push_subscriptions WHERE user = ? AND id = ?")
+        let query = sqlx::query("DELETE FROM push_subscriptions WHERE user_id = ? AND id = ?")
             .bind(user.as_str())
             .bind(id.as_str());
         Ok(query.execute(&self.write).await.map_err(store_error)?.rows_affected() > 0)
@@ -105,7 +70,7 @@ impl PushSubscriptionStore for SqliteStore {
         outcome: Result<Timestamp, &str>,
     ) -> Result<(), StoreError> {
         let sql = "UPDATE push_subscriptions SET last_sent_at = COALESCE(?, last_sent_at), problem = ?
-             WHERE user = ? AND id = ?";
+             WHERE user_id = ? AND id = ?";
         let query = sqlx::query(sql)
             .bind(outcome.ok().map(Timestamp::as_millisecond))
             .bind(outcome.err())

@@ -2,75 +2,24 @@
 //! version one wins.
 
 use async_trait::async_trait;
-use sqlx::{FromRow, QueryBuilder, Sqlite, SqliteConnection};
-use toolyard_core::{
-    pinning::{AcceptedVersion, PinSubject},
-    ports::{
-        DefinitionNote, DefinitionPin, MAX_PINS_PER_USER, MAX_USERS_WITH_PINS, QuarantineAnswer,
-        QuarantineFilter, QuarantineOutcome, QuarantinePlace, QuarantineStore, QuarantinedChange, StoreError,
-    },
+use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+use toolyard_core::ports::{
+    DefinitionPin, MAX_PINS_PER_USER, MAX_USERS_WITH_PINS, QuarantineAnswer, QuarantineFilter,
+    QuarantineOutcome, QuarantinePlace, QuarantineStore, QuarantinedChange, StoreError,
 };
-use toolyard_protocol::{
-    PackageName,
-    definitions::{DefinitionChangeKind, DefinitionChangeState, PinOrigin},
-};
+use toolyard_protocol::{PackageName, definitions::DefinitionChangeState};
 
 use super::{
     SqliteStore, count_rows,
-    pins::{PinRow, column_user, insert_notes, insert_pin, raise_revision, user_column},
-    rows::{from_json, parse_column, to_json, to_timestamp},
-    store_error,
+    pins::{insert_notes, insert_pin, raise_revision},
+};
+use crate::rows::{
+    pins::PinRow,
+    quarantine::{ChangeRow, MAX_PAGE, acceptance_note, accepted_pin, answered_change, old_name},
+    store_error, to_json, user_column,
 };
 
-/// Most rows of a page.
-const MAX_PAGE: u32 = 200;
-
-const COLUMNS: &str = "c.id, c.package, c.user, c.kind, c.name, c.change, c.other, c.digest, c.content, c.changes, c.findings, c.at";
-
-#[derive(FromRow)]
-struct ChangeRow {
-    id: String,
-    package: String,
-    user: String,
-    kind: String,
-    name: String,
-    change: String,
-    other: Option<String>,
-    digest: String,
-    content: String,
-    changes: String,
-    findings: String,
-    at: i64,
-    is_rejected: bool,
-}
-
-impl ChangeRow {
-    fn into_change(self) -> Result<QuarantinedChange, StoreError> {
-        Ok(QuarantinedChange {
-            id: parse_column("change id", &self.id)?,
-            package: parse_column("package name", &self.package)?,
-            user: column_user(&self.user),
-            subject: PinSubject::new(parse_column("pin kind", &self.kind)?, &self.name),
-            kind: parse_column("change kind", &self.change)?,
-            other: self.other,
-            content: from_json("changed content", &self.content)?,
-            digest: parse_column("digest", &self.digest)?,
-            changes: from_json("changes", &self.changes)?,
-            findings: from_json("findings", &self.findings)?,
-            at: to_timestamp(self.at),
-            state: if self.is_rejected {
-                DefinitionChangeState::Rejected
-            } else {
-                DefinitionChangeState::Pending
-            },
-        })
-    }
-
-    /// The place in the order of the list.
-    fn place(&self) -> QuarantinePlace {
-        QuarantinePlace([&self.package, &self.kind, &self.name, &self.user].map(Clone::clone))
-    }
-}
+const COLUMNS: &str = "c.id, c.package, c.user_id, c.kind, c.name, c.change, c.other, c.digest, c.content, c.changes, c.findings, c.at";
 
 /// Adds or replaces a change. The same version keeps its time.
 pub(super) async fn insert_change(
@@ -79,9 +28,9 @@ pub(super) async fn insert_change(
 ) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO definition_changes
-         (id, package, user, kind, name, change, other, digest, content, changes, findings, at)
+         (id, package, user_id, kind, name, change, other, digest, content, changes, findings, at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
-         ON CONFLICT (package, kind, name, user) DO UPDATE SET change = ?6, other = ?7, content = ?9, changes = ?10,
+         ON CONFLICT (package, kind, name, user_id) DO UPDATE SET change = ?6, other = ?7, content = ?9, changes = ?10,
          findings = ?11, at = CASE WHEN digest = ?8 THEN at ELSE ?12 END, digest = ?8",
     )
     .bind(change.id.as_str())
@@ -111,9 +60,7 @@ async fn find_answered(
     query.push(COLUMNS).push(", 0 AS is_rejected FROM definition_changes c WHERE c.id = ");
     query.push_bind(answer.id.as_str().to_owned());
     let row = query.build_query_as::<ChangeRow>().fetch_optional(tx).await.map_err(store_error)?;
-    let Some(row) = row else { return Ok(Err(QuarantineOutcome::NotFound)) };
-    let change = row.into_change()?;
-    Ok(if change.digest == answer.digest { Ok(change) } else { Err(QuarantineOutcome::Conflict) })
+    answered_change(row, answer)
 }
 
 /// The pin that a subject has in this scope.
@@ -123,8 +70,8 @@ async fn find_pin(
     user: &str,
 ) -> Result<Option<DefinitionPin>, StoreError> {
     let query = sqlx::query_as::<_, PinRow>(
-        "SELECT user, kind, name, digest, content, earlier, origin, by, at, findings FROM definition_pins
-         WHERE package = ? AND kind = ? AND name = ? AND user IN ('', ?) ORDER BY user DESC LIMIT 1",
+        "SELECT user_id, kind, name, digest, content, earlier, origin, by, at, findings FROM definition_pins
+         WHERE package = ? AND kind = ? AND name = ? AND user_id IN ('', ?) ORDER BY user_id DESC LIMIT 1",
     );
     let query = query
         .bind(change.package.as_str())
@@ -139,8 +86,8 @@ async fn find_pin(
 async fn end_replaced(tx: &mut SqliteConnection, change: &QuarantinedChange) -> Result<(), StoreError> {
     let subject = (change.package.as_str(), change.subject.kind().as_str(), change.subject.name());
     let digest = change.digest.to_string();
-    let pins = "DELETE FROM definition_pins WHERE package = ?1 AND kind = ?2 AND name = ?3 AND user <> ''
-         AND (?5 OR digest = ?4 OR user IN (SELECT user FROM definition_changes
+    let pins = "DELETE FROM definition_pins WHERE package = ?1 AND kind = ?2 AND name = ?3 AND user_id <> ''
+         AND (?5 OR digest = ?4 OR user_id IN (SELECT user_id FROM definition_changes
               WHERE package = ?1 AND kind = ?2 AND name = ?3 AND digest = ?4))";
     let pins = sqlx::query(pins).bind(subject.0).bind(subject.1).bind(subject.2).bind(&digest);
     pins.bind(change.user.is_none()).execute(&mut *tx).await.map_err(store_error)?;
@@ -155,21 +102,19 @@ async fn end_old_name(
     change: &QuarantinedChange,
     user: &str,
 ) -> Result<(), StoreError> {
-    let Some(from) = change.other.as_ref().filter(|_| change.kind == DefinitionChangeKind::Renamed) else {
-        return Ok(());
-    };
-    let sql = "DELETE FROM definition_pins WHERE package = ? AND kind = ? AND name = ? AND user = ?";
+    let Some(old_name) = old_name(change) else { return Ok(()) };
+    let sql = "DELETE FROM definition_pins WHERE package = ? AND kind = ? AND name = ? AND user_id = ?";
     let query = sqlx::query(sql)
         .bind(change.package.as_str())
         .bind(change.subject.kind().as_str())
-        .bind(from)
+        .bind(old_name)
         .bind(user);
     query.execute(tx).await.map(drop).map_err(store_error)
 }
 
 async fn has_room(tx: &mut SqliteConnection, package: &PackageName, user: &str) -> Result<bool, StoreError> {
-    let own = count_rows(tx, "SELECT COUNT(*) FROM definition_pins WHERE user = ?", user).await?;
-    let sql = "SELECT COUNT(DISTINCT user) FROM definition_pins WHERE package = ? AND user <> ''";
+    let own = count_rows(tx, "SELECT COUNT(*) FROM definition_pins WHERE user_id = ?", user).await?;
+    let sql = "SELECT COUNT(DISTINCT user_id) FROM definition_pins WHERE package = ? AND user_id <> ''";
     let users = count_rows(tx, sql, package.as_str()).await?;
     Ok(own < MAX_PINS_PER_USER && users < u64::from(MAX_USERS_WITH_PINS))
 }
@@ -185,19 +130,19 @@ impl QuarantineStore for SqliteStore {
         let mut query = QueryBuilder::<Sqlite>::new("SELECT * FROM (SELECT ");
         query.push(COLUMNS).push(
             ", EXISTS (SELECT 1 FROM definition_rejections r WHERE r.package = c.package AND r.kind = c.kind
-             AND r.name = c.name AND r.digest = c.digest AND r.user IN ('', ",
+             AND r.name = c.name AND r.digest = c.digest AND r.user_id IN ('', ",
         );
         query.push_bind(viewer.clone().unwrap_or_default());
         query.push(")) AS is_rejected FROM definition_changes c WHERE 1");
         if let (Some(user), Some((_, packages))) = (viewer, &filter.viewer) {
             query
-                .push(" AND c.user IN ('', ")
+                .push(" AND c.user_id IN ('', ")
                 .push_bind(user.clone())
                 .push(") AND c.package IN (SELECT value FROM json_each(");
             query.push_bind(to_json("packages", packages)?);
             query.push(
                 ")) AND NOT EXISTS (SELECT 1 FROM definition_pins p WHERE p.package = c.package AND p.kind = c.kind
-                 AND p.name = c.name AND p.digest = c.digest AND p.user = ",
+                 AND p.name = c.name AND p.digest = c.digest AND p.user_id = ",
             );
             query.push_bind(user).push(")");
         }
@@ -209,20 +154,16 @@ impl QuarantineStore for SqliteStore {
         }
         if let Some(after) = &filter.after {
             let QuarantinePlace([package, kind, name, user]) = after.clone();
-            query.push(" AND (c.package, c.kind, c.name, c.user) > (").push_bind(package).push(", ");
+            query.push(" AND (c.package, c.kind, c.name, c.user_id) > (").push_bind(package).push(", ");
             query.push_bind(kind).push(", ").push_bind(name).push(", ").push_bind(user).push(")");
         }
         query.push(")");
         if let Some(state) = filter.state {
             query.push(" WHERE is_rejected = ").push_bind(state == DefinitionChangeState::Rejected);
         }
-        query.push(" ORDER BY package, kind, name, user LIMIT ").push_bind(filter.limit.min(MAX_PAGE));
+        query.push(" ORDER BY package, kind, name, user_id LIMIT ").push_bind(filter.limit.min(MAX_PAGE));
         let rows = query.build_query_as::<ChangeRow>().fetch_all(&self.read).await.map_err(store_error)?;
-        let placed = rows.into_iter().map(|row| {
-            let place = row.place();
-            Ok((row.into_change()?, place))
-        });
-        placed.collect()
+        rows.into_iter().map(ChangeRow::into_entry).collect()
     }
 
     async fn accept_change(&self, answer: &QuarantineAnswer) -> Result<QuarantineOutcome, StoreError> {
@@ -237,31 +178,15 @@ impl QuarantineStore for SqliteStore {
         if answer.user.is_some() && !has_own && !has_room(&mut tx, &change.package, user).await? {
             return Ok(QuarantineOutcome::Full);
         }
-        let pin = DefinitionPin {
-            subject: change.subject.clone(),
-            user: answer.user.clone(),
-            version: AcceptedVersion {
-                content: change.content.clone(),
-                digest: change.digest,
-                earlier: old.map(|old| old.earlier_than_next(&change.digest)).unwrap_or_default(),
-            },
-            origin: PinOrigin::Accepted,
-            by: Some(answer.by.clone()),
-            at: answer.at,
-            findings: change.findings.clone(),
-        };
         if answer.user.is_none() {
             end_replaced(&mut tx, &change).await?;
         } else if change.user.is_some() {
             let gone = sqlx::query("DELETE FROM definition_changes WHERE id = ?").bind(answer.id.as_str());
             gone.execute(&mut *tx).await.map_err(store_error)?;
         }
-        insert_pin(&mut tx, &change.package, &pin).await?;
+        insert_pin(&mut tx, &change.package, &accepted_pin(&change, answer, old.as_ref())).await?;
         end_old_name(&mut tx, &change, user).await?;
-        let whom = answer.user.as_ref().map_or_else(String::new, |user| format!(" for {user}"));
-        let text = format!("{} accepted the new version{whom}", answer.by);
-        let note = DefinitionNote { subject: change.subject.clone(), at: answer.at, text };
-        insert_notes(&mut tx, &change.package, &[note]).await?;
+        insert_notes(&mut tx, &change.package, &[acceptance_note(&change, answer)]).await?;
         raise_revision(&mut tx, &change.package, answer.at).await?;
         tx.commit().await.map_err(store_error)?;
         Ok(QuarantineOutcome::Stored)
@@ -269,7 +194,7 @@ impl QuarantineStore for SqliteStore {
 
     async fn is_rejected_for_all(&self, change: &QuarantinedChange) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM definition_rejections
-             WHERE package = ? AND kind = ? AND name = ? AND digest = ? AND user = '')";
+             WHERE package = ? AND kind = ? AND name = ? AND digest = ? AND user_id = '')";
         let query = sqlx::query_scalar::<_, bool>(sql)
             .bind(change.package.as_str())
             .bind(change.subject.kind().as_str())
@@ -285,7 +210,7 @@ impl QuarantineStore for SqliteStore {
             Err(outcome) => return Ok(outcome),
         };
         let query = sqlx::query(
-            "INSERT OR REPLACE INTO definition_rejections (package, user, kind, name, digest, by, at)
+            "INSERT OR REPLACE INTO definition_rejections (package, user_id, kind, name, digest, by, at)
              VALUES (?, ?, ?, ?, ?, ?, ?)",
         );
         let query = query
@@ -309,12 +234,12 @@ mod tests {
     use toolyard_core::ports::StoreMaintenance as _;
 
     use super::*;
-    use crate::StoreSettings;
+    use crate::SqliteSettings;
 
     #[tokio::test]
     async fn pins_of_one_user_and_users_with_pins_are_limited() {
         let folder = tempfile::tempdir().unwrap();
-        let settings = StoreSettings::for_file(folder.path().join("t.db"));
+        let settings = SqliteSettings::for_file(folder.path().join("t.db"));
         let store = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();
         let package: PackageName = "com.a".parse().unwrap();
         let mut tx = store.begin_write().await.unwrap();

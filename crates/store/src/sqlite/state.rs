@@ -1,54 +1,36 @@
 //! The store's own state: whether it accepts writes, and which root key belongs to it.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
-use sqlx::{Connection as _, SqliteConnection, SqlitePool, sqlite::SqliteConnectOptions};
-use tokio::{
-    sync::Mutex,
-    time::{Duration, Instant},
-};
+use sqlx::{Connection as _, SqliteConnection, sqlite::SqliteConnectOptions};
 use toolyard_core::ports::{KnownKey, StoreError};
 
-use super::{SqliteStore, store_error};
-
-/// How long the result of a probe is reused: readiness is checked by anyone, and each probe is a write.
-const PROBE_LIFETIME: Duration = Duration::from_secs(1);
-
-/// Probes whether writes work.
-#[derive(Debug, Default)]
-pub(super) struct WriteProbe(Mutex<Option<(Instant, Result<(), StoreError>)>>);
-
-impl WriteProbe {
-    pub(super) async fn check_write(&self, write: &SqlitePool) -> Result<(), StoreError> {
-        let mut last = self.0.lock().await;
-        if let Some((at, outcome)) = &*last
-            && at.elapsed() < PROBE_LIFETIME
-        {
-            return outcome.clone();
-        }
-        let sql = "INSERT INTO store_state (name, value) VALUES ('probe', randomblob(8))
-            ON CONFLICT DO UPDATE SET value = excluded.value";
-        let outcome = sqlx::query(sql).execute(write).await.map(drop).map_err(store_error);
-        *last = Some((Instant::now(), outcome.clone()));
-        outcome
-    }
-}
+use super::SqliteStore;
+use crate::rows::store_error;
 
 impl SqliteStore {
+    /// Writes something, to check whether writes work.
+    pub(super) async fn write_probe(&self) -> Result<(), StoreError> {
+        let sql = "INSERT INTO store_state (name, value) VALUES ('probe', randomblob(8))
+            ON CONFLICT DO UPDATE SET value = excluded.value";
+        sqlx::query(sql).execute(&self.write).await.map(drop).map_err(store_error)
+    }
+
     pub(super) async fn read_known_key(&self) -> Result<KnownKey, StoreError> {
         let mut connection = self.read.acquire().await.map_err(store_error)?;
         known_key(&mut connection).await.map_err(store_error)
     }
 
-    pub(super) async fn write_key_check(&self, check: &[u8]) -> Result<(), StoreError> {
-        let sql = "INSERT INTO store_state (name, value) VALUES ('root_key_check', ?)
-            ON CONFLICT DO UPDATE SET value = excluded.value";
-        sqlx::query(sql).bind(check).execute(&self.write).await.map(drop).map_err(store_error)
+    pub(super) async fn write_key_check(&self, before: &KnownKey, check: &[u8]) -> Result<bool, StoreError> {
+        let sql = "INSERT INTO store_state (name, value) VALUES ('root_key_check', ?1)
+            ON CONFLICT DO UPDATE SET value = excluded.value WHERE value = ?2";
+        let query = sqlx::query(sql).bind(check).bind(before.check());
+        Ok(query.execute(&self.write).await.map_err(store_error)?.rows_affected() > 0)
     }
 }
 
 /// What is known about the root key of a store that another process may have open. Does not create or change tables.
-pub async fn known_key_of(path: &Path) -> Result<KnownKey, StoreError> {
+pub(crate) async fn known_key_of(path: &Path) -> Result<KnownKey, StoreError> {
     if !path.exists() {
         return Ok(KnownKey::None);
     }

@@ -2,48 +2,15 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use sqlx::{FromRow, Sqlite, SqliteConnection};
+use sqlx::{Sqlite, SqliteConnection};
 use toolyard_core::ports::{
     AddTokenOutcome, IssuedToken, IssuedTokenStore, RevokedTokens, StoreError, TokenCursor, TokenQuota,
     TokenScope,
 };
 use toolyard_protocol::{TokenId, api::Role};
 
-use super::{
-    SqliteStore, damaged_value,
-    rows::{parse_column, to_timestamp},
-    store_error,
-};
-
-#[derive(FromRow)]
-struct TokenRow {
-    id: String,
-    name: String,
-    subject: String,
-    role: String,
-    created_at: i64,
-    expires_at: i64,
-    created_by: String,
-    made_with: Option<String>,
-    revoked_at: Option<i64>,
-}
-
-impl TokenRow {
-    fn into_token(self) -> Result<IssuedToken, StoreError> {
-        let role = Role::ALL.into_iter().find(|role| role.as_str() == self.role);
-        Ok(IssuedToken {
-            id: parse_column("token id", &self.id)?,
-            name: self.name,
-            subject: self.subject,
-            role: role.ok_or_else(|| damaged_value("role", self.role))?,
-            created_at: to_timestamp(self.created_at),
-            expires_at: to_timestamp(self.expires_at),
-            created_by: self.created_by,
-            made_with: self.made_with.map(|id| parse_column("token id", &id)).transpose()?,
-            revoked_at: self.revoked_at.map(to_timestamp),
-        })
-    }
-}
+use super::SqliteStore;
+use crate::rows::{parse_column, store_error, to_timestamp, tokens::TokenRow};
 
 /// All roles up to this one, as JSON.
 fn roles_up_to(up_to: Role) -> String {

@@ -1,68 +1,27 @@
 //! Upstream MCP servers: their records, offers and users' tokens.
 
 use async_trait::async_trait;
-use sqlx::FromRow;
 use toolyard_core::ports::{
     NewUpstreamRecord, OfferStore, QuotaKind, StoreError, StoredOffer, UpstreamRecord, UpstreamStore,
     UpstreamTokenStore, UpstreamWrite,
 };
-use toolyard_protocol::{PackageName, UserId, app::AppDetails};
+use toolyard_protocol::{PackageName, UserId};
 
-use super::{
-    SqliteStore,
-    changes::latest_version,
-    count_rows,
-    rows::{from_json, parse_column, to_json, to_timestamp},
-    store_error,
+use super::{SqliteStore, changes::latest_version, count_rows};
+use crate::rows::{
+    parse_column, store_error, to_json,
+    upstreams::{MAX_UPSTREAMS, OfferRow, UpstreamRow, UpstreamTokenRow, details_as_app},
+    user_column,
 };
-
-/// Most upstreams in one list.
-const MAX_UPSTREAMS: i64 = 10_000;
-
-/// The columns of an upstream, also as joined to an app's row.
-#[derive(FromRow)]
-pub(super) struct UpstreamRow {
-    pub(super) up_details: Option<String>,
-    pub(super) up_sealed: Option<Vec<u8>>,
-    pub(super) up_managed: Option<bool>,
-    pub(super) up_disabled: Option<bool>,
-}
-
-impl UpstreamRow {
-    pub(super) fn into_record(self) -> Result<Option<UpstreamRecord>, StoreError> {
-        let Some(details) = self.up_details else { return Ok(None) };
-        Ok(Some(UpstreamRecord {
-            details: from_json("upstream", &details)?,
-            sealed: self.up_sealed.unwrap_or_default(),
-            managed: self.up_managed.unwrap_or_default(),
-            disabled: self.up_disabled.unwrap_or_default(),
-        }))
-    }
-}
-
-#[derive(FromRow)]
-struct OwnedUpstreamRow {
-    package: String,
-    owner: String,
-    #[sqlx(flatten)]
-    upstream: UpstreamRow,
-}
 
 #[async_trait]
 impl UpstreamStore for SqliteStore {
     async fn put_upstream(&self, new: NewUpstreamRecord) -> Result<bool, StoreError> {
         let mut tx = self.begin_write().await?;
         let details = &new.upstream.details;
-        let as_app = AppDetails {
-            name: details.name.clone(),
-            description: details.description.clone(),
-            hardware_requirements: details.hardware_requirements.clone(),
-            call_timeout_ms: details.call_timeout_ms,
-            ..AppDetails::default()
-        };
         let stored = sqlx::query(write_sql(new.write))
             .bind(new.package.as_str())
-            .bind(to_json("app", &as_app)?)
+            .bind(to_json("app", &details_as_app(details))?)
             .bind(&new.owner)
             .bind(new.at.as_millisecond())
             .execute(&mut *tx)
@@ -101,18 +60,12 @@ impl UpstreamStore for SqliteStore {
     }
 
     async fn list_upstreams(&self) -> Result<Vec<(PackageName, String, UpstreamRecord)>, StoreError> {
-        let query = sqlx::query_as::<_, OwnedUpstreamRow>(
-            "SELECT a.package, a.owner, u.details AS up_details, u.sealed AS up_sealed, u.managed AS up_managed,
-             u.disabled AS up_disabled FROM upstreams u JOIN apps a ON a.package = u.package ORDER BY a.package LIMIT ?",
+        let query = sqlx::query_as::<_, UpstreamRow>(
+            "SELECT a.package, a.owner, u.details, u.sealed, u.managed, u.disabled
+             FROM upstreams u JOIN apps a ON a.package = u.package ORDER BY a.package LIMIT ?",
         );
         let rows = query.bind(MAX_UPSTREAMS).fetch_all(&self.read).await.map_err(store_error)?;
-        let mut all = Vec::with_capacity(rows.len());
-        for row in rows {
-            if let Some(upstream) = row.upstream.into_record()? {
-                all.push((parse_column("package name", &row.package)?, row.owner, upstream));
-            }
-        }
-        Ok(all)
+        rows.into_iter().map(UpstreamRow::into_entry).collect()
     }
 
     async fn list_shared_upstreams(&self) -> Result<Vec<PackageName>, StoreError> {
@@ -143,11 +96,6 @@ fn write_sql(write: UpstreamWrite) -> &'static str {
     }
 }
 
-/// The user column of an offer; empty if it is the same for all users.
-fn offer_user(user: Option<&UserId>) -> &str {
-    user.map_or("", UserId::as_str)
-}
-
 #[async_trait]
 impl OfferStore for SqliteStore {
     async fn last_offer(
@@ -155,14 +103,10 @@ impl OfferStore for SqliteStore {
         package: &PackageName,
         user: Option<&UserId>,
     ) -> Result<Option<StoredOffer>, StoreError> {
-        let sql = "SELECT lists, hash, fetched_at FROM offers WHERE package = ? AND user = ?";
-        let query =
-            sqlx::query_as::<_, (String, String, i64)>(sql).bind(package.as_str()).bind(offer_user(user));
+        let sql = "SELECT lists, hash, fetched_at FROM offers WHERE package = ? AND user_id = ?";
+        let query = sqlx::query_as::<_, OfferRow>(sql).bind(package.as_str()).bind(user_column(user));
         let row = query.fetch_optional(&self.read).await.map_err(store_error)?;
-        row.map(|(lists, hash, at)| {
-            Ok(StoredOffer { offer: from_json("offer", &lists)?, hash, at: to_timestamp(at) })
-        })
-        .transpose()
+        row.map(OfferRow::into_offer).transpose()
     }
 
     async fn offer_version(&self) -> Result<u64, StoreError> {
@@ -179,17 +123,17 @@ impl OfferStore for SqliteStore {
         // The log tells what changed since, in the same statement: an offer that was read for an authorization that is gone must
         // not come back. A log that no longer reaches back that far cannot tell, so the offer is refused.
         let insert = sqlx::query(
-            "INSERT INTO offers (package, user, hash, lists, fetched_at)
+            "INSERT INTO offers (package, user_id, hash, lists, fetched_at)
              SELECT package, ?2, ?3, ?4, ?5 FROM upstreams WHERE package = ?1
                  AND NOT EXISTS (SELECT 1 FROM changes WHERE version > ?6 AND (
                      (kind IN ('upstream_changed', 'upstream_removed') AND subject = ?1)
                      OR (kind IN ('authorization_changed', 'app_uninstalled') AND subject = ?2 AND detail = ?1)))
                  AND COALESCE((SELECT MIN(version) FROM changes), 0) <= ?6 + 1
-             ON CONFLICT (package, user) DO UPDATE SET hash = ?3, lists = ?4, fetched_at = ?5",
+             ON CONFLICT (package, user_id) DO UPDATE SET hash = ?3, lists = ?4, fetched_at = ?5",
         );
         let insert = insert
             .bind(package.as_str())
-            .bind(offer_user(user))
+            .bind(user_column(user))
             .bind(&offer.hash)
             .bind(to_json("offer", &offer.offer)?)
             .bind(offer.at.as_millisecond())
@@ -201,7 +145,7 @@ impl OfferStore for SqliteStore {
 #[async_trait]
 impl UpstreamTokenStore for SqliteStore {
     async fn find_token(&self, package: &PackageName, user: &UserId) -> Result<Option<Vec<u8>>, StoreError> {
-        let sql = "SELECT sealed FROM upstream_tokens WHERE package = ? AND user = ?";
+        let sql = "SELECT sealed FROM upstream_tokens WHERE package = ? AND user_id = ?";
         let query = sqlx::query_scalar(sql).bind(package.as_str()).bind(user.as_str());
         query.fetch_optional(&self.read).await.map_err(store_error)
     }
@@ -214,14 +158,14 @@ impl UpstreamTokenStore for SqliteStore {
     ) -> Result<bool, StoreError> {
         let query = match sealed {
             Some(sealed) => sqlx::query(
-                "INSERT INTO upstream_tokens (package, user, sealed)
+                "INSERT INTO upstream_tokens (package, user_id, sealed)
                  SELECT package, ?2, ?3 FROM upstreams WHERE package = ?1
-                 ON CONFLICT (package, user) DO UPDATE SET sealed = ?3",
+                 ON CONFLICT (package, user_id) DO UPDATE SET sealed = ?3",
             )
             .bind(package.as_str())
             .bind(user.as_str())
             .bind(sealed),
-            None => sqlx::query("DELETE FROM upstream_tokens WHERE package = ? AND user = ?")
+            None => sqlx::query("DELETE FROM upstream_tokens WHERE package = ? AND user_id = ?")
                 .bind(package.as_str())
                 .bind(user.as_str()),
         };
@@ -234,7 +178,7 @@ impl UpstreamTokenStore for SqliteStore {
         user: &UserId,
         sealed: Vec<u8>,
     ) -> Result<bool, StoreError> {
-        let query = sqlx::query("UPDATE upstream_tokens SET sealed = ? WHERE package = ? AND user = ?")
+        let query = sqlx::query("UPDATE upstream_tokens SET sealed = ? WHERE package = ? AND user_id = ?")
             .bind(sealed)
             .bind(package.as_str())
             .bind(user.as_str());
@@ -242,13 +186,9 @@ impl UpstreamTokenStore for SqliteStore {
     }
 
     async fn all_tokens(&self) -> Result<Vec<(PackageName, UserId, Vec<u8>)>, StoreError> {
-        let query = sqlx::query_as::<_, (String, String, Vec<u8>)>(
-            "SELECT package, user, sealed FROM upstream_tokens",
-        );
+        let sql = "SELECT package, user_id, sealed FROM upstream_tokens";
+        let query = sqlx::query_as::<_, UpstreamTokenRow>(sql);
         let rows = query.fetch_all(&self.read).await.map_err(store_error)?;
-        let read = |(package, user, sealed): (String, String, Vec<u8>)| {
-            Ok((parse_column("package name", &package)?, UserId::from_stored(&user), sealed))
-        };
-        rows.into_iter().map(read).collect()
+        rows.into_iter().map(UpstreamTokenRow::into_entry).collect()
     }
 }

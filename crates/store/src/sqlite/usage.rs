@@ -6,7 +6,8 @@ use toolyard_core::ports::{
     CallTimeline, CallTiming, SeriesBy, StoreError, TimeBuckets, TimelineBuilder, UsageFilter, UsageLog,
 };
 
-use super::{SqliteStore, call_log::read_steps, rows::to_u64, store_error};
+use super::SqliteStore;
+use crate::rows::{calls::read_steps, store_error, to_u64};
 
 /// Unknown tools have no key. Sorted by key, so that all rows of a series arrive together.
 macro_rules! over_time_sql {
@@ -45,14 +46,14 @@ macro_rules! timings_sql {
 const fn timeline_query(by: SeriesBy, of_user: bool) -> &'static str {
     match (by, of_user) {
         (SeriesBy::App, false) => over_time_sql!("c.package", "?1 IS NULL"),
-        (SeriesBy::App, true) => over_time_sql!("c.package", "c.user = ?1"),
+        (SeriesBy::App, true) => over_time_sql!("c.package", "c.user_id = ?1"),
         (SeriesBy::Tool, false) => over_time_sql!("c.tool", "?1 IS NULL"),
-        (SeriesBy::Tool, true) => over_time_sql!("c.tool", "c.user = ?1"),
+        (SeriesBy::Tool, true) => over_time_sql!("c.tool", "c.user_id = ?1"),
     }
 }
 
 const fn timings_query(of_user: bool) -> &'static str {
-    if of_user { timings_sql!("c.user = ?1", "c.id") } else { timings_sql!("?1 IS NULL", "c.started_at") }
+    if of_user { timings_sql!("c.user_id = ?1", "c.id") } else { timings_sql!("?1 IS NULL", "c.started_at") }
 }
 
 #[async_trait]
@@ -107,7 +108,7 @@ mod tests {
     use toolyard_core::ports::StoreMaintenance as _;
 
     use super::*;
-    use crate::StoreSettings;
+    use crate::SqliteSettings;
 
     async fn plan(store: &SqliteStore, sql: &'static str) -> String {
         let explain = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"));
@@ -119,7 +120,7 @@ mod tests {
     #[tokio::test]
     async fn every_report_is_one_scan_of_an_index() {
         let folder = tempfile::tempdir().unwrap();
-        let settings = StoreSettings::for_file(folder.path().join("t.db"));
+        let settings = SqliteSettings::for_file(folder.path().join("t.db"));
         let store = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();
         for by in [SeriesBy::App, SeriesBy::Tool] {
             let plan_of_all = plan(&store, timeline_query(by, false)).await;
@@ -128,13 +129,16 @@ mod tests {
                 "{plan_of_all}"
             );
             let plan_of_user = plan(&store, timeline_query(by, true)).await;
-            assert!(plan_of_user.contains("SEARCH c USING INDEX calls_by_user (user=?)"), "{plan_of_user}");
+            assert!(
+                plan_of_user.contains("SEARCH c USING INDEX calls_by_user (user_id=?)"),
+                "{plan_of_user}"
+            );
         }
         let all = plan(&store, timings_query(false)).await;
         assert!(all.contains("SEARCH c USING INDEX calls_by_time (started_at>? AND started_at<?)"), "{all}");
         assert!(!all.contains("TEMP B-TREE"), "nothing is sorted: {all}");
         let of_user = plan(&store, timings_query(true)).await;
-        assert!(of_user.contains("SEARCH c USING INDEX calls_by_user (user=?)"), "{of_user}");
+        assert!(of_user.contains("SEARCH c USING INDEX calls_by_user (user_id=?)"), "{of_user}");
         assert!(!of_user.contains("TEMP B-TREE"), "nothing is sorted: {of_user}");
         store.close().await;
     }

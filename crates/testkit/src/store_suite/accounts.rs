@@ -13,7 +13,7 @@ fn user(name: &str) -> UserId {
     name.parse().unwrap()
 }
 
-fn account(name: &str, role: Role) -> UserAccount {
+pub(super) fn account(name: &str, role: Role) -> UserAccount {
     UserAccount {
         id: user(name),
         email: Some(format!("{name}@example.com")),

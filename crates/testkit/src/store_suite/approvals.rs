@@ -229,14 +229,18 @@ pub async fn an_approved_call_runs_once(store: &impl FullStore) {
     ask_new(store, &again).await;
 }
 
-/// Runs that their server did not finish get an outcome; nothing else changes.
-pub async fn interrupted_runs_end_at_start(store: &impl FullStore) {
+/// Three questions, and the run of the first: for tests that open a store again.
+pub async fn begin_one_run(store: &impl FullStore) {
     for number in 1..=3 {
         ask_new(store, &approval(number, "ada", 0)).await;
     }
     approve(store, 1).await;
     approve(store, 2).await;
     assert!(store.begin_run(&approval_id(1), &CallId::from_bytes([7; 16])).await.unwrap());
+}
+
+/// The run that its server did not finish gets an outcome; nothing else changes.
+pub async fn interrupted_run_ends(store: &impl FullStore) {
     assert_eq!(store.end_interrupted_runs("unknown".to_owned()).await.unwrap(), 1);
     assert_eq!(store.end_interrupted_runs("unknown".to_owned()).await.unwrap(), 0);
     let ended = find(store, 1).await;

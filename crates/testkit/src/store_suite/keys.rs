@@ -7,7 +7,7 @@ use toolyard_core::{
 
 use super::{FullStore, at_second, ledger::call_record};
 
-fn key_claim(user: &str, digest: u8, call_id: u8, seconds: i64) -> KeyClaim {
+pub(super) fn key_claim(user: &str, digest: u8, call_id: u8, seconds: i64) -> KeyClaim {
     KeyClaim {
         owner: CallOwner { user: user.parse().unwrap(), caller: Caller::User },
         key: "k".into(),
@@ -24,7 +24,7 @@ fn with_app_caller(claim: KeyClaim) -> KeyClaim {
     KeyClaim { owner: CallOwner { caller, ..claim.owner }, ..claim }
 }
 
-fn with_key(claim: KeyClaim, key: &str) -> KeyClaim {
+pub(super) fn with_key(claim: KeyClaim, key: &str) -> KeyClaim {
     KeyClaim { key: key.into(), ..claim }
 }
 

@@ -5,6 +5,7 @@ mod approval_rules;
 mod approvals;
 mod apps;
 mod changes;
+pub mod concurrent;
 mod definitions;
 mod keys;
 mod labels;
@@ -25,7 +26,7 @@ pub use accounts::{
 pub use approval_rules::{choices_are_each_users_own, grants_are_used_up_and_revoked, one_policy_is_stored};
 pub use approvals::{
     a_pending_approval_can_be_withdrawn, an_approval_is_answered_once, an_approved_call_runs_once,
-    approvals_are_listed_and_expire, interrupted_runs_end_at_start, the_same_call_is_asked_about_once,
+    approvals_are_listed_and_expire, begin_one_run, interrupted_run_ends, the_same_call_is_asked_about_once,
 };
 pub use apps::{
     apps_are_created_whole_or_not_at_all, definitions_are_versions_and_a_pointer,

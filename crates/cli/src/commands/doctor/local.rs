@@ -6,7 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use toolyard_server::{config::Config, is_database, secrets, serve::root_key_file};
+use toolyard_server::{
+    config::Config,
+    secrets,
+    serve::{StoreState, inspect_store, root_key_file, shown_store},
+};
 
 use super::DoctorCheck;
 use crate::config::ConfigArgs;
@@ -14,7 +18,7 @@ use crate::config::ConfigArgs;
 /// How much of a root key file is read, in bytes; a key has 64 digits.
 const MAX_KEY_BYTES: u64 = 1_024;
 
-pub(super) fn local_checks(args: &ConfigArgs) -> Vec<DoctorCheck> {
+pub(super) async fn local_checks(args: &ConfigArgs) -> Vec<DoctorCheck> {
     let config = match args.load_config(Vec::new()) {
         Ok(config) => config,
         Err(error) => return vec![DoctorCheck::from_error("configuration", &error)],
@@ -23,7 +27,7 @@ pub(super) fn local_checks(args: &ConfigArgs) -> Vec<DoctorCheck> {
         check_configuration(&config, args),
         check_data_folder(&config),
         check_root_key(&config),
-        check_database(&config),
+        check_database(&config).await,
     ]
 }
 
@@ -115,23 +119,42 @@ fn others_may_read(_: &Path) -> Option<u32> {
     None
 }
 
-/// Checks only the first bytes of the file: `/readyz` of a running server checks the store itself.
-fn check_database(config: &Config) -> DoctorCheck {
+/// Looks from outside: `/readyz` of a running server checks whether the store can be written.
+async fn check_database(config: &Config) -> DoctorCheck {
     const NAME: &str = "database";
-    let shown = config.store.path.display();
-    match is_database(&config.store.path) {
-        Ok(true) => DoctorCheck::ok(NAME, format!("{shown} is a database")),
-        Ok(false) => DoctorCheck::fail(
-            NAME,
-            format!("{shown} is not a database"),
-            "move it away, or choose another folder with --data",
-        ),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+    let shown = shown_store(config);
+    let is_remote = config.store.url.is_some();
+    match inspect_store(config).await {
+        StoreState::Ready => DoctorCheck::ok(NAME, format!("{shown} is up to date")),
+        StoreState::Empty if is_remote => {
+            DoctorCheck::warn(NAME, format!("{shown} has no tables yet"), "`toolyard serve` creates them")
+        }
+        StoreState::Empty => {
             DoctorCheck::warn(NAME, format!("{shown} does not exist yet"), "`toolyard serve` creates it")
         }
-        Err(error) => {
+        StoreState::Older => {
+            let next = "make a backup; the next start of this version brings them up to date";
+            DoctorCheck::warn(NAME, format!("the tables of {shown} are older than this version"), next)
+        }
+        StoreState::Newer { step } => DoctorCheck::fail(
+            NAME,
+            format!("the tables of {shown} are newer than this version (step {step})"),
+            "use the version that wrote them, or restore a backup from before the upgrade",
+        ),
+        StoreState::Unsuitable(reason) if is_remote => {
+            DoctorCheck::fail(NAME, format!("{shown} cannot be used: {reason}"), "use another database")
+        }
+        StoreState::Unsuitable(reason) => {
+            let next = "move it away, or choose another folder with --data";
+            DoctorCheck::fail(NAME, format!("{shown} cannot be used: {reason}"), next)
+        }
+        StoreState::Unreachable(reason) if is_remote => {
+            let next = "check `store.url`, that the database server runs, and that it accepts this machine";
+            DoctorCheck::fail(NAME, format!("cannot reach {shown}: {reason}"), next)
+        }
+        StoreState::Unreachable(reason) => {
             let next = "run this as the server's account, or give your account read permission";
-            DoctorCheck::fail(NAME, format!("cannot read {shown}: {error}"), next)
+            DoctorCheck::fail(NAME, format!("cannot read {shown}: {reason}"), next)
         }
     }
 }
@@ -153,21 +176,31 @@ mod tests {
         config
     }
 
-    #[test]
-    fn a_fresh_machine_gets_warnings_only() {
+    #[tokio::test]
+    async fn a_fresh_machine_gets_warnings_only() {
         let folder = tempfile::tempdir().unwrap();
         let config = config(&folder.path().join("new"));
-        for check in [check_data_folder(&config), check_root_key(&config), check_database(&config)] {
+        for check in [check_data_folder(&config), check_root_key(&config), check_database(&config).await] {
             assert_eq!(check.status, CheckStatus::Warn, "{check:?}");
         }
     }
 
-    #[test]
-    fn wrong_files_and_permissions_are_found() {
+    #[tokio::test]
+    async fn a_database_that_cannot_be_reached_is_found_and_its_password_is_not_shown() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = config(folder.path());
+        config.store.url = Some("postgres://ada:secret@127.0.0.1:1/db".to_owned());
+        let check = check_database(&config).await;
+        assert_eq!(check.status, CheckStatus::Fail);
+        assert!(check.message.contains("127.0.0.1:1/db") && !check.message.contains("secret"), "{check:?}");
+    }
+
+    #[tokio::test]
+    async fn wrong_files_and_permissions_are_found() {
         let folder = tempfile::tempdir().unwrap();
         let config = config(folder.path());
         fs::write(&config.store.path, "hello").unwrap();
-        assert_eq!(check_database(&config).status, CheckStatus::Fail);
+        assert_eq!(check_database(&config).await.status, CheckStatus::Fail);
         let key = folder.path().join("root.key");
         fs::write(&key, "hello").unwrap();
         assert_eq!(check_root_key(&config).status, CheckStatus::Fail);

@@ -122,7 +122,7 @@ impl RenderText for DoctorReport {
 }
 
 pub(crate) async fn run_doctor(cx: &CommandContext, args: &DoctorArgs) -> Result<CommandOutcome, CliError> {
-    let mut checks = local::local_checks(&args.config);
+    let mut checks = local::local_checks(&args.config).await;
     checks.extend(issuers::issuer_checks(&args.config).await);
     checks.extend(remote::server_checks(cx).await);
     let report = DoctorReport { checks };

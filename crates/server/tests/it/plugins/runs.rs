@@ -123,12 +123,12 @@ impl ChangeSubscriber for ChangeBell {
     }
 }
 
-/// Waits until ada's plugin is disabled.
+/// Waits until ada's plugin is disabled, and her view shows it.
 async fn switched_off(p: &Platform) {
     let changes = Arc::new(ChangeBell::default());
     let subscriber: Arc<dyn ChangeSubscriber> = changes.clone();
     p.state.stores.announcements.subscribe(Arc::downgrade(&subscriber));
-    while shown(&p.user("ada")).await["enabled"] == true {
+    while hidden(&p.user("ada")).await.is_empty() {
         changes.0.notified().await;
     }
 }

@@ -1,125 +1,116 @@
-//! The ledger: one thread, one connection, one transaction for everything that waits.
-//!
-//! Records without a key wait a moment to be batched, and are lost if the process is killed before their batch is
-//! written. Keys do not wait: they are written together with what is queued, synced to disk, and only then answered
-//! (group commit). What cannot be written now, because the disk is full or the write lock is held elsewhere, is kept
-//! and retried.
+//! Writes batches of the ledger to SQLite.
 
-mod backlog;
 mod statements;
 #[cfg(test)]
 mod tests;
-mod writer;
 
-use std::{
-    io,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use sqlx::{SqliteConnection, sqlite::SqliteConnectOptions};
-use tokio::sync::{mpsc, oneshot};
-use tokio_util::task::TaskTracker;
-use toolyard_core::ports::{CallRecord, ClaimOutcome, KeyClaim, KeyEnd, Ledger, LedgerBacklog, StoreError};
+use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, sqlite::SqliteConnectOptions};
+use toolyard_core::ports::{CallRecord, ClaimOutcome, KeyClaim, KeyEnd, Ledger, StoreError};
 
-use self::{
-    backlog::Backlog,
-    writer::{BatchWriter, WriterInput},
+use self::statements::insert_records;
+use super::{
+    SqliteStore,
+    call_keys::{begin_key, end_key},
+    node::NodeId,
 };
-use super::{SqliteStore, StoreSettings, node::NodeId};
+use crate::ledger::{LedgerBatch, LedgerDatabase};
 
-type LedgerReply<T> = oneshot::Sender<Result<T, StoreError>>;
-
-enum LedgerCommand {
-    Begin(KeyClaim, LedgerReply<ClaimOutcome>),
-    End(KeyClaim, KeyEnd, Arc<CallRecord>, LedgerReply<()>),
-    Flush(oneshot::Sender<()>),
-    Stop(oneshot::Sender<()>),
+/// How durable a commit must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Durability {
+    /// Survives a killed process.
+    Normal,
+    /// Survives a power loss.
+    Full,
 }
 
-/// Commands that may wait at once; further senders wait.
-const MAX_ORDERS: usize = 1_024;
-
-/// The handle of the writer.
-pub(super) struct LedgerWriter {
-    orders: mpsc::Sender<LedgerCommand>,
-    backlog: Arc<Backlog>,
-    failing: Arc<AtomicBool>,
+/// The ledger's own connection.
+pub(super) struct SqliteLedger {
+    /// None after a failure: SQLite rolled back by itself, but the driver still counts the transaction as open.
+    connection: Option<SqliteConnection>,
+    options: SqliteConnectOptions,
+    node: NodeId,
+    synced: Option<Durability>,
 }
 
-impl LedgerWriter {
-    /// Starts the writer on its own thread and runtime, so that it neither competes with thousands of calls nor blocks
-    /// with the workers that run them. `tasks` ends after it.
-    pub(super) fn start(
-        connection: SqliteConnection,
-        options: SqliteConnectOptions,
-        node: NodeId,
-        settings: &StoreSettings,
-        tasks: &TaskTracker,
-    ) -> io::Result<Self> {
-        let (sender, orders) = mpsc::channel(MAX_ORDERS);
-        let backlog = Arc::new(Backlog::new(settings.batch_size));
-        let failing = Arc::new(AtomicBool::new(false));
-        let to_write = WriterInput { orders, backlog: backlog.clone(), delay: settings.batch_delay };
-        let writer = BatchWriter::new(connection, options, node, to_write, failing.clone());
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let (ended, end) = oneshot::channel::<()>();
-        let writes = move || {
-            runtime.block_on(writer.run());
-            drop(ended);
+impl SqliteLedger {
+    pub(super) fn new(connection: SqliteConnection, options: SqliteConnectOptions, node: NodeId) -> Self {
+        Self { connection: Some(connection), options, node, synced: None }
+    }
+}
+
+#[async_trait]
+impl LedgerDatabase for SqliteLedger {
+    async fn commit_batch(&mut self, batch: &LedgerBatch) -> Result<Vec<ClaimOutcome>, sqlx::Error> {
+        let sync = if batch.has_keys() { Durability::Full } else { Durability::Normal };
+        let synced = self.synced.replace(sync) == Some(sync);
+        let connection = match &mut self.connection {
+            Some(connection) => connection,
+            none => none.insert(self.options.connect().await?),
         };
-        std::thread::Builder::new().name("toolyard-ledger".to_owned()).spawn(writes)?;
-        tasks.spawn(async move { drop(end.await) });
-        Ok(Self { orders: sender, backlog, failing })
+        if !synced {
+            let pragma = match sync {
+                Durability::Normal => "PRAGMA synchronous = NORMAL",
+                Durability::Full => "PRAGMA synchronous = FULL",
+            };
+            sqlx::query(pragma).execute(&mut *connection).await?;
+        }
+        let mut tx = connection.begin_with("BEGIN IMMEDIATE").await?;
+        insert_records(&mut tx, &batch.records).await?;
+        for (claim, end) in &batch.ends {
+            end_key(&mut tx, claim, end).await?;
+        }
+        let mut claims = Vec::with_capacity(batch.claims.len());
+        for claim in &batch.claims {
+            claims.push(begin_key(&mut tx, claim, self.node).await?);
+        }
+        tx.commit().await?;
+        Ok(claims)
     }
 
-    /// Returns when everything queued before is written, or failed to be.
-    pub(super) async fn flush(&self) {
-        let (done, written) = oneshot::channel();
-        if self.orders.send(LedgerCommand::Flush(done)).await.is_ok() {
-            let _ = written.await;
+    /// The lock is held elsewhere, or the disk is full or gone. Other errors are permanent.
+    fn is_transient(&self, error: &sqlx::Error) -> bool {
+        const BUSY: u32 = 5;
+        const LOCKED: u32 = 6;
+        const NO_MEMORY: u32 = 7;
+        const READ_ONLY: u32 = 8;
+        const INTERRUPTED: u32 = 9;
+        const IO: u32 = 10;
+        const FULL: u32 = 13;
+        const CANNOT_OPEN: u32 = 14;
+        const PROTOCOL: u32 = 15;
+        match error {
+            sqlx::Error::Database(error) => {
+                // The lowest byte is the primary code; the others extend it.
+                let code = error.code().and_then(|code| code.parse::<u32>().ok()).map(|code| code & 0xff);
+                let passing =
+                    [BUSY, LOCKED, NO_MEMORY, READ_ONLY, INTERRUPTED, IO, FULL, CANNOT_OPEN, PROTOCOL];
+                code.is_some_and(|code| passing.contains(&code))
+            }
+            sqlx::Error::Encode(_) => false,
+            _ => true,
         }
     }
 
-    pub(super) async fn stop(&self) {
-        let (done, written) = oneshot::channel();
-        if self.orders.send(LedgerCommand::Stop(done)).await.is_ok() {
-            let _ = written.await;
+    fn reset(&mut self) {
+        self.connection = None;
+        self.synced = None;
+    }
+
+    async fn close(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            let _ = connection.close().await;
         }
-    }
-
-    /// The state of the backlog.
-    pub(super) fn backlog(&self) -> LedgerBacklog {
-        LedgerBacklog {
-            unwritten: self.backlog.unwritten_count(),
-            lost: self.backlog.lost_count(),
-            is_full: self.backlog.is_overfull() || self.is_failing() && self.backlog.is_full(),
-        }
-    }
-
-    /// Whether the last batch could not be written.
-    pub(super) fn is_failing(&self) -> bool {
-        self.failing.load(Ordering::Relaxed)
-    }
-
-    async fn send_command<T>(
-        &self,
-        order: impl FnOnce(LedgerReply<T>) -> LedgerCommand,
-    ) -> Result<T, StoreError> {
-        let gone = || StoreError::Failed("the ledger is closed".to_owned());
-        let (answer, answered) = oneshot::channel();
-        self.orders.send(order(answer)).await.map_err(|_| gone())?;
-        answered.await.map_err(|_| gone())?
     }
 }
 
 #[async_trait]
 impl Ledger for SqliteStore {
     async fn claim_key(&self, claim: &KeyClaim) -> Result<ClaimOutcome, StoreError> {
-        self.ledger.send_command(|answer| LedgerCommand::Begin(claim.clone(), answer)).await
+        self.ledger.claim_key(claim).await
     }
 
     async fn end_key(
@@ -128,14 +119,10 @@ impl Ledger for SqliteStore {
         end: KeyEnd,
         record: Arc<CallRecord>,
     ) -> Result<(), StoreError> {
-        self.ledger.send_command(|answer| LedgerCommand::End(claim.clone(), end, record, answer)).await
+        self.ledger.end_key(claim, end, record).await
     }
 
     async fn record_call(&self, record: Arc<CallRecord>) {
-        if self.ledger.orders.is_closed() {
-            self.ledger.backlog.count_lost(1, "a call ended after the ledger was closed");
-            return;
-        }
-        self.ledger.backlog.push(record).await;
+        self.ledger.record_call(record).await;
     }
 }

@@ -13,7 +13,7 @@ const MANY_ROWS: usize = 512;
 const SOME_ROWS: usize = 32;
 
 const COLUMNS: &str =
-    "INSERT INTO calls (id, user, tool, package, source, door, caller, error, replayed, started_at,
+    "INSERT INTO calls (id, user_id, tool, package, source, door, caller, error, replayed, started_at,
     duration_us, steps, bytes_in, bytes_out, trace, error_message, approval, waiting) VALUES ";
 const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 

@@ -9,36 +9,18 @@ use std::{
     time::Duration,
 };
 
-use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, sqlite::SqliteConnectOptions};
 use tokio::{
     sync::{mpsc, oneshot},
     time::sleep,
 };
 use toolyard_core::ports::{CallRecord, ClaimOutcome, KeyClaim, KeyEnd, StoreError};
 
-use super::{
-    super::{
-        call_keys::{begin_key, end_key},
-        node::NodeId,
-    },
-    LedgerCommand, LedgerReply,
-    backlog::Backlog,
-    statements::insert_records,
-};
+use super::{LedgerBatch, LedgerCommand, LedgerDatabase, LedgerReply, backlog::Backlog};
 
 /// How long to wait before a failed write is retried.
 const RETRY_PAUSE: Duration = Duration::from_millis(250);
 /// Attempts of a writer that has to stop. The store may be broken permanently.
 const LAST_TRIES: usize = 3;
-
-/// How durable a commit must be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Durability {
-    /// Survives a killed process.
-    Normal,
-    /// Survives a power loss.
-    Full,
-}
 
 /// The inputs of the writer.
 pub(super) struct WriterInput {
@@ -49,13 +31,9 @@ pub(super) struct WriterInput {
 }
 
 /// Writes batches over one connection.
-pub(super) struct BatchWriter {
-    /// None after a failure: SQLite rolled back by itself, but the driver still counts the transaction as open.
-    connection: Option<SqliteConnection>,
-    options: SqliteConnectOptions,
-    node: NodeId,
+pub(super) struct BatchWriter<D> {
+    database: D,
     input: WriterInput,
-    synced: Option<Durability>,
     unwritten: UnwrittenBatch,
     failing: Arc<AtomicBool>,
 }
@@ -69,23 +47,26 @@ struct UnwrittenBatch {
 
 /// The content of one transaction, and who waits for it.
 #[derive(Default)]
-struct WriteBatch {
-    records: Vec<Arc<CallRecord>>,
-    begins: Vec<(KeyClaim, LedgerReply<ClaimOutcome>)>,
-    ends: Vec<(KeyClaim, KeyEnd)>,
-    /// Replies for the last of `ends`, in order. Retried ends have none.
+struct PendingBatch {
+    content: LedgerBatch,
+    /// Replies for the claims, in order.
+    claimed: Vec<LedgerReply<ClaimOutcome>>,
+    /// Replies for the last of the ends, in order. Retried ends have none.
     ended: Vec<LedgerReply<()>>,
     waiting: Vec<oneshot::Sender<()>>,
     stop: bool,
 }
 
-impl WriteBatch {
+impl PendingBatch {
     fn add(&mut self, order: LedgerCommand) {
         match order {
-            LedgerCommand::Begin(claim, answer) => self.begins.push((claim, answer)),
+            LedgerCommand::Begin(claim, answer) => {
+                self.content.claims.push(claim);
+                self.claimed.push(answer);
+            }
             LedgerCommand::End(claim, end, record, answer) => {
-                self.records.push(record);
-                self.ends.push((claim, end));
+                self.content.records.push(record);
+                self.content.ends.push((claim, end));
                 self.ended.push(answer);
             }
             LedgerCommand::Flush(done) => self.waiting.push(done),
@@ -95,22 +76,11 @@ impl WriteBatch {
             }
         }
     }
-
-    fn has_writes(&self) -> bool {
-        !(self.records.is_empty() && self.begins.is_empty() && self.ends.is_empty())
-    }
 }
 
-impl BatchWriter {
-    pub(super) fn new(
-        connection: SqliteConnection,
-        options: SqliteConnectOptions,
-        node: NodeId,
-        input: WriterInput,
-        failing: Arc<AtomicBool>,
-    ) -> Self {
-        let (connection, synced, unwritten) = (Some(connection), None, UnwrittenBatch::default());
-        Self { connection, options, node, input, synced, unwritten, failing }
+impl<D: LedgerDatabase> BatchWriter<D> {
+    pub(super) fn new(database: D, input: WriterInput, failing: Arc<AtomicBool>) -> Self {
+        Self { database, input, unwritten: UnwrittenBatch::default(), failing }
     }
 
     pub(super) async fn run(mut self) {
@@ -125,9 +95,7 @@ impl BatchWriter {
             if stop {
                 let lost = self.unwritten.records.len();
                 self.input.backlog.count_lost(lost, "the server stopped before they could be written");
-                if let Some(connection) = self.connection.take() {
-                    let _ = connection.close().await;
-                }
+                self.database.close().await;
             }
             for done in waiting {
                 let _ = done.send(());
@@ -139,7 +107,7 @@ impl BatchWriter {
     }
 
     /// Waits for something to write. Commands are taken at once; records alone wait a moment to be batched.
-    async fn collect_batch(&mut self) -> WriteBatch {
+    async fn collect_batch(&mut self) -> PendingBatch {
         let first = if self.has_unwritten() {
             tokio::select! {
                 order = self.input.orders.recv() => Some(order),
@@ -157,7 +125,7 @@ impl BatchWriter {
                 },
             }
         };
-        let mut batch = WriteBatch::default();
+        let mut batch = PendingBatch::default();
         match first {
             Some(Some(order)) => batch.add(order),
             // All senders are gone.
@@ -167,7 +135,7 @@ impl BatchWriter {
         while let Ok(order) = self.input.orders.try_recv() {
             batch.add(order);
         }
-        self.fill_batch(&mut batch);
+        self.fill_batch(&mut batch.content);
         batch
     }
 
@@ -176,7 +144,7 @@ impl BatchWriter {
     }
 
     /// Adds what could not be written before, and what is queued.
-    fn fill_batch(&mut self, batch: &mut WriteBatch) {
+    fn fill_batch(&mut self, batch: &mut LedgerBatch) {
         let UnwrittenBatch { mut records, mut ends } = mem::take(&mut self.unwritten);
         records.append(&mut batch.records);
         ends.append(&mut batch.ends);
@@ -194,28 +162,27 @@ impl BatchWriter {
                 }
                 sleep(RETRY_PAUSE).await;
             }
-            let mut batch = WriteBatch::default();
-            self.fill_batch(&mut batch);
+            let mut batch = PendingBatch::default();
+            self.fill_batch(&mut batch.content);
             self.write_batch(batch).await;
         }
     }
 
-    async fn write_batch(&mut self, batch: WriteBatch) {
-        if !batch.has_writes() {
+    async fn write_batch(&mut self, batch: PendingBatch) {
+        if batch.content.is_empty() {
             return;
         }
-        match self.commit_batch(&batch).await {
+        match self.database.commit_batch(&batch.content).await {
             Ok(claims) => {
                 // Before the replies: a caller that got its reply must see this state.
                 self.input.backlog.set_taken(0);
                 if self.failing.swap(false, Ordering::Relaxed) {
                     tracing::info!("ledger writes recovered");
                 }
-                let WriteBatch { begins, ended, .. } = batch;
-                for ((_, answer), claim) in begins.into_iter().zip(claims) {
+                for (answer, claim) in batch.claimed.into_iter().zip(claims) {
                     let _ = answer.send(Ok(claim));
                 }
-                ended.into_iter().for_each(|answer| drop(answer.send(Ok(()))));
+                batch.ended.into_iter().for_each(|answer| drop(answer.send(Ok(()))));
             }
             Err(error) => self.keep_for_retry(batch, &error),
         }
@@ -223,76 +190,21 @@ impl BatchWriter {
 
     /// Keeps a failed batch for a retry. Callers do not wait for it: a key that could not be claimed is refused, and a
     /// call that ran gets its reply.
-    fn keep_for_retry(&mut self, batch: WriteBatch, error: &sqlx::Error) {
-        self.connection = None;
-        self.synced = None;
+    fn keep_for_retry(&mut self, batch: PendingBatch, error: &sqlx::Error) {
+        self.database.reset();
         let failure = StoreError::Failed(error.to_string());
-        let WriteBatch { records, begins, ends, ended, .. } = batch;
+        let PendingBatch { content: LedgerBatch { records, ends, .. }, claimed, ended, .. } = batch;
         if !self.failing.swap(true, Ordering::Relaxed) {
             tracing::error!(%error, records = records.len(), "ledger write failed; retrying");
         }
-        if is_transient(error) {
+        if self.database.is_transient(error) {
             self.input.backlog.set_taken(records.len());
             self.unwritten = UnwrittenBatch { records, ends };
         } else {
             self.input.backlog.count_lost(records.len(), &error.to_string());
             self.input.backlog.set_taken(0);
         }
-        begins.into_iter().for_each(|(_, answer)| drop(answer.send(Err(failure.clone()))));
+        claimed.into_iter().for_each(|answer| drop(answer.send(Err(failure.clone()))));
         ended.into_iter().for_each(|answer| drop(answer.send(Err(failure.clone()))));
-    }
-
-    async fn commit_batch(&mut self, batch: &WriteBatch) -> Result<Vec<ClaimOutcome>, sqlx::Error> {
-        let sync = if batch.begins.is_empty() && batch.ends.is_empty() {
-            Durability::Normal
-        } else {
-            Durability::Full
-        };
-        let synced = self.synced.replace(sync) == Some(sync);
-        let connection = match &mut self.connection {
-            Some(connection) => connection,
-            none => none.insert(self.options.connect().await?),
-        };
-        if !synced {
-            let pragma = match sync {
-                Durability::Normal => "PRAGMA synchronous = NORMAL",
-                Durability::Full => "PRAGMA synchronous = FULL",
-            };
-            sqlx::query(pragma).execute(&mut *connection).await?;
-        }
-        let mut tx = connection.begin_with("BEGIN IMMEDIATE").await?;
-        insert_records(&mut tx, &batch.records).await?;
-        for (claim, end) in &batch.ends {
-            end_key(&mut tx, claim, end).await?;
-        }
-        let mut claims = Vec::with_capacity(batch.begins.len());
-        for (claim, _) in &batch.begins {
-            claims.push(begin_key(&mut tx, claim, self.node).await?);
-        }
-        tx.commit().await?;
-        Ok(claims)
-    }
-}
-
-/// Whether a retry may succeed: the lock is held elsewhere, or the disk is full or gone. Other errors are permanent.
-fn is_transient(error: &sqlx::Error) -> bool {
-    const BUSY: u32 = 5;
-    const LOCKED: u32 = 6;
-    const NO_MEMORY: u32 = 7;
-    const READ_ONLY: u32 = 8;
-    const INTERRUPTED: u32 = 9;
-    const IO: u32 = 10;
-    const FULL: u32 = 13;
-    const CANNOT_OPEN: u32 = 14;
-    const PROTOCOL: u32 = 15;
-    match error {
-        sqlx::Error::Database(error) => {
-            // The lowest byte is the primary code; the others extend it.
-            let code = error.code().and_then(|code| code.parse::<u32>().ok()).map(|code| code & 0xff);
-            let passing = [BUSY, LOCKED, NO_MEMORY, READ_ONLY, INTERRUPTED, IO, FULL, CANNOT_OPEN, PROTOCOL];
-            code.is_some_and(|code| passing.contains(&code))
-        }
-        sqlx::Error::Encode(_) => false,
-        _ => true,
     }
 }

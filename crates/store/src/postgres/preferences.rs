@@ -1,0 +1,35 @@
+//! User settings that do not belong to an app.
+
+use async_trait::async_trait;
+use toolyard_core::ports::{PreferenceStore, StoreError};
+use toolyard_protocol::{PlatformSettings, UserId};
+
+use super::PostgresStore;
+use crate::rows::store_error;
+
+#[async_trait]
+impl PreferenceStore for PostgresStore {
+    async fn platform_settings(&self, user: &UserId) -> Result<PlatformSettings, StoreError> {
+        let query =
+            sqlx::query_scalar!("SELECT settings FROM user_preferences WHERE user_id = $1", user.as_str());
+        let stored = query.fetch_optional(&mut *self.connect().await?).await.map_err(store_error)?;
+        // If a newer version wrote it and this one cannot parse it, use the default: a setting must not cause a
+        // failure.
+        Ok(stored.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+    }
+
+    async fn set_platform_settings(
+        &self,
+        user: &UserId,
+        settings: &PlatformSettings,
+    ) -> Result<(), StoreError> {
+        let settings = toolyard_protocol::raw::to_raw(settings);
+        let query = sqlx::query!(
+            "INSERT INTO user_preferences (user_id, settings) VALUES ($1, $2)
+             ON CONFLICT (user_id) DO UPDATE SET settings = excluded.settings",
+            user.as_str(),
+            settings.get()
+        );
+        query.execute(&mut *self.connect().await?).await.map(drop).map_err(store_error)
+    }
+}
