@@ -14,7 +14,8 @@ use crate::{
         approvals, apps, calls, chat, clients, completions, connect, definitions, doctor, eval, glasses,
         keys,
         legacy::{import::AppImportArgs, migrate::MigrateArgs},
-        login, logout, man, mcp, models, plugin, schema, serve, token, tools, upstreams, users, whoami,
+        login, logout, man, mcp, models, plugin, schema, serve, store, token, tools, upstreams, users,
+        whoami,
     },
     config,
     connection::{ConnectionFlags, ServerConnection, choose_connection},
@@ -168,6 +169,9 @@ pub(crate) enum CliCommand {
     /// Create tokens (works without a running server), list and revoke them
     #[command(subcommand)]
     Token(token::TokenCommand),
+    /// Move what is stored to another database (works without a running server)
+    #[command(subcommand)]
+    Store(store::StoreCommand),
     /// List, add, change, disable and delete users; for operators
     Users(users::UsersArgs),
     /// Sign in to a server in the browser, and store the token in a profile

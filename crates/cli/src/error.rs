@@ -4,7 +4,10 @@ use std::{io, path::PathBuf, time::Duration};
 
 use toolyard_net::{NetError, UrlRefused};
 use toolyard_protocol::Problem;
-use toolyard_server::{config::ConfigLoadError, serve::ServerStartError};
+use toolyard_server::{
+    config::ConfigLoadError,
+    serve::{CopyError, ServerStartError},
+};
 
 use crate::{client::ServerRefusal, text};
 
@@ -45,6 +48,8 @@ pub(crate) enum CliError {
     Start(ServerStartError),
     #[error("{message}")]
     Usage { message: String, next: String },
+    #[error("the store was not copied: {0}")]
+    StoreCopy(CopyError),
     #[error("nothing was changed")]
     NotConfirmed,
     #[error("the sign-in was refused, or the code expired")]
@@ -96,6 +101,7 @@ impl CliError {
             Self::Fetch { .. } => "UNREADABLE_URL",
             Self::Config(_) => "CONFIGURATION",
             Self::Start(_) | Self::Runtime(_) | Self::Log(_) => "START",
+            Self::StoreCopy(_) => "STORE_COPY",
             Self::NotConfirmed => "NOT_CONFIRMED",
             Self::DeviceRefused(_) => "DEVICE_REFUSED",
             Self::DeviceClosed(_) => "DEVICE_CLOSED",
@@ -158,6 +164,14 @@ impl CliError {
                 "`toolyard models` shows what was searched for and how to add a model; --local searches this machine",
             ),
             Self::AnswerFailed(_) => hint("try again, or choose another model: `toolyard models` lists them"),
+            Self::StoreCopy(CopyError::NoSource(_)) => hint("name the database file with --from"),
+            Self::StoreCopy(CopyError::Open(_)) => {
+                hint("stop the server that uses the file; check the URL of the destination")
+            }
+            Self::StoreCopy(CopyError::NotEmpty { .. }) => hint("create a new database with `createdb`"),
+            Self::StoreCopy(CopyError::Database { .. } | CopyError::Differs { .. }) => {
+                hint("the destination is unchanged; check both databases, then run the command again")
+            }
             Self::Runtime(_)
             | Self::Unreadable { .. }
             | Self::Unwritable { .. }

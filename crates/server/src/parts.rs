@@ -1,6 +1,6 @@
 //! Converts the configuration into the settings of each part.
 
-use std::{num::NonZeroU32, sync::Arc, time::Duration};
+use std::{num::NonZeroU32, path::Path, sync::Arc, time::Duration};
 
 use toolyard_agent::shortlist::vectors::WordVectors;
 use toolyard_core::{
@@ -12,7 +12,7 @@ use toolyard_net::{ClientSettings, Guard, GuardPolicy, HttpClient, IpRange, Refe
 use toolyard_platform::{PlatformConfig, RequestLimits};
 use toolyard_sessions::{MessageRate, SessionSettings};
 use toolyard_sources::upstream::{OAuthSetup, UpstreamSettings};
-use toolyard_store::{PostgresSettings, SqliteSettings, StoreSettings, StoreState};
+use toolyard_store::{CopiedTable, CopyError, PostgresSettings, SqliteSettings, StoreSettings, StoreState};
 
 use crate::{
     config::{AuthMode, CallsConfig, Config, DefinitionsConfig, LedgerConfig, RateConfig, UpstreamConfig},
@@ -162,6 +162,15 @@ pub(crate) fn store_settings(config: &Config) -> StoreSettings {
 /// Looks at the store of this configuration, which a server may have open. Changes nothing.
 pub async fn inspect_store(config: &Config) -> StoreState {
     toolyard_store::inspect_store(&store_settings(config)).await
+}
+
+/// Copies a database file, which no server may use meanwhile, to an empty PostgreSQL database.
+pub async fn copy_store(
+    from: &Path,
+    url: &str,
+    copied: impl FnMut(&CopiedTable),
+) -> Result<Vec<CopiedTable>, CopyError> {
+    toolyard_store::copy_store(from, &PostgresSettings::for_url(url), copied).await
 }
 
 /// The database as an operator knows it: its file, or its URL without the password.

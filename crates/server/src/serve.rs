@@ -26,9 +26,9 @@ use crate::{
     telemetry::TraceError,
 };
 
-pub use toolyard_store::StoreState;
+pub use toolyard_store::{CopiedTable, CopyError, StoreState};
 
-pub use crate::parts::{inspect_store, root_key_file, shown_store};
+pub use crate::parts::{copy_store, inspect_store, root_key_file, shown_store};
 
 /// Why the server does not start.
 #[derive(Debug, thiserror::Error)]

@@ -3,6 +3,7 @@
 //! For one machine: SQLite in WAL mode. For many: PostgreSQL. All SQL is in this crate.
 
 mod announcements;
+mod copy;
 mod folder;
 mod inspect;
 mod ledger;
@@ -13,6 +14,7 @@ mod probe;
 mod rows;
 mod sqlite;
 
+pub use copy::{CopiedTable, CopyError, copy_store};
 pub use folder::{create_private_folder, restrict_file};
 pub use inspect::{StoreState, inspect_store};
 pub use offline::{known_key_of, list_token};

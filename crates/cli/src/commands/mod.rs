@@ -21,6 +21,7 @@ pub(crate) mod models;
 pub(crate) mod plugin;
 pub(crate) mod schema;
 pub(crate) mod serve;
+pub(crate) mod store;
 pub(crate) mod token;
 pub(crate) mod tools;
 pub(crate) mod upstreams;
@@ -65,6 +66,7 @@ pub(crate) async fn run_command(cli: Cli) -> Result<CommandOutcome, CliError> {
         CliCommand::Import(args) => legacy::import::import_apps(&cx, args).await,
         CliCommand::Glasses(args) => glasses::run_glasses(&cx, args).await,
         CliCommand::Token(command) => token::run_token_command(&cx, command).await,
+        CliCommand::Store(command) => store::run_store_command(&cx, command).await,
         CliCommand::Users(args) => users::run_users_command(&cx, args).await,
         CliCommand::Login(args) => login::run_login_command(&cx, args).await,
         CliCommand::Logout(args) => logout::sign_out(&cx, &args).await,

@@ -30,6 +30,7 @@ mod plugin_catalogue;
 mod plugin_install;
 mod serve;
 mod server_guides;
+mod store;
 mod terminal;
 mod tool_sign_in;
 mod tools;

@@ -109,7 +109,7 @@ impl PostgresStore {
 
 /// Checks the server and migrates the tables. Nodes that start at once wait for each other. On a connection of its own, because a
 /// migration may take longer than a statement may otherwise.
-async fn prepare_database(settings: &PostgresSettings) -> Result<(), OpenError> {
+pub(crate) async fn prepare_database(settings: &PostgresSettings) -> Result<(), OpenError> {
     let failed = |error| OpenError::Database { database: settings.shown_url(), error };
     let mut connection = settings.plain_options().map_err(failed)?.connect().await.map_err(failed)?;
     if let Some(reason) = find_unsuitable(&mut connection).await.map_err(failed)? {

@@ -42,6 +42,7 @@ use std::{path::PathBuf, time::Duration};
 use sqlx::{
     Connection as _, Sqlite, SqliteConnection, SqlitePool, Transaction,
     migrate::Migrator,
+    pool::PoolConnection,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 use tokio_util::task::TaskTracker;
@@ -133,6 +134,11 @@ impl SqliteStore {
         let ledger = LedgerWriter::start(SqliteLedger::new(connection, options, node), batches, tasks);
         let (ledger, quotas) = (ledger.map_err(OpenError::Thread)?, settings.quotas);
         Ok(Self { read, write, ledger, quotas, probe: WriteProbe::default(), folder })
+    }
+
+    /// A connection that only reads.
+    pub(crate) async fn read_connection(&self) -> Result<PoolConnection<Sqlite>, sqlx::Error> {
+        self.read.acquire().await
     }
 
     /// The change log of this store.

@@ -219,3 +219,19 @@ pub async fn device_logins_are_answered_and_redeemed_once(stores: &Stores) {
     store.prune_device_logins(at_second(100)).await.unwrap();
     assert!(store.find_device_login("CCCCCCCC", now).await.unwrap().is_none());
 }
+
+/// Adds some accounts, and returns them.
+pub async fn add_some_accounts(stores: &Stores) -> Vec<UserAccount> {
+    let accounts = vec![account("ada", Role::User), account("root", Role::Operator)];
+    for added in &accounts {
+        assert_eq!(stores.accounts.add_account(added, 9).await.unwrap(), SaveAccountOutcome::Saved);
+    }
+    accounts
+}
+
+/// The accounts are there as they were added.
+pub async fn accounts_are_found(stores: &Stores, accounts: &[UserAccount]) {
+    for added in accounts {
+        assert_eq!(stores.accounts.find_account(&added.id).await.unwrap().as_ref(), Some(added));
+    }
+}

@@ -19,9 +19,9 @@ mod usage;
 mod users;
 
 pub use accounts::{
-    accounts_are_unique_and_keep_an_operator, browser_sessions_end_and_are_bounded,
-    device_logins_are_answered_and_redeemed_once, disabled_users_are_in_the_change_log,
-    ways_to_sign_in_are_bound_to_their_user,
+    accounts_are_found, accounts_are_unique_and_keep_an_operator, add_some_accounts,
+    browser_sessions_end_and_are_bounded, device_logins_are_answered_and_redeemed_once,
+    disabled_users_are_in_the_change_log, ways_to_sign_in_are_bound_to_their_user,
 };
 pub use approval_rules::{choices_are_each_users_own, grants_are_used_up_and_revoked, one_policy_is_stored};
 pub use approvals::{
@@ -48,7 +48,7 @@ pub use ledger::{
 };
 pub use oauth::{client_grants_rotate_and_are_revoked_once, clients_that_register_are_bounded};
 pub use plugins::{
-    plugin_data_belongs_to_the_signer, plugin_data_is_bounded_and_goes_with_the_plugin,
+    install_one_plugin, plugin_data_belongs_to_the_signer, plugin_data_is_bounded_and_goes_with_the_plugin,
     plugins_are_each_users_own, the_catalogue_of_plugins_keeps_versions,
 };
 pub use push::push_subscriptions_belong_to_one_user_and_are_bounded;

@@ -179,3 +179,10 @@ pub async fn the_catalogue_of_plugins_keeps_versions(store: &impl FullStore) {
     store.save_plugin_list("pin", "two").await.unwrap();
     assert_eq!(store.plugin_list("pin").await.unwrap().as_deref(), Some("two"));
 }
+
+/// Installs a plugin, and returns where it stores its data.
+pub async fn install_one_plugin(store: &impl FullStore) -> PluginNamespace {
+    let user: UserId = "ada".parse().unwrap();
+    assert!(store.put_plugin(&user, &installed_plugin("one", 1), 9).await.unwrap());
+    PluginNamespace { user, id: plugin_id("one"), signer: PluginSigner::Unsigned }
+}
