@@ -78,7 +78,8 @@ fn operation_object(route: &Route, schemas: &mut SchemaGenerator, error: &Value)
         | RouteAccess::User
         | RouteAccess::Developer
         | RouteAccess::Curator
-        | RouteAccess::Operator => {
+        | RouteAccess::Operator
+        | RouteAccess::Metrics => {
             json!([{ "token": [] }])
         }
     };

@@ -42,6 +42,8 @@ pub enum RouteAccess {
     Curator,
     /// An operator.
     Operator,
+    /// An operator, or a monitoring system with the token for metrics.
+    Metrics,
     /// An app with its key.
     App,
     /// The same as `Caller`, but a refusal refers to the OAuth metadata, as MCP requires.

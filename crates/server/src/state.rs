@@ -16,7 +16,7 @@ use toolyard_sessions::Sessions;
 use toolyard_sources::UpstreamSource;
 
 use crate::{
-    auth::{OidcVerifier, SessionCookies, TokenSigner},
+    auth::{OidcVerifier, ScrapeToken, SessionCookies, TokenSigner},
     change_feed::ChangeFeed,
     config::{AuthMode, Config},
     connections::ProcessState,
@@ -121,6 +121,8 @@ pub struct SharedState {
     pub metrics: PrometheusHandle,
     /// The metrics of calls.
     pub call_metrics: CallMetrics,
+    /// With which a monitoring system reads metrics.
+    pub(crate) scrape_token: Option<ScrapeToken>,
     /// The OpenAPI document, serialized once.
     pub openapi: bytes::Bytes,
 }

@@ -22,7 +22,7 @@ use self::{foundation::ServerFoundation, housekeeping::start_housekeeping, tools
 use crate::{
     approval_webhook::ApprovalWebhook,
     approvals,
-    auth::{OidcVerifier, SessionCookies},
+    auth::{OidcVerifier, ScrapeToken, SessionCookies},
     change_feed::ChangeFeed,
     config::Config,
     doors::{chat::ChatState, mcp::McpDoor, oauth::OAuthDoor, sign_in::SignInIssuers},
@@ -62,6 +62,7 @@ pub(crate) async fn assemble(
         tokens: platform.tokens.clone(),
         change_feed: ChangeFeed::default(),
         chat: ChatState::new(&config.chat, models, tools.long_results, tools.vectors),
+        scrape_token: ScrapeToken::from_config(&config.telemetry, &deps)?,
         call_metrics: CallMetrics::new(base.recorder),
         metrics: base.metrics,
         process: base.process,

@@ -68,6 +68,11 @@ async fn admit_request(
     match access {
         // Public, or the handler authenticates by itself.
         RouteAccess::Public | RouteAccess::Mcp | RouteAccess::Socket => return Ok(()),
+        RouteAccess::Metrics
+            if state.scrape_token.as_ref().is_some_and(|token| token.is_in(&parts.headers)) =>
+        {
+            return Ok(());
+        }
         RouteAccess::Caller | RouteAccess::Chat | RouteAccess::Session => {
             let scope = match access {
                 RouteAccess::Chat => OAuthScope::Chat,
@@ -89,7 +94,7 @@ async fn admit_request(
         | RouteAccess::Chat
         | RouteAccess::Session => {}
         RouteAccess::Authenticated => drop(parts.extensions.insert(KnownActor(actor))),
-        RouteAccess::Operator => {
+        RouteAccess::Operator | RouteAccess::Metrics => {
             actor.require_operator()?;
             parts.extensions.insert(KnownActor(actor));
         }

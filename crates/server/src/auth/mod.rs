@@ -12,6 +12,7 @@ mod cookie;
 mod identity;
 mod issue;
 mod oidc;
+mod scrape_token;
 
 pub(crate) use self::admission::GuardedHandler;
 pub(crate) use self::cookie::{
@@ -24,6 +25,7 @@ pub(crate) use self::identity::{
     require_scope, user_from_header,
 };
 pub(crate) use self::oidc::user_from_claims;
+pub(crate) use self::scrape_token::ScrapeToken;
 pub use self::{
     identity::AuthRefusal,
     issue::{OfflineToken, TokenListing, issue_offline},

@@ -520,4 +520,7 @@ impl Default for LogConfig {
 pub struct TelemetryConfig {
     /// An OTLP endpoint over HTTP: `http://127.0.0.1:4318/v1/traces`. If not set, no traces are exported.
     pub otlp_url: Option<String>,
+    /// The environment variable that holds a token with which a monitoring system reads `/metrics`, and nothing else. Operators can
+    /// read them as well.
+    pub scrape_token_env: Option<String>,
 }

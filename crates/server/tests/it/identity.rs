@@ -13,7 +13,7 @@ use toolyard_server::{
 };
 use toolyard_testkit::{FakeApp, FixedClock};
 
-use crate::platform::{ECHO, Person, Platform, echo_tool, tokens_only};
+use crate::platform::{ECHO, ENVIRONMENT, Person, Platform, echo_tool, tokens_only};
 
 const NO_SESSION: &str = r#"{"error":"No active session for user"}"#;
 
@@ -190,6 +190,40 @@ async fn a_token_opens_a_session_without_a_device_and_it_idles_out() {
     while app.get("/api/tools").await.status != 401 {}
     assert_eq!(app.get("/api/tools").await.expect(401).text, NO_SESSION);
     ada(&p).call(&format!("{ECHO}:echo"), json!({ "text": "x" })).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_monitoring_system_reads_metrics_and_nothing_else() {
+    let p = Platform::with(|config| {
+        tokens_only(config);
+        config.telemetry.scrape_token_env = Some("SCRAPE_TOKEN".to_owned());
+    })
+    .await;
+    let scraper = p.bearer("metrics-and-nothing-else");
+    assert!(scraper.get("/metrics").await.expect(200).text.contains("toolyard_calls_total"));
+    for path in ["/api/users", "/api/tools", "/api/calls", "/api/apps"] {
+        scraper.get(path).await.expect(401);
+    }
+    for wrong in ["metrics-and-nothing-els", "metrics-and-nothing-else!", ""] {
+        p.bearer(wrong).get("/metrics").await.expect(401);
+    }
+    p.nobody().get("/metrics").await.expect(401);
+    p.bearer(&p.token("root", Role::Operator)).get("/metrics").await.expect(200);
+}
+
+#[tokio::test]
+async fn a_scrape_token_must_exist_and_be_long() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, why) in [("MISSING", "MISSING is not set"), ("SHORT_TOKEN", "too short")] {
+        let mut config = Config::default();
+        config.server.listen = SocketAddr::from(([127, 0, 0, 1], 0));
+        config.store.path = folder.path().join("toolyard.db");
+        config.telemetry.scrape_token_env = Some(name.to_owned());
+        let environment = ENVIRONMENT.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let refused = Server::start(config, ServerDependencies::with_environment(&environment)).await;
+        let refused = refused.err().unwrap().to_string();
+        assert!(refused.contains("telemetry.scrape_token_env") && refused.contains(why), "{refused}");
+    }
 }
 
 #[tokio::test]

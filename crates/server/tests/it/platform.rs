@@ -27,11 +27,13 @@ use toolyard_testkit::{FakeApp, FixedClock};
 pub(crate) const ECHO: &str = "com.example.echo";
 
 /// The variables of the server.
-pub(crate) const ENVIRONMENT: [(&str, &str); 4] = [
+pub(crate) const ENVIRONMENT: [(&str, &str); 6] = [
     ("PATH", "/usr/bin:/bin"),
     ("HOME", "/tmp"),
     ("UPSTREAM_KEY", "sesame"),
     ("UNNAMED", "nobody's business"),
+    ("SCRAPE_TOKEN", "metrics-and-nothing-else"),
+    ("SHORT_TOKEN", "too short"),
 ];
 
 pub(crate) struct Platform {

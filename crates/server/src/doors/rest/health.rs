@@ -12,7 +12,6 @@ use tokio::time::timeout;
 
 use super::{HandlerResult, ok_json};
 use crate::{
-    auth::KnownActor,
     error::RequestError,
     routes::{Route, RouteAccess},
     state::ServerState,
@@ -35,7 +34,7 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::new(
             Method::GET,
             "/metrics",
-            RouteAccess::Operator,
+            RouteAccess::Metrics,
             "Metrics in Prometheus format",
             get_metrics,
         ),
@@ -74,10 +73,7 @@ async fn readyz(State(state): State<ServerState>) -> HandlerResult {
     ok_json(&json!({ "status": "ready" }))
 }
 
-async fn get_metrics(
-    State(state): State<ServerState>,
-    KnownActor(_): KnownActor,
-) -> Result<Response, RequestError> {
+async fn get_metrics(State(state): State<ServerState>) -> Response {
     state.call_metrics.set_gauges(state.executor.in_flight(), state.sessions.user_count());
     state.call_metrics.set_secrets(&state.executor.redaction().counts());
     let backlog = state.stores.maintenance.backlog();
@@ -90,7 +86,7 @@ async fn get_metrics(
     });
     state.speech.metrics.set_dropped(state.sessions.dropped_utterances());
     let kind = HeaderValue::from_static("text/plain; version=0.0.4");
-    Ok(([(header::CONTENT_TYPE, kind)], state.metrics.render()).into_response())
+    ([(header::CONTENT_TYPE, kind)], state.metrics.render()).into_response()
 }
 
 async fn get_openapi(State(state): State<ServerState>) -> Response {
