@@ -22,7 +22,7 @@ as_owner() {
 
 find_binaries() {
   local found
-  found=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
+  found=$(find /usr/lib/postgresql -mindepth 2 -maxdepth 2 -name bin 2>/dev/null | sort -V | tail -n 1)
   if [ -z "$found" ] && command -v initdb >/dev/null; then
     found=$(dirname "$(readlink -f "$(command -v initdb)")")
   fi
@@ -58,7 +58,9 @@ start() {
   if ! as_owner "$binaries/pg_ctl" -D "$data" status >/dev/null 2>&1; then
     if [ "${TOOLYARD_TEST_POSTGRES_KEEP:-}" != 1 ] || [ ! -e "$data/PG_VERSION" ]; then
       rm -rf "$data"
-      as_owner "$binaries/initdb" -D "$data" -U toolyard -A trust -E UTF8 --no-locale --no-sync >/dev/null
+      # A collation that sorts differently from the bytes, as many servers have it.
+      as_owner "$binaries/initdb" -D "$data" -U toolyard -A trust -E UTF8 --locale C.UTF-8 --locale-provider icu --icu-locale en-US \
+        --no-sync >/dev/null
     fi
     # The server must not hold the lock.
     as_owner "$binaries/pg_ctl" -D "$data" -w -l "$folder/server.log" start >/dev/null 9>&- -o "-c listen_addresses='' \

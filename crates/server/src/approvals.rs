@@ -50,10 +50,13 @@ pub(crate) fn start_runs(state: &ServerState) {
     });
 }
 
-/// Ends questions that nobody answered, and starts approved calls that have not begun.
+/// Ends questions that nobody answered and runs whose server is gone, and starts approved calls that have not begun.
 pub(crate) async fn sweep(state: &ServerState) {
     if let Err(error) = expire_unanswered(&state.platform).await {
         tracing::error!(%error, "unanswered approvals not ended");
+    }
+    if let Err(error) = state.approvals.end_interrupted_runs().await {
+        tracing::error!(%error, "interrupted runs not ended");
     }
     match state.stores.approvals.approved_calls(STARTED_AT_ONCE).await {
         Ok(records) => records.into_iter().for_each(|record| start_run(state, record.id)),

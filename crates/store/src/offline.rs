@@ -6,18 +6,13 @@ use toolyard_core::ports::{
     TokenQuota,
 };
 
-use crate::{PostgresSettings, PostgresStore, StoreSettings, sqlite};
+use crate::{PostgresSettings, PostgresStore, StoreSettings, postgres, sqlite};
 
 /// What is known about the root key of a store.
 pub async fn known_key_of(settings: &StoreSettings) -> Result<KnownKey, StoreError> {
     match settings {
         StoreSettings::Sqlite(settings) => sqlite::known_key_of(&settings.path).await,
-        StoreSettings::Postgres(settings) => {
-            let store = open_shared(settings).await?;
-            let known = store.known_key().await;
-            store.close().await;
-            known
-        }
+        StoreSettings::Postgres(settings) => postgres::known_key_of(settings).await,
     }
 }
 

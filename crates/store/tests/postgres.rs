@@ -71,6 +71,23 @@ async fn a_call_is_cut_off_only_when_its_node_is_gone() {
     second.close().await;
 }
 
+/// A batch whose commit succeeded, but whose reply was lost, was refused to its caller: the key must not stay claimed.
+#[tokio::test]
+async fn a_claim_that_was_refused_is_released() {
+    let server = TestServer::launch();
+    let settings = PostgresSettings::for_url(&server.url);
+    let store = open(&settings).await;
+    server.halt();
+    let claim = store_suite::claim_to_make(1);
+    assert!(store.claim_key(&claim).await.is_err());
+    server.start();
+    while store.backlog().unwritten > 0 || store.ping().await.is_err() {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(store_suite::begin_one_call(&store, 2).await, ClaimOutcome::Fresh);
+    store.close().await;
+}
+
 /// A node that shows no sign of life counts as dead after a while, by the clock of the database.
 #[tokio::test]
 async fn a_node_that_is_stalled_counts_as_dead() {

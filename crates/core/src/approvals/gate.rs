@@ -158,10 +158,16 @@ impl ApprovalGate {
             running: Arc::default(),
         });
         gate.reload_policy().await?;
-        gate.parts.approvals.end_interrupted_runs(outcome::interrupted()).await?;
+        gate.end_interrupted_runs().await?;
         let subscriber: Arc<dyn ChangeSubscriber> = gate.clone();
         gate.parts.announcements.subscribe(Arc::downgrade(&subscriber));
         Ok(gate)
+    }
+
+    /// Gives runs whose server is gone their outcome: unknown. A server that just crashed counts as alive for a while, so this
+    /// is repeated.
+    pub async fn end_interrupted_runs(&self) -> Result<u64, StoreError> {
+        self.parts.approvals.end_interrupted_runs(outcome::interrupted()).await
     }
 
     /// The policy in force.

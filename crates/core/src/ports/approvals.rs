@@ -171,7 +171,7 @@ pub trait ApprovalStore: Send + Sync {
     async fn mark_delivered(&self, id: &ApprovalId) -> Result<bool, StoreError>;
     /// Approved calls that have not begun to run, oldest first.
     async fn approved_calls(&self, limit: u32) -> Result<Vec<ApprovalRecord>, StoreError>;
-    /// Ends runs that were interrupted by the end of their server, with this outcome. Called at start.
+    /// Ends runs that were interrupted by the end of their server, with this outcome. Those of servers that are alive go on.
     async fn end_interrupted_runs(&self, outcome: StoredOutcome) -> Result<u64, StoreError>;
     /// Sets pending approvals that have expired to that state and returns them, at most `limit`.
     async fn expire_approvals(&self, now: Timestamp, limit: u32) -> Result<Vec<ApprovalRecord>, StoreError>;

@@ -32,6 +32,7 @@ CREATE TABLE calls (
 );
 CREATE INDEX calls_by_user ON calls (user_id, id);
 CREATE INDEX calls_by_time ON calls (started_at);
+CREATE INDEX calls_by_package ON calls (package, id);
 CREATE INDEX calls_with_message ON calls (started_at) WHERE error_message IS NOT NULL;
 
 -- Idempotency keys. They belong to a user and a caller together. `outcome` is missing while the call runs, and where it was

@@ -140,7 +140,7 @@ impl<D: LedgerDatabase> BatchWriter<D> {
     }
 
     fn has_unwritten(&self) -> bool {
-        !self.unwritten.records.is_empty()
+        !(self.unwritten.records.is_empty() && self.unwritten.ends.is_empty())
     }
 
     /// Adds what could not be written before, and what is queued.
@@ -189,11 +189,12 @@ impl<D: LedgerDatabase> BatchWriter<D> {
     }
 
     /// Keeps a failed batch for a retry. Callers do not wait for it: a key that could not be claimed is refused, and a
-    /// call that ran gets its reply.
+    /// call that ran gets its reply. A commit whose reply was lost may have claimed the keys after all, so they are released.
     fn keep_for_retry(&mut self, batch: PendingBatch, error: &sqlx::Error) {
         self.database.reset();
         let failure = StoreError::Failed(error.to_string());
-        let PendingBatch { content: LedgerBatch { records, ends, .. }, claimed, ended, .. } = batch;
+        let PendingBatch { content: LedgerBatch { records, mut ends, claims }, claimed, ended, .. } = batch;
+        ends.extend(claims.into_iter().map(|claim| (claim, KeyEnd::Release)));
         if !self.failing.swap(true, Ordering::Relaxed) {
             tracing::error!(%error, records = records.len(), "ledger write failed; retrying");
         }

@@ -33,6 +33,10 @@ impl AccountStore for PostgresStore {
     }
 
     async fn find_account_by_email(&self, email: &str) -> Result<Option<UserAccount>, StoreError> {
+        // What somebody typed; PostgreSQL would refuse it.
+        if email.contains('\0') {
+            return Ok(None);
+        }
         let query = sqlx::query_as!(
             AccountRow,
             "SELECT user_id, email, name, role, groups, managed_by, created_at, links_from, last_seen_at, disabled_at

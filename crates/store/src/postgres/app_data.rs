@@ -31,7 +31,8 @@ impl AppDataStore for PostgresStore {
         entries: Map<String, Value>,
         max_bytes: usize,
     ) -> Result<bool, StoreError> {
-        let mut tx = self.begin(&[WriteLock::User(user)]).await?;
+        // The package, too: the app may be removed with all of its data.
+        let mut tx = self.begin(&[WriteLock::User(user), WriteLock::Package(package)]).await?;
         let keys: Vec<String> = entries.keys().cloned().collect();
         let values =
             entries.values().map(|value| to_json("app data", value)).collect::<Result<Vec<_>, _>>()?;
@@ -70,7 +71,10 @@ impl AppDataStore for PostgresStore {
             package.as_str(),
             key
         );
-        Ok(query.execute(&mut *self.connect().await?).await.map_err(store_error)?.rows_affected())
+        let mut tx = self.begin(&[WriteLock::User(user)]).await?;
+        let removed = query.execute(&mut *tx).await.map_err(store_error)?.rows_affected();
+        tx.commit().await.map_err(store_error)?;
+        Ok(removed)
     }
 
     async fn app_settings(
@@ -93,7 +97,7 @@ impl AppDataStore for PostgresStore {
         package: &PackageName,
         values: Map<String, Value>,
     ) -> Result<(), StoreError> {
-        let mut tx = self.begin(&[WriteLock::User(user)]).await?;
+        let mut tx = self.begin(&[WriteLock::User(user), WriteLock::Package(package)]).await?;
         let query = sqlx::query!(
             "INSERT INTO app_settings (user_id, package, settings) VALUES ($1, $2, $3)
              ON CONFLICT (user_id, package) DO UPDATE SET settings = excluded.settings",

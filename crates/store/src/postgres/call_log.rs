@@ -24,8 +24,8 @@ impl CallLog for PostgresStore {
              AND ($4::TEXT IS NULL OR CASE c.waiting WHEN 1 THEN 'AWAITING_APPROVAL' WHEN 2 THEN 'AWAITING_SIGN_IN'
                  ELSE COALESCE(c.error, 'OK') END = $4)
              AND ($5::BIGINT IS NULL OR c.started_at >= $5) AND ($6::TEXT IS NULL OR c.id < $6)
-             AND ($7::TEXT IS NULL OR EXISTS (SELECT 1 FROM apps a WHERE a.owner = $7
-                 AND a.package = c.package AND a.created_at <= c.started_at))
+             AND ($7::TEXT IS NULL OR (c.package = ANY(ARRAY(SELECT a.package FROM apps a WHERE a.owner = $7))
+                 AND EXISTS (SELECT 1 FROM apps a WHERE a.package = c.package AND a.created_at <= c.started_at)))
              AND ($9::BIGINT IS NULL OR c.started_at < $9)
              ORDER BY c.id DESC LIMIT $8",
             filter.user.as_ref().map(|user| user.as_str()),
@@ -62,8 +62,8 @@ impl CallLog for PostgresStore {
                  TRUNC(AVG(duration_us))::BIGINT AS "mean!" FROM calls c
              WHERE package IS NOT NULL AND ($1::TEXT IS NULL OR user_id = $1)
              AND ($2::BIGINT IS NULL OR started_at >= $2)
-             AND ($3::TEXT IS NULL OR EXISTS (SELECT 1 FROM apps a WHERE a.owner = $3
-                 AND a.package = c.package AND a.created_at <= c.started_at))
+             AND ($3::TEXT IS NULL OR (c.package = ANY(ARRAY(SELECT a.package FROM apps a WHERE a.owner = $3))
+                 AND EXISTS (SELECT 1 FROM apps a WHERE a.package = c.package AND a.created_at <= c.started_at)))
              AND ($5::BIGINT IS NULL OR started_at < $5) AND ($6::TEXT IS NULL OR package = $6)
              AND ($7::TEXT IS NULL OR tool = $7)
              GROUP BY tool ORDER BY 2 DESC, tool LIMIT $4"#,

@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use async_trait::async_trait;
+use sqlx::{ConnectOptions as _, Connection as _, PgConnection};
 use tokio_util::sync::CancellationToken;
 use toolyard_core::ports::{KnownKey, LedgerBacklog, PruneBefore, StoreError, StoreMaintenance};
 
-use super::PostgresStore;
+use super::{PostgresSettings, PostgresStore};
 use crate::rows::store_error;
 
 impl PostgresStore {
@@ -40,9 +41,7 @@ impl StoreMaintenance for PostgresStore {
     }
 
     async fn known_key(&self) -> Result<KnownKey, StoreError> {
-        let query = sqlx::query_scalar!("SELECT value FROM store_state WHERE name = 'root_key_check'");
-        let check = query.fetch_optional(&mut *self.connect().await?).await.map_err(store_error)?;
-        Ok(check.map_or(KnownKey::None, KnownKey::Check))
+        known_key(&mut *self.connect().await?).await.map_err(store_error)
     }
 
     async fn set_key_check(&self, before: &KnownKey, check: &[u8]) -> Result<bool, StoreError> {
@@ -58,7 +57,33 @@ impl StoreMaintenance for PostgresStore {
 
     async fn close(&self) {
         self.ledger.stop().await;
-        self.node.end(&self.pool).await;
+        self.node.end().await;
         self.pool.close().await;
     }
+}
+
+/// What is known about the root key of a store that another server may have open. Does not create or change tables.
+pub(crate) async fn known_key_of(settings: &PostgresSettings) -> Result<KnownKey, StoreError> {
+    let mut connection =
+        settings.plain_options().map_err(store_error)?.connect().await.map_err(store_error)?;
+    let tables = sqlx::query_scalar!(r#"SELECT COUNT(to_regclass('store_state')) AS "count!""#);
+    let known = match tables.fetch_one(&mut connection).await.map_err(store_error)? {
+        0 => Ok(KnownKey::None),
+        _ => known_key(&mut connection).await.map_err(store_error),
+    };
+    connection.close().await.map_err(store_error)?;
+    known
+}
+
+async fn known_key(connection: &mut PgConnection) -> Result<KnownKey, sqlx::Error> {
+    let check = sqlx::query_scalar!("SELECT value FROM store_state WHERE name = 'root_key_check'");
+    if let Some(check) = check.fetch_optional(&mut *connection).await? {
+        return Ok(KnownKey::Check(check));
+    }
+    // A copy of an older store has no check. Upstreams have no signing secret, and an app that was taken over may have an empty
+    // one.
+    let sealed = sqlx::query_scalar!(
+        "SELECT signing FROM apps WHERE OCTET_LENGTH(signing) > 0 ORDER BY created_at DESC LIMIT 1"
+    );
+    Ok(sealed.fetch_optional(connection).await?.map_or(KnownKey::None, KnownKey::Sealed))
 }

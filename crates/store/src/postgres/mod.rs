@@ -47,6 +47,7 @@ use sqlx::{
 use tokio_util::task::TaskTracker;
 use toolyard_core::ports::{StoreError, StoreQuotas};
 
+pub(crate) use self::maintenance::known_key_of;
 pub use self::pool::PostgresSettings;
 use self::{
     changes::PostgresChangeLog,
@@ -80,10 +81,14 @@ impl PostgresStore {
         let failed = |error| OpenError::Database { database: settings.shown_url(), error };
         prepare_database(&settings).await?;
         let pool = Arc::new(ConnectionPool::new(&settings).map_err(failed)?);
-        let node = Node::start(&pool, settings.node_timeout, tasks).await.map_err(OpenError::Unreadable)?;
+        let node = Node::start(&settings, tasks).await?;
         let options = settings.connect_options().map_err(failed)?;
         let batches = BatchSettings { delay: settings.batch_delay, size: settings.batch_size };
-        let ledger = LedgerWriter::start(PostgresLedger::new(options, node.mark), batches, tasks);
+        let ledger = LedgerWriter::start(
+            PostgresLedger::new(options, node.mark, settings.statement_timeout * 2),
+            batches,
+            tasks,
+        );
         let ledger = ledger.map_err(OpenError::Thread)?;
         Ok(Self { pool, ledger, node, quotas: settings.quotas, probe: WriteProbe::default() })
     }

@@ -2,13 +2,15 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use toolyard_core::ports::StoreError;
 
-use super::pool::ConnectionPool;
-use crate::rows::store_error;
+use super::pool::{ConnectionPool, PostgresSettings};
+use crate::{OpenError, rows::store_error};
 
+/// How long a sign of life may take at least.
+const MIN_PATIENCE: Duration = Duration::from_millis(500);
 /// Signs of life within the time after which a node counts as dead.
 const SIGNS_PER_TIMEOUT: u32 = 5;
 
@@ -24,30 +26,34 @@ pub(super) struct NodeMark {
 /// call ran.
 pub(super) struct Node {
     pub(super) mark: NodeMark,
+    /// Of its own: while all other connections are busy, this node is still alive.
+    pool: Arc<ConnectionPool>,
     stopping: CancellationToken,
 }
 
 impl Node {
     /// Takes a new number, and keeps its row alive on `tasks`.
-    pub(super) async fn start(
-        pool: &Arc<ConnectionPool>,
-        timeout: Duration,
-        tasks: &TaskTracker,
-    ) -> Result<Self, StoreError> {
+    pub(super) async fn start(settings: &PostgresSettings, tasks: &TaskTracker) -> Result<Self, OpenError> {
+        let failed = |error| OpenError::Database { database: settings.shown_url(), error };
+        let one = PostgresSettings { connections: 1, ..settings.clone() };
+        let pool = Arc::new(ConnectionPool::new(&one).map_err(failed)?);
         let insert = sqlx::query_scalar!("INSERT INTO ledger_nodes DEFAULT VALUES RETURNING id");
-        let id = insert.fetch_one(&mut *pool.acquire().await?).await.map_err(store_error)?;
-        let stopping = CancellationToken::new();
+        let mut connection = pool.acquire().await.map_err(OpenError::Unreadable)?;
+        let id = insert.fetch_one(&mut *connection).await.map_err(failed)?;
+        drop(connection);
+        let (timeout, stopping) = (settings.node_timeout, CancellationToken::new());
         tasks.spawn(stay_alive(pool.clone(), id, timeout / SIGNS_PER_TIMEOUT, stopping.clone()));
-        Ok(Self { mark: NodeMark { id, timeout }, stopping })
+        Ok(Self { mark: NodeMark { id, timeout }, pool, stopping })
     }
 
     /// Says that nothing of this node runs any more.
-    pub(super) async fn end(&self, pool: &ConnectionPool) {
+    pub(super) async fn end(&self) {
         self.stopping.cancel();
-        if let Ok(mut connection) = pool.acquire().await {
+        if let Ok(mut connection) = self.pool.acquire().await {
             let query = sqlx::query!("DELETE FROM ledger_nodes WHERE id = $1", self.mark.id);
             let _ = query.execute(&mut *connection).await;
         }
+        self.pool.close().await;
     }
 }
 
@@ -59,9 +65,14 @@ async fn stay_alive(pool: Arc<ConnectionPool>, id: i64, every: Duration, stoppin
             () = stopping.cancelled() => return,
             _ = ticks.tick() => {}
         }
-        if let Err(error) = show_life(&pool, id).await {
-            tracing::warn!(%error, "node could not show that it is alive");
-        }
+        // A host that vanished says nothing; the next sign goes out on a new connection.
+        let shown = timeout(every.max(MIN_PATIENCE), show_life(&pool, id)).await;
+        let failure = match shown {
+            Ok(Ok(())) => continue,
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "no response from the database".to_owned(),
+        };
+        tracing::warn!(error = failure, "node could not show that it is alive");
     }
 }
 

@@ -69,6 +69,10 @@ impl PersonalDataStore for PostgresStore {
         let mut tx = self
             .begin(&[WriteLock::User(user), WriteLock::Table("accounts"), WriteLock::Table("tokens")])
             .await?;
+        // Whoever writes keys locks the totals of their users first.
+        let totals =
+            sqlx::query!("SELECT keys FROM call_key_totals WHERE user_id = $1 FOR UPDATE", user.as_str());
+        totals.fetch_optional(&mut *tx).await.map_err(store_error)?;
         for table in PERSONAL_TABLES {
             let sql = match table.deletion {
                 Deletion::Rows => format!(r#"DELETE FROM {} WHERE "{}" = $1"#, table.name, table.user),

@@ -1,6 +1,6 @@
 //! Connections, and what happens while the database is down.
 
-use std::{str::FromStr as _, time::Duration};
+use std::{fmt, str::FromStr as _, time::Duration};
 
 use parking_lot::Mutex;
 use sqlx::{
@@ -20,7 +20,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// How the store is opened.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct PostgresSettings {
     /// `postgres://user:password@host/database`.
     pub url: String,
@@ -40,6 +40,13 @@ pub struct PostgresSettings {
     pub quotas: StoreQuotas,
     /// How long after its last sign of life a node counts as dead.
     pub node_timeout: Duration,
+}
+
+/// Without the password.
+impl fmt::Debug for PostgresSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresSettings").field("url", &self.shown_url()).finish_non_exhaustive()
+    }
 }
 
 impl PostgresSettings {
@@ -87,6 +94,7 @@ impl PostgresSettings {
 /// The connections of a node. While the database cannot be reached, requests fail at once; now and then one of them tries again.
 pub(super) struct ConnectionPool {
     pool: PgPool,
+    most: u32,
     outage: Mutex<Option<Outage>>,
 }
 
@@ -95,6 +103,8 @@ struct Outage {
     /// Until then nobody tries.
     retry_at: Instant,
     pause: Duration,
+    /// When the pause was chosen.
+    noted_at: Instant,
 }
 
 impl ConnectionPool {
@@ -115,7 +125,7 @@ impl ConnectionPool {
             .connect_lazy_with(
                 settings.connect_options()?.options([("plan_cache_mode", "force_custom_plan")]),
             );
-        Ok(Self { pool, outage: Mutex::new(None) })
+        Ok(Self { pool, most: settings.connections.max(1), outage: Mutex::new(None) })
     }
 
     /// A connection.
@@ -129,7 +139,11 @@ impl ConnectionPool {
                 Ok(connection)
             }
             Err(error) => {
-                self.note_outage(&error);
+                // All connections are busy: that is a load, not an outage.
+                let is_busy = matches!(error, sqlx::Error::PoolTimedOut) && self.pool.size() >= self.most;
+                if !is_busy {
+                    self.note_outage(&error);
+                }
                 Err(store_error(error))
             }
         }
@@ -148,12 +162,19 @@ impl ConnectionPool {
     }
 
     fn note_outage(&self, error: &sqlx::Error) {
-        let mut outage = self.outage.lock();
-        if outage.is_none() {
-            tracing::error!(%error, "database unreachable");
+        let (mut outage, now) = (self.outage.lock(), Instant::now());
+        match &mut *outage {
+            None => {
+                tracing::error!(%error, "database unreachable");
+                *outage = Some(Outage { retry_at: now + FIRST_PAUSE, pause: FIRST_PAUSE, noted_at: now });
+            }
+            // Requests that failed together count once.
+            Some(outage) if now < outage.noted_at + outage.pause => {}
+            Some(outage) => {
+                let pause = (outage.pause * 2).min(LONGEST_PAUSE);
+                *outage = Outage { retry_at: now + pause, pause, noted_at: now };
+            }
         }
-        let pause = outage.as_ref().map_or(FIRST_PAUSE, |outage| (outage.pause * 2).min(LONGEST_PAUSE));
-        *outage = Some(Outage { retry_at: Instant::now() + pause, pause });
     }
 
     pub(super) async fn close(&self) {
@@ -170,6 +191,7 @@ mod tests {
         let settings =
             PostgresSettings::for_url("postgres://ada:secret@db.example:5433/tools?sslmode=require");
         assert_eq!(settings.shown_url(), "postgres://db.example:5433/tools");
+        assert!(!format!("{settings:?}").contains("secret"));
         assert_eq!(PostgresSettings::for_url("no url: secret").shown_url(), "an invalid URL");
     }
 }

@@ -24,8 +24,8 @@ impl UsageLog for PostgresStore {
                  (c.started_at - $2) / $7 AS "bucket!", c.error, COUNT(*) AS "count!" FROM calls c
              WHERE ($1::TEXT IS NULL OR c.user_id = $1) AND c.started_at >= $2 AND c.started_at < $3
              AND ($4::TEXT IS NULL OR c.package = $4) AND ($5::TEXT IS NULL OR c.tool = $5)
-             AND ($6::TEXT IS NULL OR EXISTS (SELECT 1 FROM apps a WHERE a.owner = $6
-                 AND a.package = c.package AND a.created_at <= c.started_at))
+             AND ($6::TEXT IS NULL OR (c.package = ANY(ARRAY(SELECT a.package FROM apps a WHERE a.owner = $6))
+                 AND EXISTS (SELECT 1 FROM apps a WHERE a.package = c.package AND a.created_at <= c.started_at)))
              GROUP BY 1, 2, 3 ORDER BY 1 NULLS FIRST"#,
             filter.user.as_ref().map(|user| user.as_str()),
             buckets.from.as_millisecond(),
@@ -53,8 +53,8 @@ impl UsageLog for PostgresStore {
             "SELECT c.duration_us, c.steps FROM calls c
              WHERE ($1::TEXT IS NULL OR c.user_id = $1) AND c.started_at >= $2 AND c.started_at < $3
              AND ($4::TEXT IS NULL OR c.package = $4) AND ($5::TEXT IS NULL OR c.tool = $5)
-             AND ($6::TEXT IS NULL OR EXISTS (SELECT 1 FROM apps a WHERE a.owner = $6
-                 AND a.package = c.package AND a.created_at <= c.started_at))
+             AND ($6::TEXT IS NULL OR (c.package = ANY(ARRAY(SELECT a.package FROM apps a WHERE a.owner = $6))
+                 AND EXISTS (SELECT 1 FROM apps a WHERE a.package = c.package AND a.created_at <= c.started_at)))
              ORDER BY CASE WHEN $1::TEXT IS NULL THEN c.started_at END DESC,
                  CASE WHEN $1::TEXT IS NOT NULL THEN c.id END DESC LIMIT $7",
             filter.user.as_ref().map(|user| user.as_str()),

@@ -77,7 +77,8 @@ pub(crate) fn to_u64(number: i64) -> u64 {
 /// The words as a LIKE pattern, with special characters escaped.
 pub(crate) fn like_pattern(words: &str) -> String {
     let mut pattern = "%".to_owned();
-    for c in words.chars() {
+    // PostgreSQL refuses U+0000, and nothing that is found contains it.
+    for c in words.chars().filter(|c| *c != '\0') {
         if matches!(c, '%' | '_' | '\\') {
             pattern.push('\\');
         }

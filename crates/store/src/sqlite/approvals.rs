@@ -156,11 +156,12 @@ impl ApprovalStore for SqliteStore {
     }
 
     async fn begin_run(&self, id: &ApprovalId, run: &CallId) -> Result<bool, StoreError> {
-        let sql = "UPDATE approvals SET state = 'running', run = ? WHERE id = ? AND state = 'approved'";
+        let sql =
+            "UPDATE approvals SET state = 'running', run = ?, node = ? WHERE id = ? AND state = 'approved'";
         let mut connection = self.write.acquire().await.map_err(store_error)?;
         // After a power failure the run must not begin a second time; nothing else on this connection needs that.
         sqlx::query("PRAGMA synchronous = FULL").execute(&mut *connection).await.map_err(store_error)?;
-        let query = sqlx::query(sql).bind(run.as_str()).bind(id.as_str());
+        let query = sqlx::query(sql).bind(run.as_str()).bind(self.node.0).bind(id.as_str());
         let began = query.execute(&mut *connection).await;
         sqlx::query("PRAGMA synchronous = NORMAL").execute(&mut *connection).await.map_err(store_error)?;
         Ok(began.map_err(store_error)?.rows_affected() > 0)
@@ -204,9 +205,9 @@ impl ApprovalStore for SqliteStore {
 
     async fn end_interrupted_runs(&self, outcome: StoredOutcome) -> Result<u64, StoreError> {
         let query = sqlx::query(
-            "UPDATE approvals SET state = 'done', outcome = ?, arguments = NULL WHERE state = 'running'",
+            "UPDATE approvals SET state = 'done', outcome = ?, arguments = NULL WHERE state = 'running' AND node IS NOT ?",
         );
-        let ended = query.bind(outcome).execute(&self.write).await.map_err(store_error)?;
+        let ended = query.bind(outcome).bind(self.node.0).execute(&self.write).await.map_err(store_error)?;
         Ok(ended.rows_affected())
     }
 

@@ -96,6 +96,7 @@ pub struct SqliteStore {
     read: SqlitePool,
     write: SqlitePool,
     ledger: LedgerWriter,
+    node: NodeId,
     quotas: StoreQuotas,
     probe: WriteProbe,
     folder: DataFolder,
@@ -133,7 +134,7 @@ impl SqliteStore {
         let batches = BatchSettings { delay: settings.batch_delay, size: settings.batch_size };
         let ledger = LedgerWriter::start(SqliteLedger::new(connection, options, node), batches, tasks);
         let (ledger, quotas) = (ledger.map_err(OpenError::Thread)?, settings.quotas);
-        Ok(Self { read, write, ledger, quotas, probe: WriteProbe::default(), folder })
+        Ok(Self { read, write, ledger, node, quotas, probe: WriteProbe::default(), folder })
     }
 
     /// A connection that only reads.

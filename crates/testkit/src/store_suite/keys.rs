@@ -120,3 +120,8 @@ pub async fn keys_have_bounds(store: &impl FullStore) {
 pub async fn begin_one_call(store: &impl FullStore, call_id: u8) -> ClaimOutcome {
     store.claim_key(&key_claim("ada", 1, call_id, 0)).await.unwrap()
 }
+
+/// The claim of [`begin_one_call`].
+pub fn claim_to_make(call_id: u8) -> KeyClaim {
+    key_claim("ada", 1, call_id, 0)
+}

@@ -40,7 +40,9 @@ pub use definitions::{
     a_change_is_accepted_as_it_was_shown, a_rejected_change_waits_again_when_it_changes,
     pins_of_a_package_are_bounded, writes_of_definitions_are_in_the_change_log,
 };
-pub use keys::{begin_one_call, keys_belong_to_callers, keys_bind_one_call, keys_expire, keys_have_bounds};
+pub use keys::{
+    begin_one_call, claim_to_make, keys_belong_to_callers, keys_bind_one_call, keys_expire, keys_have_bounds,
+};
 pub use labels::labels_of_conversations_are_bounded;
 pub use ledger::{
     calls_are_recorded_and_found, queue_failed_calls, queue_some_calls, usage_is_counted,

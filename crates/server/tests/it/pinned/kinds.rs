@@ -99,12 +99,12 @@ async fn assert_quarantined(
     // A picture changes for everyone who is offered the tool.
     found.dedup();
     assert_eq!(found, *expected, "{name} {moment}");
-    let now = seen(person).await;
     if *name == "rename" {
-        assert_eq!(now.0, Value::Null, "its name is no longer offered");
+        // The change waits a moment before the new list is in use, in which the name is not offered.
+        until(async || listed_tool(person, "mcp_up__echo").await, Value::is_null).await;
         assert_eq!(listed_tool(person, "mcp_up__repeat").await, Value::Null, "nor is the new one");
     } else {
-        assert_eq!(now, *before, "{name} {moment}");
+        assert_eq!(seen(person).await, *before, "{name} {moment}");
         let called = person.run("mcp.up:echo", json!({ "text": "hi" })).await;
         assert_eq!(text(&called), "hi", "{name} {moment}");
     }

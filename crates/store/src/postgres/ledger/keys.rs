@@ -25,9 +25,9 @@ pub(super) async fn lock_keys(tx: &mut PgConnection, batch: &LedgerBatch) -> Res
     users.dedup();
     // An update that changes nothing locks the row.
     let query = sqlx::query!(
-        "INSERT INTO call_key_totals AS totals (user_id, keys, bytes)
-         SELECT user_id, 0, 0 FROM UNNEST($1::TEXT[]) AS user_id ORDER BY user_id
-         ON CONFLICT (user_id) DO UPDATE SET keys = totals.keys",
+        r#"INSERT INTO call_key_totals AS totals (user_id, keys, bytes)
+         SELECT user_id, 0, 0 FROM UNNEST($1::TEXT[]) AS user_id ORDER BY user_id COLLATE "C"
+         ON CONFLICT (user_id) DO UPDATE SET keys = totals.keys"#,
         &users
     );
     query.execute(tx).await.map(drop)
@@ -183,7 +183,7 @@ async fn find_claims(
 ) -> Result<Vec<KnownClaim>, sqlx::Error> {
     let mut columns = ClaimColumns::default();
     claims.iter().for_each(|claim| columns.push(claim));
-    // The claim of the caller comes before one of an unknown caller.
+    // The claim of the caller comes before one of an unknown caller. With `IN`, the index would be used for the user only.
     let query = sqlx::query_as!(
         KnownClaim,
         r#"SELECT asked.place AS "place!", k.caller, k.digest, k.begun_at, k.ended_at IS NOT NULL AS "is_ended!",
@@ -191,7 +191,7 @@ async fn find_claims(
                    AND n.seen_at > clock_timestamp() - make_interval(secs => $5)) AS "is_running!",
                k.outcome
            FROM UNNEST($1::TEXT[], $2::TEXT[], $3::BYTEA[]) WITH ORDINALITY AS asked (user_id, caller, key, place)
-           JOIN call_keys k ON k.user_id = asked.user_id AND k.caller IN (asked.caller, $6) AND k.key = asked.key
+           JOIN call_keys k ON k.user_id = asked.user_id AND k.caller = ANY(ARRAY[asked.caller, $6]) AND k.key = asked.key
            ORDER BY asked.place, k.caller DESC"#,
         &columns.users,
         &columns.callers,
@@ -266,7 +266,7 @@ async fn remove_expired(
     let query = sqlx::query!(
         "DELETE FROM call_keys USING UNNEST($1::TEXT[], $2::TEXT[], $3::BYTEA[], $4::BIGINT[])
              AS late (user_id, caller, key, bound)
-         WHERE call_keys.user_id = late.user_id AND call_keys.caller IN (late.caller, $5)
+         WHERE call_keys.user_id = late.user_id AND call_keys.caller = ANY(ARRAY[late.caller, $5])
              AND call_keys.key = late.key AND call_keys.begun_at < late.bound",
         &columns.users,
         &columns.callers,

@@ -3,7 +3,7 @@
 mod keys;
 mod records;
 
-use std::sync::Arc;
+use std::{io, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use sqlx::{ConnectOptions as _, Connection as _, PgConnection, postgres::PgConnectOptions};
@@ -21,17 +21,16 @@ pub(super) struct PostgresLedger {
     connection: Option<PgConnection>,
     options: PgConnectOptions,
     node: NodeMark,
+    /// How long a batch may take. The database limits each statement, but a host that vanished says nothing.
+    timeout: Duration,
 }
 
 impl PostgresLedger {
-    pub(super) const fn new(options: PgConnectOptions, node: NodeMark) -> Self {
-        Self { connection: None, options, node }
+    pub(super) const fn new(options: PgConnectOptions, node: NodeMark, timeout: Duration) -> Self {
+        Self { connection: None, options, node, timeout }
     }
-}
 
-#[async_trait]
-impl LedgerDatabase for PostgresLedger {
-    async fn commit_batch(&mut self, batch: &LedgerBatch) -> Result<Vec<ClaimOutcome>, sqlx::Error> {
+    async fn write_batch(&mut self, batch: &LedgerBatch) -> Result<Vec<ClaimOutcome>, sqlx::Error> {
         let connection = match &mut self.connection {
             Some(connection) => connection,
             none => none.insert(self.options.connect().await?),
@@ -50,6 +49,14 @@ impl LedgerDatabase for PostgresLedger {
         }
         tx.commit().await?;
         Ok(claims)
+    }
+}
+
+#[async_trait]
+impl LedgerDatabase for PostgresLedger {
+    async fn commit_batch(&mut self, batch: &LedgerBatch) -> Result<Vec<ClaimOutcome>, sqlx::Error> {
+        let written = tokio::time::timeout(self.timeout, self.write_batch(batch)).await;
+        written.unwrap_or_else(|_| Err(sqlx::Error::Io(io::ErrorKind::TimedOut.into())))
     }
 
     /// Everything but what the data itself causes: PostgreSQL may be restarted, failed over, full, or busy.
