@@ -22,7 +22,7 @@ as_owner() {
 
 find_binaries() {
   local found
-  found=$(find /usr/lib/postgresql -mindepth 2 -maxdepth 2 -name bin 2>/dev/null | sort -V | tail -n 1)
+  found=$(find /usr/lib/postgresql -mindepth 2 -maxdepth 2 -name bin 2>/dev/null | sort -V | tail -n 1) || true
   if [ -z "$found" ] && command -v initdb >/dev/null; then
     found=$(dirname "$(readlink -f "$(command -v initdb)")")
   fi
