@@ -3,6 +3,7 @@
 #   scripts/postgres.sh start   installs it if needed (as root on Debian), starts it, and prints its URL
 #   scripts/postgres.sh stop    stops it and removes its data
 #   scripts/postgres.sh create  starts it if needed, creates an empty database, and prints the URL of that
+#   scripts/postgres.sh create-for PID   the same, for a process: the database is dropped when that ends
 #   scripts/postgres.sh drop URL
 #   scripts/postgres.sh halt    stops it and keeps its data for the next start, if that says TOOLYARD_TEST_POSTGRES_KEEP=1
 # Nothing in it is worth keeping, so it does not wait for the disk.
@@ -65,7 +66,7 @@ start() {
     # The server must not hold the lock.
     as_owner "$binaries/pg_ctl" -D "$data" -w -l "$folder/server.log" start >/dev/null 9>&- -o "-c listen_addresses='' \
       -c unix_socket_directories='$folder' -c max_connections=400 -c fsync=off -c synchronous_commit=off \
-      -c full_page_writes=off -c max_wal_size=4GB -c log_min_messages=warning"
+      -c full_page_writes=off -c max_wal_size=256MB -c wal_level=minimal -c max_wal_senders=0 -c log_min_messages=warning"
   fi
   echo "postgres://toolyard@localhost/postgres?host=$folder"
 }
@@ -76,6 +77,19 @@ create() {
   name=test_$(od -An -N8 -tx1 /dev/urandom | tr -d ' ')
   psql --quiet --no-psqlrc "$server" --command "CREATE DATABASE $name"
   echo "postgres://toolyard@localhost/$name?host=$folder"
+}
+
+create_for() {
+  local url
+  url=$(create)
+  # A process of its own, which nobody waits for.
+  setsid "$0" drop-after "$1" "$url" </dev/null >/dev/null 2>&1 &
+  echo "$url"
+}
+
+drop_after() {
+  while kill -0 "$1" 2>/dev/null; do sleep 0.5; done
+  drop "$2"
 }
 
 drop() {
@@ -98,9 +112,11 @@ case ${1:-} in
   stop) stop ;;
   halt) halt ;;
   create) create ;;
+  create-for) create_for "$2" ;;
+  drop-after) drop_after "$2" "$3" ;;
   drop) drop "$2" ;;
   *)
-    sed -n '2,8s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,9s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac

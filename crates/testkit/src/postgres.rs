@@ -9,6 +9,21 @@ use std::{
 /// Starts the server, creates databases and drops them.
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/postgres.sh");
 
+/// The URL of an empty database that is dropped when this process ends.
+///
+/// # Panics
+/// If there is no PostgreSQL, and it cannot be installed.
+pub fn database_for_process() -> String {
+    create_database(&["create-for", &std::process::id().to_string()])
+}
+
+fn create_database(args: &[&str]) -> String {
+    let made = Command::new(SCRIPT).args(args).output().expect("bash is installed");
+    let errors = String::from_utf8_lossy(&made.stderr);
+    assert!(made.status.success(), "no PostgreSQL for tests: {errors}");
+    String::from_utf8_lossy(&made.stdout).trim().to_owned()
+}
+
 /// An empty database, dropped with this value.
 #[derive(Debug)]
 pub struct TestDatabase {
@@ -22,10 +37,7 @@ impl TestDatabase {
     /// # Panics
     /// If there is no PostgreSQL, and it cannot be installed.
     pub fn create() -> Self {
-        let made = Command::new(SCRIPT).arg("create").output().expect("bash is installed");
-        let errors = String::from_utf8_lossy(&made.stderr);
-        assert!(made.status.success(), "no PostgreSQL for tests: {errors}");
-        Self { url: String::from_utf8_lossy(&made.stdout).trim().to_owned() }
+        Self { url: create_database(&["create"]) }
     }
 }
 

@@ -103,15 +103,12 @@ fn serves_as_worker() {
     toolyard_server::serve_worker()
 }
 
-/// The URL of an empty database, if these tests run on PostgreSQL: `TOOLYARD_TEST_STORE=postgres`. It is dropped with the database
-/// server, because a restarted platform needs it again.
+/// The URL of an empty database, if these tests run on PostgreSQL: `TOOLYARD_TEST_STORE=postgres`. It outlives the platform, which may
+/// be restarted.
 #[expect(clippy::disallowed_methods, reason = "the tests are a program of their own")]
 fn shared_database() -> Option<String> {
-    if std::env::var("TOOLYARD_TEST_STORE").as_deref() != Ok("postgres") {
-        return None;
-    }
-    let database = std::mem::ManuallyDrop::new(toolyard_testkit::postgres::TestDatabase::create());
-    Some(database.url.clone())
+    let is_wanted = std::env::var("TOOLYARD_TEST_STORE").as_deref() == Ok("postgres");
+    is_wanted.then(toolyard_testkit::postgres::database_for_process)
 }
 
 impl Platform {
