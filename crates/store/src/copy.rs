@@ -8,7 +8,7 @@ mod tables;
 use std::path::{Path, PathBuf};
 
 use futures_util::TryStreamExt as _;
-use sqlx::{AssertSqlSafe, ConnectOptions as _, PgConnection, Postgres, Transaction};
+use sqlx::{AssertSqlSafe, PgConnection, Postgres, Transaction};
 use tokio_util::task::TaskTracker;
 use toolyard_core::ports::StoreMaintenance as _;
 
@@ -95,7 +95,7 @@ async fn copy_tables(
     postgres::prepare_database(to).await?;
     let failed = |error| OpenError::Database { database: to.shown_url(), error };
     // Without time limits: a table may have millions of rows.
-    let mut connection = to.plain_options().map_err(failed)?.connect().await.map_err(failed)?;
+    let mut connection = to.connect_once().await.map_err(failed)?;
     let mut tx = sqlx::Connection::begin(&mut connection).await.map_err(failed)?;
     for table in COPIED_TABLES {
         check_empty(&mut tx, table).await?;
@@ -161,7 +161,7 @@ async fn write_rows(
     let mut rows = sqlx::query(sql).fetch(&mut *connection);
     let mut writer = RowWriter::default();
     while let Some(row) = rows.try_next().await? {
-        writer.add_sqlite_row(&row, columns)?;
+        writer.add_row(&row, columns)?;
         if writer.waiting() >= CHUNK_BYTES {
             copy.send(writer.take()).await?;
         }
@@ -182,7 +182,7 @@ async fn read_back(
     let mut rows = sqlx::query(sql).fetch(tx);
     let mut writer = RowWriter::default();
     while let Some(row) = rows.try_next().await? {
-        writer.add_postgres_row(&row, columns)?;
+        writer.add_row(&row, columns)?;
         writer.take();
     }
     Ok(writer.end().0)
@@ -190,7 +190,6 @@ async fn read_back(
 
 #[cfg(test)]
 mod tests {
-    use sqlx::ConnectOptions as _;
     use toolyard_testkit::postgres::TestDatabase;
 
     use super::*;
@@ -203,7 +202,7 @@ mod tests {
         let database = TestDatabase::create();
         let settings = PostgresSettings::for_url(&database.url);
         postgres::prepare_database(&settings).await.unwrap();
-        let mut connection = settings.plain_options().unwrap().connect().await.unwrap();
+        let mut connection = settings.connect_once().await.unwrap();
         let sql = "SELECT tablename::TEXT FROM pg_tables WHERE schemaname = 'public' ORDER BY 1";
         let found: Vec<String> = sqlx::query_scalar(sql).fetch_all(&mut connection).await.unwrap();
         let mut listed: Vec<&str> = COPIED_TABLES.iter().copied().chain(OWN).collect();

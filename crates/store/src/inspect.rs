@@ -1,4 +1,4 @@
-//! The state of a store, without opening it: for whoever looks for the cause of a problem.
+//! The state of a store, without opening it. For diagnosis.
 
 use std::{
     fs::File,
@@ -16,8 +16,8 @@ use crate::{PostgresSettings, StoreSettings, postgres, sqlite};
 
 /// The first bytes of every SQLite database.
 const MAGIC: &[u8] = b"SQLite format 3\0";
-/// How long an attempt to connect may take.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a database server may take to answer.
+const INSPECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a store looks like from outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub async fn inspect_store(settings: &StoreSettings) -> StoreState {
     match settings {
         StoreSettings::Sqlite(settings) => inspect_file(&settings.path).await,
         StoreSettings::Postgres(settings) => {
-            let inspected = tokio::time::timeout(CONNECT_TIMEOUT, inspect_server(settings)).await;
+            let inspected = tokio::time::timeout(INSPECT_TIMEOUT, inspect_server(settings)).await;
             inspected.unwrap_or_else(|_| StoreState::Unreachable("no answer".to_owned()))
         }
     }
@@ -70,8 +70,7 @@ async fn inspect_file(file: &Path) -> StoreState {
 }
 
 async fn inspect_server(settings: &PostgresSettings) -> StoreState {
-    let connected = async { settings.plain_options()?.connect().await };
-    let mut connection = match connected.await {
+    let mut connection = match settings.connect_once().await {
         Ok(connection) => connection,
         Err(error) => return StoreState::Unreachable(error.to_string()),
     };
@@ -165,7 +164,7 @@ mod tests {
         let database = TestDatabase::create();
         let settings = PostgresSettings::for_url(&database.url);
         let run = async |sql: &'static str| {
-            let mut connection = settings.plain_options().unwrap().connect().await.unwrap();
+            let mut connection = settings.connect_once().await.unwrap();
             sqlx::query(sql).execute(&mut connection).await.unwrap();
         };
         check_states(settings.clone().into(), run).await;

@@ -1,14 +1,10 @@
 //! What is read from or added to a store without serving from it. A server may have it open meanwhile.
 
-use tokio_util::task::TaskTracker;
-use toolyard_core::ports::{
-    AddTokenOutcome, IssuedToken, IssuedTokenStore as _, KnownKey, StoreError, StoreMaintenance as _,
-    TokenQuota,
-};
+use toolyard_core::ports::{AddTokenOutcome, IssuedToken, KnownKey, StoreError, TokenQuota};
 
-use crate::{PostgresSettings, PostgresStore, StoreSettings, postgres, sqlite};
+use crate::{StoreSettings, postgres, sqlite};
 
-/// What is known about the root key of a store.
+/// What is known about the root key of a store. Does not create or change tables.
 pub async fn known_key_of(settings: &StoreSettings) -> Result<KnownKey, StoreError> {
     match settings {
         StoreSettings::Sqlite(settings) => sqlite::known_key_of(&settings.path).await,
@@ -25,17 +21,6 @@ pub async fn list_token(
 ) -> Result<AddTokenOutcome, StoreError> {
     match settings {
         StoreSettings::Sqlite(settings) => sqlite::list_token(&settings.path, token, room).await,
-        StoreSettings::Postgres(settings) => {
-            let store = open_shared(settings).await?;
-            let added = store.add_token(token, room).await;
-            store.close().await;
-            added
-        }
+        StoreSettings::Postgres(settings) => postgres::list_token(settings, token, room).await,
     }
-}
-
-/// Any number of processes may have the database open.
-async fn open_shared(settings: &PostgresSettings) -> Result<PostgresStore, StoreError> {
-    let opened = PostgresStore::open(settings.clone(), &TaskTracker::new()).await;
-    opened.map_err(|error| StoreError::Failed(error.to_string()))
 }

@@ -23,7 +23,7 @@ use crate::{
 pub enum StoreSettings {
     /// A file on this machine.
     Sqlite(SqliteSettings),
-    /// A database that many machines share.
+    /// A PostgreSQL database.
     Postgres(PostgresSettings),
 }
 
@@ -94,7 +94,7 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    /// The error of a migration. A database that is newer than this program is not one that a retry can mend.
+    /// The error of a migration. If the database is newer than this program, it says so.
     pub(crate) fn migration(database: String, error: MigrateError) -> Self {
         match error {
             MigrateError::VersionMissing(version) => Self::Unsuitable {

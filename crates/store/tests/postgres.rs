@@ -93,7 +93,7 @@ async fn a_claim_that_was_refused_is_released() {
 async fn a_node_that_is_stalled_counts_as_dead() {
     let database = TestDatabase::create();
     let settings = PostgresSettings::for_url(&database.url);
-    // Dead at once, for whoever looks with no patience; its own keys are its own all the same.
+    // With this timeout every other node counts as dead, but not the node itself.
     let hasty = PostgresSettings { node_timeout: Duration::ZERO, ..settings.clone() };
     let (first, second) = (open(&settings).await, open(&hasty).await);
     assert_eq!(store_suite::begin_one_call(&first, 1).await, ClaimOutcome::Fresh);

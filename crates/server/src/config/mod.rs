@@ -13,6 +13,7 @@ mod redaction;
 mod sections;
 mod sign_in;
 mod speech;
+mod store;
 
 pub use approvals::{ApprovalWebhookConfig, ApprovalsConfig};
 pub(crate) use chat::CallingSchema;
@@ -28,11 +29,12 @@ pub use quotas::QuotaConfig;
 pub use redaction::{RedactionConfig, RedactionMode, RestSecrets};
 pub use sections::{
     AppsConfig, AuthConfig, AuthMode, CallsConfig, LedgerConfig, LogConfig, LogFormat, McpConfig, NetConfig,
-    OidcConfig, PolicyConfig, RateConfig, ServerConfig, SessionsConfig, StoreConfig, TelemetryConfig,
-    UpstreamConfig, ViewsConfig,
+    OidcConfig, PolicyConfig, RateConfig, ServerConfig, SessionsConfig, TelemetryConfig, UpstreamConfig,
+    ViewsConfig,
 };
 pub use sign_in::{IssuerConfig, SignInConfig};
 pub use speech::{SoundFormat, SpeakBy, SpeechConfig};
+pub use store::StoreConfig;
 
 use std::collections::BTreeMap;
 

@@ -49,6 +49,7 @@ mod session_messages;
 mod sockets;
 mod speech;
 mod stop;
+mod store_outage;
 mod todo;
 mod tokens;
 mod tool_check;

@@ -55,7 +55,7 @@ CREATE INDEX call_keys_by_time ON call_keys (begun_at);
 -- Which outcomes are evicted first.
 CREATE INDEX call_keys_kept ON call_keys (user_id, begun_at) WHERE outcome IS NOT NULL;
 
--- How much there is of each user, so that nothing has to be counted. Its row is also the lock of the user's keys: whoever
+-- The totals of each user, so that nothing has to be counted. The row is also the lock of the user's keys: a transaction that
 -- writes keys locks the rows of all their users first, in the order of their ids.
 CREATE TABLE call_key_totals (
     user_id TEXT COLLATE "C" PRIMARY KEY,

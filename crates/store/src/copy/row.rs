@@ -3,7 +3,7 @@
 use std::fmt::{self, Write as _};
 
 use sha2::{Digest as _, Sha256};
-use sqlx::{ColumnIndex, Database, Decode, Row, Type, postgres::PgRow, sqlite::SqliteRow};
+use sqlx::{ColumnIndex, Decode, Row, Type};
 
 use super::tables::{ColumnKind, CopiedColumn};
 
@@ -43,32 +43,14 @@ pub(super) struct RowWriter {
 }
 
 impl RowWriter {
-    /// Adds a row of the source.
-    pub(super) fn add_sqlite_row(
-        &mut self,
-        row: &SqliteRow,
-        columns: &[CopiedColumn],
-    ) -> Result<(), sqlx::Error> {
-        self.add_row(row, columns)
-    }
-
-    /// Adds a row of the destination.
-    pub(super) fn add_postgres_row(
-        &mut self,
-        row: &PgRow,
-        columns: &[CopiedColumn],
-    ) -> Result<(), sqlx::Error> {
-        self.add_row(row, columns)
-    }
-
-    fn add_row<R: Row>(&mut self, row: &R, columns: &[CopiedColumn]) -> Result<(), sqlx::Error>
+    /// Adds a row of either database.
+    pub(super) fn add_row<R: Row>(&mut self, row: &R, columns: &[CopiedColumn]) -> Result<(), sqlx::Error>
     where
         usize: ColumnIndex<R>,
         for<'r> Option<&'r str>: Decode<'r, R::Database> + Type<R::Database>,
         for<'r> Option<&'r [u8]>: Decode<'r, R::Database> + Type<R::Database>,
         for<'r> Option<i64>: Decode<'r, R::Database> + Type<R::Database>,
         for<'r> Option<bool>: Decode<'r, R::Database> + Type<R::Database>,
-        R::Database: Database,
     {
         let start = self.text.len();
         for (index, column) in columns.iter().enumerate() {

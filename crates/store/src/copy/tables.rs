@@ -117,7 +117,8 @@ pub(super) fn source_list(table: &str, columns: &[CopiedColumn]) -> String {
     columns.iter().map(expression).collect::<Vec<_>>().join(", ")
 }
 
-/// Numbers continue after those that were copied. Nodes have numbers that no copied key has: whoever began its call is gone.
+/// Sets the sequences to continue after the copied rows. New nodes get ids that no copied key refers to, because the node that
+/// claimed such a key no longer runs.
 pub(super) async fn continue_numbers(tx: &mut PgConnection) -> Result<(), sqlx::Error> {
     for table in NUMBERED {
         let sql = sqlx::AssertSqlSafe(format!(

@@ -9,6 +9,17 @@ use toolyard_protocol::UserId;
 use super::{PostgresStore, WriteLock};
 use crate::rows::{accounts::AccountRow, like_pattern, store_error, to_json};
 
+macro_rules! select_accounts {
+    ($rest:literal $(, $value:expr)* $(,)?) => {
+        sqlx::query_as!(
+            AccountRow,
+            "SELECT user_id, email, name, role, groups, managed_by, created_at, links_from, last_seen_at, disabled_at
+             FROM accounts " + $rest
+            $(, $value)*
+        )
+    };
+}
+
 /// Whether another account has the e-mail address.
 async fn is_email_taken(tx: &mut PgConnection, account: &UserAccount) -> Result<bool, StoreError> {
     let query = sqlx::query_scalar!(
@@ -22,12 +33,7 @@ async fn is_email_taken(tx: &mut PgConnection, account: &UserAccount) -> Result<
 #[async_trait]
 impl AccountStore for PostgresStore {
     async fn find_account(&self, user: &UserId) -> Result<Option<UserAccount>, StoreError> {
-        let query = sqlx::query_as!(
-            AccountRow,
-            "SELECT user_id, email, name, role, groups, managed_by, created_at, links_from, last_seen_at, disabled_at
-             FROM accounts WHERE user_id = $1",
-            user.as_str()
-        );
+        let query = select_accounts!("WHERE user_id = $1", user.as_str());
         let row = query.fetch_optional(&mut *self.connect().await?).await.map_err(store_error)?;
         row.map(AccountRow::into_account).transpose()
     }
@@ -37,21 +43,14 @@ impl AccountStore for PostgresStore {
         if email.contains('\0') {
             return Ok(None);
         }
-        let query = sqlx::query_as!(
-            AccountRow,
-            "SELECT user_id, email, name, role, groups, managed_by, created_at, links_from, last_seen_at, disabled_at
-             FROM accounts WHERE email = $1",
-            email
-        );
+        let query = select_accounts!("WHERE email = $1", email);
         let row = query.fetch_optional(&mut *self.connect().await?).await.map_err(store_error)?;
         row.map(AccountRow::into_account).transpose()
     }
 
     async fn list_accounts(&self, query: AccountQuery<'_>) -> Result<Vec<UserAccount>, StoreError> {
-        let rows = sqlx::query_as!(
-            AccountRow,
-            "SELECT user_id, email, name, role, groups, managed_by, created_at, links_from, last_seen_at, disabled_at
-             FROM accounts WHERE user_id > $1 AND (user_id ILIKE $2 OR email ILIKE $2 OR name ILIKE $2)
+        let rows = select_accounts!(
+            "WHERE user_id > $1 AND (user_id ILIKE $2 OR email ILIKE $2 OR name ILIKE $2)
              ORDER BY user_id LIMIT $3",
             query.after.map_or("", UserId::as_str),
             like_pattern(query.text),

@@ -18,15 +18,21 @@ use crate::rows::{
     store_error, to_i64, to_json,
 };
 
+macro_rules! select_approvals {
+    ($rest:literal $(, $value:expr)* $(,)?) => {
+        sqlx::query_as!(
+            ApprovalRow,
+            "SELECT id, user_id, caller, tool, definition, arguments_digest, summary, arguments, risk, reason,
+                 can_remember, door, client, conversation, session, call, created_at, expires_at, state, answer, run,
+                 outcome, delivered
+             FROM approvals " + $rest
+            $(, $value)*
+        )
+    };
+}
+
 async fn find_row(from: &mut PgConnection, id: &ApprovalId) -> Result<Option<ApprovalRecord>, StoreError> {
-    let query = sqlx::query_as!(
-        ApprovalRow,
-        "SELECT id, user_id, caller, tool, definition, arguments_digest, summary, arguments, risk, reason,
-             can_remember, door, client, conversation, session, call, created_at, expires_at, state, answer, run,
-             outcome, delivered
-         FROM approvals WHERE id = $1",
-        id.as_str()
-    );
+    let query = select_approvals!("WHERE id = $1", id.as_str());
     query.fetch_optional(from).await.map_err(store_error)?.map(ApprovalRow::into_record).transpose()
 }
 
@@ -35,12 +41,8 @@ async fn find_same_call(
     tx: &mut PgConnection,
     record: &ApprovalRecord,
 ) -> Result<Option<ApprovalRecord>, StoreError> {
-    let query = sqlx::query_as!(
-        ApprovalRow,
-        "SELECT id, user_id, caller, tool, definition, arguments_digest, summary, arguments, risk, reason,
-             can_remember, door, client, conversation, session, call, created_at, expires_at, state, answer, run,
-             outcome, delivered
-         FROM approvals WHERE user_id = $1 AND tool = $2 AND arguments_digest = $3 AND NOT delivered
+    let query = select_approvals!(
+        "WHERE user_id = $1 AND tool = $2 AND arguments_digest = $3 AND NOT delivered
          AND caller = $4 AND definition = $5 AND conversation IS NOT DISTINCT FROM $6
          AND (state IN ('approved', 'running', 'denied', 'done') OR (state = 'pending' AND expires_at > $7))
          ORDER BY created_at DESC LIMIT 1",
@@ -112,12 +114,8 @@ impl ApprovalStore for PostgresStore {
         filter: &ApprovalFilter,
         now: Timestamp,
     ) -> Result<Vec<ApprovalRecord>, StoreError> {
-        let query = sqlx::query_as!(
-            ApprovalRow,
-            "SELECT id, user_id, caller, tool, definition, arguments_digest, summary, arguments, risk, reason,
-                 can_remember, door, client, conversation, session, call, created_at, expires_at, state, answer, run,
-                 outcome, delivered
-             FROM approvals WHERE user_id = $1
+        let query = select_approvals!(
+            "WHERE user_id = $1
              AND ($2::TEXT IS NULL OR CASE WHEN state = 'pending' AND expires_at <= $3 THEN 'expired' ELSE state END = $2)
              AND ($4::TEXT IS NULL OR (created_at, id) < (SELECT created_at, id FROM approvals WHERE id = $4))
              ORDER BY created_at DESC, id DESC LIMIT $5",
@@ -216,12 +214,8 @@ impl ApprovalStore for PostgresStore {
     }
 
     async fn approved_calls(&self, limit: u32) -> Result<Vec<ApprovalRecord>, StoreError> {
-        let query = sqlx::query_as!(
-            ApprovalRow,
-            "SELECT id, user_id, caller, tool, definition, arguments_digest, summary, arguments, risk, reason,
-                 can_remember, door, client, conversation, session, call, created_at, expires_at, state, answer, run,
-                 outcome, delivered
-             FROM approvals WHERE state = 'approved' ORDER BY expires_at LIMIT $1",
+        let query = select_approvals!(
+            "WHERE state = 'approved' ORDER BY expires_at LIMIT $1",
             i64::from(limit.min(MAX_PAGE))
         );
         let rows = query.fetch_all(&mut *self.connect().await?).await.map_err(store_error)?;

@@ -84,8 +84,7 @@ impl BrowserSessionStore for PostgresStore {
     }
 
     async fn touch_browser_session(&self, id: &TokenId, at: Timestamp) -> Result<Option<Role>, StoreError> {
-        // No transaction: it would hold the session while it waits for the account, which whoever deletes a user does in the
-        // other order.
+        // No transaction: it would lock the session and then the account, and `delete_user` locks them in the opposite order.
         let mut connection = self.connect().await?;
         let query = sqlx::query_scalar!(
             "UPDATE browser_sessions SET last_seen_at = GREATEST(last_seen_at, $1)

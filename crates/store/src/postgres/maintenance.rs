@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use async_trait::async_trait;
-use sqlx::{ConnectOptions as _, Connection as _, PgConnection};
+use sqlx::{Connection as _, PgConnection};
 use tokio_util::sync::CancellationToken;
 use toolyard_core::ports::{KnownKey, LedgerBacklog, PruneBefore, StoreError, StoreMaintenance};
 
@@ -64,15 +64,19 @@ impl StoreMaintenance for PostgresStore {
 
 /// What is known about the root key of a store that another server may have open. Does not create or change tables.
 pub(crate) async fn known_key_of(settings: &PostgresSettings) -> Result<KnownKey, StoreError> {
-    let mut connection =
-        settings.plain_options().map_err(store_error)?.connect().await.map_err(store_error)?;
-    let tables = sqlx::query_scalar!(r#"SELECT COUNT(to_regclass('store_state')) AS "count!""#);
-    let known = match tables.fetch_one(&mut connection).await.map_err(store_error)? {
-        0 => Ok(KnownKey::None),
-        _ => known_key(&mut connection).await.map_err(store_error),
+    let mut connection = settings.connect_once().await.map_err(store_error)?;
+    let known = match has_tables(&mut connection).await.map_err(store_error)? {
+        false => Ok(KnownKey::None),
+        true => known_key(&mut connection).await.map_err(store_error),
     };
     connection.close().await.map_err(store_error)?;
     known
+}
+
+/// Whether a server has used this database.
+pub(super) async fn has_tables(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    let query = sqlx::query_scalar!(r#"SELECT to_regclass('store_state') IS NOT NULL AS "has_tables!""#);
+    query.fetch_one(connection).await
 }
 
 async fn known_key(connection: &mut PgConnection) -> Result<KnownKey, sqlx::Error> {

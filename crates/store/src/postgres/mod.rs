@@ -40,14 +40,10 @@ mod usage;
 
 use std::sync::Arc;
 
-use sqlx::{
-    ConnectOptions as _, Connection as _, PgConnection, Postgres, Transaction, migrate::Migrator,
-    pool::PoolConnection,
-};
+use sqlx::{Connection as _, PgConnection, Postgres, Transaction, migrate::Migrator, pool::PoolConnection};
 use tokio_util::task::TaskTracker;
 use toolyard_core::ports::{StoreError, StoreQuotas};
 
-pub(crate) use self::maintenance::known_key_of;
 pub use self::pool::PostgresSettings;
 use self::{
     changes::PostgresChangeLog,
@@ -56,6 +52,7 @@ use self::{
     node::Node,
     pool::ConnectionPool,
 };
+pub(crate) use self::{maintenance::known_key_of, tokens::list_token};
 use crate::{
     ledger::{BatchSettings, LedgerWriter},
     open::OpenError,
@@ -66,7 +63,7 @@ use crate::{
 /// The oldest server that the tests run with.
 const MIN_SERVER_VERSION: i32 = 15;
 
-/// The store of many machines.
+/// The store on PostgreSQL.
 pub struct PostgresStore {
     pool: Arc<ConnectionPool>,
     ledger: LedgerWriter,
@@ -116,7 +113,7 @@ impl PostgresStore {
 /// migration may take longer than a statement may otherwise.
 pub(crate) async fn prepare_database(settings: &PostgresSettings) -> Result<(), OpenError> {
     let failed = |error| OpenError::Database { database: settings.shown_url(), error };
-    let mut connection = settings.plain_options().map_err(failed)?.connect().await.map_err(failed)?;
+    let mut connection = settings.connect_once().await.map_err(failed)?;
     if let Some(reason) = find_unsuitable(&mut connection).await.map_err(failed)? {
         return Err(OpenError::Unsuitable { database: settings.shown_url(), reason });
     }

@@ -69,7 +69,7 @@ impl PersonalDataStore for PostgresStore {
         let mut tx = self
             .begin(&[WriteLock::User(user), WriteLock::Table("accounts"), WriteLock::Table("tokens")])
             .await?;
-        // Whoever writes keys locks the totals of their users first.
+        // Every writer of keys locks the totals of their users first.
         let totals =
             sqlx::query!("SELECT keys FROM call_key_totals WHERE user_id = $1 FOR UPDATE", user.as_str());
         totals.fetch_optional(&mut *tx).await.map_err(store_error)?;

@@ -1,18 +1,20 @@
 //! Connections, and what happens while the database is down.
 
-use std::{fmt, str::FromStr as _, time::Duration};
+use std::{fmt, io, str::FromStr as _, time::Duration};
 
 use parking_lot::Mutex;
 use sqlx::{
-    Connection as _, PgPool, Postgres,
+    ConnectOptions as _, Connection as _, PgConnection, PgPool, Postgres,
     pool::PoolConnection,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use toolyard_core::ports::{StoreError, StoreQuotas};
 
 use crate::rows::store_error;
 
+/// How long one attempt to connect may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// A connection that was idle for longer is checked before it is used: the database may have been restarted.
 const CHECK_AFTER_IDLE: Duration = Duration::from_secs(1);
 /// How long the first pause is after the database could not be reached; the next ones are longer.
@@ -65,8 +67,14 @@ impl PostgresSettings {
         }
     }
 
+    /// A connection outside of the pool, whose statements have no time limit.
+    pub(crate) async fn connect_once(&self) -> Result<PgConnection, sqlx::Error> {
+        let connected = timeout(CONNECT_TIMEOUT, self.plain_options()?.connect()).await;
+        connected.unwrap_or_else(|_| Err(sqlx::Error::Io(io::ErrorKind::TimedOut.into())))
+    }
+
     /// How to connect, without limits.
-    pub(crate) fn plain_options(&self) -> Result<PgConnectOptions, sqlx::Error> {
+    fn plain_options(&self) -> Result<PgConnectOptions, sqlx::Error> {
         Ok(PgConnectOptions::from_str(&self.url)?.application_name("toolyard"))
     }
 

@@ -91,7 +91,7 @@ impl PostgresStore {
         Ok(removed)
     }
 
-    /// Whoever writes keys locks the totals of their users first, in order.
+    /// Like every writer of keys, it locks the totals of their users first, in order.
     async fn prune_keys(&self, before: i64) -> Result<u64, StoreError> {
         let mut tx = self.begin(&[]).await?;
         let users = sqlx::query_scalar!(

@@ -2,19 +2,62 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use sqlx::PgConnection;
+use sqlx::{Connection as _, PgConnection};
 use toolyard_core::ports::{
     AddTokenOutcome, IssuedToken, IssuedTokenStore, RevokedTokens, StoreError, TokenCursor, TokenQuota,
     TokenScope,
 };
 use toolyard_protocol::{TokenId, api::Role};
 
-use super::{PostgresStore, WriteLock};
+use super::{
+    PostgresSettings, PostgresStore, WriteLock, locks::take_locks, maintenance::has_tables, prepare_database,
+};
 use crate::rows::{parse_column, store_error, to_timestamp, tokens::TokenRow};
 
 /// All roles up to this one.
 fn roles_up_to(up_to: Role) -> Vec<String> {
     Role::ALL.into_iter().filter(|role| *role <= up_to).map(|role| role.as_str().to_owned()).collect()
+}
+
+/// Adds a token in the caller's transaction, which has the tokens to itself, if the quota allows it.
+pub(super) async fn insert_token(
+    to: &mut PgConnection,
+    token: &IssuedToken,
+    room: TokenQuota,
+) -> Result<AddTokenOutcome, StoreError> {
+    let count = sqlx::query!(
+        r#"SELECT COUNT(*) AS "all!", COUNT(*) FILTER (WHERE subject = $1) AS "own!" FROM tokens
+           WHERE expires_at > $2"#,
+        token.subject,
+        token.created_at.as_millisecond()
+    );
+    let count = count.fetch_one(&mut *to).await.map_err(store_error)?;
+    if count.all >= i64::from(room.of_all) || count.own >= i64::from(room.of_subject) {
+        return Ok(AddTokenOutcome::QuotaReached);
+    }
+    let made_with = token.made_with.as_ref().map(TokenId::as_str);
+    // The token it is issued with may have been revoked meanwhile.
+    let is_revoked = sqlx::query_scalar!(
+        r#"SELECT EXISTS (SELECT 1 FROM tokens WHERE id = $1 AND revoked_at IS NOT NULL) AS "is_revoked!""#,
+        made_with
+    );
+    if is_revoked.fetch_one(&mut *to).await.map_err(store_error)? {
+        return Ok(AddTokenOutcome::Revoked);
+    }
+    let insert = sqlx::query!(
+        "INSERT INTO tokens (id, name, subject, role, created_at, expires_at, created_by, made_with)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        token.id.as_str(),
+        token.name,
+        token.subject,
+        token.role.as_str(),
+        token.created_at.as_millisecond(),
+        token.expires_at.as_millisecond(),
+        token.created_by,
+        made_with
+    );
+    insert.execute(&mut *to).await.map_err(store_error)?;
+    Ok(AddTokenOutcome::Listed)
 }
 
 /// What a user granted with a token ends with it; the change log tells every node.
@@ -69,40 +112,9 @@ impl IssuedTokenStore for PostgresStore {
     async fn add_token(&self, token: &IssuedToken, room: TokenQuota) -> Result<AddTokenOutcome, StoreError> {
         // The bounds are for all tokens together; and no token is revoked between the check and the insert.
         let mut tx = self.begin(&[WriteLock::Table("tokens")]).await?;
-        let count = sqlx::query!(
-            r#"SELECT COUNT(*) AS "all!", COUNT(*) FILTER (WHERE subject = $1) AS "own!" FROM tokens
-               WHERE expires_at > $2"#,
-            token.subject,
-            token.created_at.as_millisecond()
-        );
-        let count = count.fetch_one(&mut *tx).await.map_err(store_error)?;
-        if count.all >= i64::from(room.of_all) || count.own >= i64::from(room.of_subject) {
-            return Ok(AddTokenOutcome::QuotaReached);
-        }
-        let made_with = token.made_with.as_ref().map(TokenId::as_str);
-        // The token it is issued with may have been revoked meanwhile.
-        let is_revoked = sqlx::query_scalar!(
-            r#"SELECT EXISTS (SELECT 1 FROM tokens WHERE id = $1 AND revoked_at IS NOT NULL) AS "is_revoked!""#,
-            made_with
-        );
-        if is_revoked.fetch_one(&mut *tx).await.map_err(store_error)? {
-            return Ok(AddTokenOutcome::Revoked);
-        }
-        let insert = sqlx::query!(
-            "INSERT INTO tokens (id, name, subject, role, created_at, expires_at, created_by, made_with)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-            token.id.as_str(),
-            token.name,
-            token.subject,
-            token.role.as_str(),
-            token.created_at.as_millisecond(),
-            token.expires_at.as_millisecond(),
-            token.created_by,
-            made_with
-        );
-        insert.execute(&mut *tx).await.map_err(store_error)?;
+        let added = insert_token(&mut tx, token, room).await?;
         tx.commit().await.map_err(store_error)?;
-        Ok(AddTokenOutcome::Listed)
+        Ok(added)
     }
 
     async fn revoke_token(
@@ -179,4 +191,24 @@ impl IssuedTokenStore for PostgresStore {
         query.execute(&mut *tx).await.map_err(store_error)?;
         tx.commit().await.map_err(store_error)
     }
+}
+
+/// Adds a token to the list of a store that a server may have open. Does not migrate tables, because that server may be older.
+/// Creates them if there are none.
+pub(crate) async fn list_token(
+    settings: &PostgresSettings,
+    token: &IssuedToken,
+    room: TokenQuota,
+) -> Result<AddTokenOutcome, StoreError> {
+    let mut connection = settings.connect_once().await.map_err(store_error)?;
+    if !has_tables(&mut connection).await.map_err(store_error)? {
+        let prepared = prepare_database(settings).await;
+        prepared.map_err(|error| StoreError::Failed(error.to_string()))?;
+    }
+    let mut tx = connection.begin().await.map_err(store_error)?;
+    take_locks(&mut tx, &[WriteLock::Table("tokens")]).await?;
+    let added = insert_token(&mut tx, token, room).await?;
+    tx.commit().await.map_err(store_error)?;
+    connection.close().await.map_err(store_error)?;
+    Ok(added)
 }

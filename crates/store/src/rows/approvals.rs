@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 use toolyard_core::{
-    executor::{CallOwner, Caller, Door},
+    executor::{CallOwner, Caller},
     ports::{ApprovalRecord, ApprovedCall, StoreError, StoredAnswer},
 };
 use toolyard_protocol::{
@@ -11,7 +11,7 @@ use toolyard_protocol::{
     approval::{ApprovalAnswer, ApprovalSurface, RememberScope},
 };
 
-use super::{damaged_value, from_json, parse_column, to_digest, to_timestamp};
+use super::{calls::read_door, from_json, parse_column, to_digest, to_timestamp};
 
 /// Most rows of a page.
 pub(crate) const MAX_PAGE: u32 = 200;
@@ -97,10 +97,7 @@ impl ApprovalRow {
             risk: parse_column("risk", &self.risk)?,
             reason: parse_column("reason", &self.reason)?,
             can_remember: self.can_remember,
-            door: Door::ALL
-                .into_iter()
-                .find(|door| door.as_str() == self.door)
-                .ok_or_else(|| damaged_value("door", &self.door))?,
+            door: read_door(&self.door)?,
             client: self.client.map(Into::into),
             conversation: self.conversation.map(Into::into),
             session: self.session.map(Into::into),

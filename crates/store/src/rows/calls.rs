@@ -105,7 +105,7 @@ fn read_source(text: &str) -> Result<SourceKind, StoreError> {
         .ok_or_else(|| damaged_value("source", text))
 }
 
-fn read_door(text: &str) -> Result<Door, StoreError> {
+pub(crate) fn read_door(text: &str) -> Result<Door, StoreError> {
     Door::ALL.into_iter().find(|door| door.as_str() == text).ok_or_else(|| damaged_value("door", text))
 }
 

@@ -2,9 +2,8 @@
 
 use sqlx::FromRow;
 use toolyard_core::ports::{IssuedToken, StoreError};
-use toolyard_protocol::api::Role;
 
-use super::{damaged_value, parse_column, to_timestamp};
+use super::{accounts::column_role, parse_column, to_timestamp};
 
 #[derive(FromRow)]
 pub(crate) struct TokenRow {
@@ -21,12 +20,11 @@ pub(crate) struct TokenRow {
 
 impl TokenRow {
     pub(crate) fn into_token(self) -> Result<IssuedToken, StoreError> {
-        let role = Role::ALL.into_iter().find(|role| role.as_str() == self.role);
         Ok(IssuedToken {
             id: parse_column("token id", &self.id)?,
             name: self.name,
             subject: self.subject,
-            role: role.ok_or_else(|| damaged_value("role", self.role))?,
+            role: column_role(&self.role)?,
             created_at: to_timestamp(self.created_at),
             expires_at: to_timestamp(self.expires_at),
             created_by: self.created_by,

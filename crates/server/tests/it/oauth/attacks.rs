@@ -73,7 +73,9 @@ async fn a_code_is_redeemed_once_and_a_replay_ends_the_grant() {
 
     let raced = client.consent(&p.user("ada"), "tools:read", json!({})).await;
     let answers = futures_util::future::join_all((0..5).map(|_| client.redeem(&raced))).await;
-    assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 1, "of five at the same time");
+    // None, if a copy ended the grant before the first use had its tokens.
+    assert!(answers.iter().filter(|answer| answer.status == 200).count() <= 1, "of five at the same time");
+    assert!(listed(&p.user("ada")).await.is_empty(), "the copies end the grant");
 }
 
 #[tokio::test]
