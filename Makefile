@@ -1,12 +1,15 @@
 # Two commands do all the set-up: `make run` and `make test`.
 
-.PHONY: run build dist test test-local lint bench contract help
+.PHONY: run cluster build dist test test-local lint bench contract help
 
 help: ## Shows this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 run: build ## Starts a server with the to-do sample and the assistant, installed for a sample user with simulated glasses
 	@scripts/run.sh
+
+cluster: build ## Starts three nodes with PostgreSQL, NATS and nginx on this machine, with the to-do sample
+	@scripts/cluster.sh
 
 build: ## Builds the console and the binaries quickly: target/quick
 	@scripts/build-console.sh --if-possible

@@ -39,16 +39,17 @@ pub(crate) fn follow_approvals(
 ) -> mpsc::Receiver<(ApprovalEvent, ApprovalId)> {
     let (queue, queued) = mpsc::channel(MAX_QUEUED);
     let mut changes = state.change_feed.follow();
-    let stopping = state.lifecycle.stopping.clone();
-    state.lifecycle.spawn(async move {
+    let (lifecycle, state) = (state.lifecycle.clone(), state.clone());
+    let stopping = lifecycle.stopping.clone();
+    lifecycle.spawn(async move {
         loop {
             let change = tokio::select! {
                 change = changes.recv() => change,
                 () = stopping.cancelled() => return,
             };
-            let event = match change {
-                Ok(Change::ApprovalRequested { id, .. }) => (ApprovalEvent::Requested, id),
-                Ok(Change::ApprovalAnswered { id, .. }) => (ApprovalEvent::Answered, id),
+            let (event, user, id) = match change {
+                Ok(Change::ApprovalRequested { user, id }) => (ApprovalEvent::Requested, user, id),
+                Ok(Change::ApprovalAnswered { user, id }) => (ApprovalEvent::Answered, user, id),
                 Ok(_) => continue,
                 Err(RecvError::Lagged(missed)) => {
                     tracing::warn!(missed, receiver, "changes missed by approval notifications");
@@ -56,7 +57,10 @@ pub(crate) fn follow_approvals(
                 }
                 Err(RecvError::Closed) => return,
             };
-            if let Err(error) = queue.try_send(event) {
+            if !state.acts_for(&user).await {
+                continue;
+            }
+            if let Err(error) = queue.try_send((event, id)) {
                 tracing::warn!(%error, receiver, "approval notification dropped");
             }
         }

@@ -75,6 +75,9 @@ fn start_run(state: &ServerState, id: ApprovalId) {
             Ok(_) => return,
             Err(error) => return tracing::error!(%error, approval = %id, "approval not read"),
         };
+        if !state_of.acts_for(&record.owner.user).await {
+            return;
+        }
         match approved_context(&state_of, &record).await {
             Ok(cx) => drop(state_of.executor.run_approved(cx, &record).await),
             Err(error) => {

@@ -71,6 +71,13 @@ async fn collect_body(body: Body, state: &ServerState, limit: usize) -> Result<B
     })
 }
 
+/// Reads a body as it is, up to the largest that any route accepts.
+pub(crate) async fn read_bytes(body: Body, state: &ServerState) -> Result<Bytes, RequestError> {
+    let limits = &state.config.server;
+    let largest = limits.body_bytes.max(limits.tool_set_bytes).max(state.config.chat.body_bytes);
+    collect_body(body, state, largest).await
+}
+
 fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, RequestError> {
     let mut from = serde_json::Deserializer::from_slice(bytes);
     let parsed = serde_path_to_error::deserialize(&mut from).map_err(|error| {

@@ -39,7 +39,7 @@ impl EmbeddedServer {
     /// Builds the server without listening.
     pub async fn start(config: Config, deps: ServerDependencies) -> Result<Self, ServerStartError> {
         let state = assemble(config, deps, ServerExposure::Embedded).await?;
-        let router = routes::build_router().with_state(state.clone());
+        let router = routes::build_router(&state).with_state(state.clone());
         Ok(Self { state, router })
     }
 

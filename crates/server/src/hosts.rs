@@ -17,6 +17,7 @@ use hyper::body::Incoming;
 use toolyard_protocol::api::ApiErrorCode;
 
 use crate::{
+    cluster::MarkedPaths,
     config::{AuthMode, ServerConfig},
     console::FRAME_SCRIPT,
     doors::oauth::CROSS_ORIGIN_PATHS,
@@ -137,12 +138,13 @@ fn normalize_origin(origin: &str) -> String {
 #[derive(Clone)]
 pub(crate) struct HostCheckedRouter {
     hosts: Arc<HostRules>,
+    marked: MarkedPaths,
     router: Router,
 }
 
 impl HostCheckedRouter {
-    pub(crate) fn new(hosts: HostRules, router: Router) -> Self {
-        Self { hosts: Arc::new(hosts), router }
+    pub(crate) fn new(hosts: HostRules, marked: MarkedPaths, router: Router) -> Self {
+        Self { hosts: Arc::new(hosts), marked, router }
     }
 }
 
@@ -154,7 +156,8 @@ impl hyper::service::Service<Request<Incoming>> for HostCheckedRouter {
         Map<BoxFuture<'static, Result<Response, Infallible>>, ResponseFinisher>,
     >;
 
-    fn call(&self, request: Request<Incoming>) -> Self::Future {
+    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
+        self.marked.unmark(&mut request);
         match self.hosts.check_request(request.headers(), request.uri()) {
             Ok(RequestOrigin::SameOrigin) => {
                 let response = tower_service::Service::call(&mut self.router.clone(), request);

@@ -22,6 +22,7 @@ mod body;
 mod builtin;
 mod calls;
 mod change_feed;
+mod cluster;
 pub mod config;
 mod connections;
 mod console;

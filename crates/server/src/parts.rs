@@ -7,6 +7,7 @@ use toolyard_core::{
     limits::{CallLimits, MAX_ERROR_MESSAGE_BYTES},
     pinning::PinMode,
     policy::{RateLimit, RateLimits},
+    ports::HomeMarks,
 };
 use toolyard_net::{ClientSettings, Guard, GuardPolicy, HttpClient, IpRange, ReferralClients};
 use toolyard_platform::{PlatformConfig, RequestLimits};
@@ -256,13 +257,14 @@ pub(crate) fn upstream_settings(
 }
 
 /// Where users return after they authorize. Client metadata needs https, or authorization servers cannot fetch it.
-pub(crate) fn oauth_setup(config: &Config) -> OAuthSetup {
+pub(crate) fn oauth_setup(config: &Config, marks: HomeMarks) -> OAuthSetup {
     let base = config.base_url();
     let client_metadata_url = base.starts_with("https:").then(|| format!("{base}/oauth/client.json"));
     OAuthSetup {
         redirect_uri: format!("{base}/oauth/callback"),
         client_metadata_url,
         upstream_pages: format!("{base}/console/upstreams"),
+        marks,
     }
 }
 

@@ -4,6 +4,7 @@
 use axum::{
     Router,
     handler::Handler,
+    middleware,
     response::{IntoResponse as _, Response},
     routing::{MethodFilter, MethodRouter, on},
 };
@@ -11,8 +12,8 @@ use http::{Method, StatusCode, Uri};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::{
-    auth::GuardedHandler, console, doors::chat, doors::mcp, doors::oauth, doors::rest, doors::sign_in,
-    doors::ws, error::RequestError, state::ServerState,
+    auth::GuardedHandler, cluster::RouteHome, cluster::run_at_home, console, doors::chat, doors::mcp,
+    doors::oauth, doors::rest, doors::sign_in, doors::ws, error::RequestError, state::ServerState,
 };
 
 /// Who may use a route.
@@ -64,6 +65,7 @@ pub struct Route {
     pub summary: &'static str,
     /// Whether it is part of the API, as opposed to a file of the web console.
     pub documented: bool,
+    pub(crate) home: RouteHome,
     pub(crate) request: Option<fn(&mut SchemaGenerator) -> Schema>,
     pub(crate) response: Option<fn(&mut SchemaGenerator) -> Schema>,
     pub(crate) failure: Option<fn(&mut SchemaGenerator) -> Schema>,
@@ -110,6 +112,7 @@ impl Route {
             access,
             summary,
             documented: true,
+            home: RouteHome::of_access(access),
             request: None,
             response: None,
             failure: None,
@@ -134,6 +137,12 @@ impl Route {
     /// The format of its errors, in addition to the common one.
     pub(crate) fn error_body<T: JsonSchema>(mut self) -> Self {
         self.failure = Some(SchemaGenerator::subschema_for::<T>);
+        self
+    }
+
+    /// Where it runs in a cluster, if its access rule does not say so.
+    pub(crate) fn runs_at(mut self, home: RouteHome) -> Self {
+        self.home = home;
         self
     }
 
@@ -205,10 +214,14 @@ pub fn route_table() -> Vec<Route> {
     routes
 }
 
-pub(crate) fn build_router() -> Router<ServerState> {
+pub(crate) fn build_router(state: &ServerState) -> Router<ServerState> {
+    let handler = |route: Route| match state.cluster.is_some() && route.home != RouteHome::Anywhere {
+        true => route.handler.layer(middleware::from_fn_with_state((state.clone(), route.home), run_at_home)),
+        false => route.handler,
+    };
     let router = route_table()
         .into_iter()
-        .fold(Router::new(), |router, route| router.route(route.path, route.handler));
+        .fold(Router::new(), |router, route| router.route(route.path, handler(route)));
     router.fallback(route_not_found).method_not_allowed_fallback(method_not_allowed)
 }
 

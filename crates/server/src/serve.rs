@@ -140,7 +140,8 @@ impl Server {
         config.server.listen = listener.local_addr().map_err(listen)?;
         let state = assemble(config, deps, ServerExposure::Network).await?;
         let hosts = HostRules::new(&state.config.server, state.auth_mode);
-        let service = HostCheckedRouter::new(hosts, routes::build_router().with_state(state.clone()));
+        let router = routes::build_router(&state).with_state(state.clone());
+        let service = HostCheckedRouter::new(hosts, state.marked_paths(), router);
         Ok(Self { address: state.config.server.listen, state, listener, service })
     }
 
@@ -164,9 +165,16 @@ impl Server {
         if let Err(error) = &watchdog {
             tracing::error!(%error, "failed to start the worker watchdog");
         }
+        let stop = async {
+            stop.cancelled().await;
+            // Until the other nodes know, they forward requests to this one.
+            if let Some(cluster) = &state.cluster {
+                cluster.give_notice().await;
+            }
+        };
         tokio::select! {
             () = listen::serve_connections(listener, service, &state) => {}
-            () = stop.cancelled() => {}
+            () = stop => {}
         }
         drain(&state).await;
     }

@@ -12,12 +12,14 @@ use toolyard_core::{
 };
 use toolyard_net::Guard;
 use toolyard_platform::Platform;
+use toolyard_protocol::UserId;
 use toolyard_sessions::Sessions;
 use toolyard_sources::UpstreamSource;
 
 use crate::{
     auth::{OidcVerifier, ScrapeToken, SessionCookies, TokenSigner},
     change_feed::ChangeFeed,
+    cluster::{ClusterNode, MarkedPaths},
     config::{AuthMode, Config},
     connections::ProcessState,
     console::ConsoleFiles,
@@ -115,6 +117,8 @@ pub struct SharedState {
     pub(crate) chat: Arc<ChatState>,
     /// Limits and health of the process.
     pub(crate) process: ProcessState,
+    /// This node in its cluster. None if it is alone.
+    pub(crate) cluster: Option<ClusterNode>,
     /// Tasks and signals for a graceful stop.
     pub lifecycle: Lifecycle,
     /// The metrics page.
@@ -161,6 +165,37 @@ impl SharedState {
     /// Whether `X-User-Id` alone identifies the caller.
     pub(crate) fn trusts_user_header(&self) -> bool {
         self.exposure == ServerExposure::Embedded || self.auth_mode == AuthMode::Dev
+    }
+
+    /// Whether this node does the work that one node does for all.
+    pub(crate) async fn holds_lease(&self, name: &str) -> bool {
+        let Some(store) = self.stores.cluster.as_ref().filter(|_| self.cluster.is_some()) else {
+            return true;
+        };
+        match store.hold_lease(name).await {
+            Ok(held) => held,
+            Err(error) => {
+                tracing::error!(%error, lease = name, "lease not read");
+                false
+            }
+        }
+    }
+
+    /// The paths that are marked with their user.
+    pub(crate) fn marked_paths(&self) -> MarkedPaths {
+        self.cluster.as_ref().map(ClusterNode::marked_paths).unwrap_or_default()
+    }
+
+    /// Whether this node does what is done once for a user. In a cluster that is the user's home.
+    pub(crate) async fn acts_for(&self, user: &UserId) -> bool {
+        let Some(cluster) = &self.cluster else { return true };
+        match cluster.claims(user).await {
+            Ok(acts) => acts,
+            Err(error) => {
+                tracing::error!(%error, %user, "home of a user not found");
+                false
+            }
+        }
     }
 
     /// The URL under which clients reach this server, without a trailing slash.

@@ -17,7 +17,13 @@ use toolyard_protocol::{
 };
 use url::Url;
 
-use crate::{pending::RequestKind, sessions::Sessions, user::LiveUser};
+use crate::{
+    pending::RequestKind,
+    sessions::{APP_SOCKET_PATH, MARKED_PATH, Sessions},
+    user::LiveUser,
+};
+
+const SPEECH_PATH: &str = "/api/tts";
 
 impl Sessions {
     pub(crate) fn play_audio(
@@ -82,13 +88,20 @@ fn own_speech(address: &str, own: &str) -> Option<Url> {
     let (mut url, own) = (Url::parse(address).ok()?, Url::parse(own).ok()?);
     let same = url.host() == own.host()
         && (url.port() == own.port() || url.port_or_known_default() == own.port_or_known_default());
-    let below = own.path().strip_suffix("/app-ws").unwrap_or_default();
-    if !same || url.path().strip_prefix(below) != Some("/api/tts") {
+    let below = own.path().strip_suffix(APP_SOCKET_PATH).unwrap_or_default();
+    if !same || without_mark(url.path().strip_prefix(below)?) != SPEECH_PATH {
         return None;
     }
+    url.set_path(&format!("{below}{SPEECH_PATH}"));
     let scheme = if own.scheme() == "wss" { "https" } else { "http" };
     url.set_scheme(scheme).ok()?;
     Some(url)
+}
+
+/// The path without the mark of its user.
+fn without_mark(path: &str) -> &str {
+    let marked = path.strip_prefix(MARKED_PATH).and_then(|marked| marked.find('/').map(|end| &marked[end..]));
+    marked.unwrap_or(path)
 }
 
 fn speech_text(url: &Url) -> Option<String> {

@@ -64,7 +64,7 @@ pub use listen::{TranscribedText, Transcriber};
 pub use message_rules::{MessageOwner, MessageRule, OpenRule, message_rule};
 pub use outbox::{Outbox, SocketFrame};
 pub use rate_limit::MessageRate;
-pub use sessions::{SessionParts, Sessions};
+pub use sessions::{MARKED_PATH, SessionParts, Sessions};
 pub use settings::SessionSettings;
 pub use speech_link::{LinkError, SPEECH_PARAMETERS, SPEECH_SIGNATURE, SpeechLinks};
 pub use voice::{SAMPLES_PER_SECOND, Utterance};

@@ -1,9 +1,10 @@
-//! After a server restart: the runs of the previous process are restored.
+//! Runs of another process are restored: after a server restart, and when the home of a user moves.
 
 use std::sync::Arc;
 
 use tokio::time::Instant;
-use toolyard_core::ports::StoreError;
+use toolyard_core::ports::{StoreError, StoredRun};
+use toolyard_protocol::UserId;
 
 use crate::{
     run::{AppRun, RunPhase, RunTrigger},
@@ -14,6 +15,16 @@ impl Sessions {
     /// Restores the stored runs: each app may reconnect with its old session within the window.
     pub async fn restore_runs(&self) -> Result<usize, StoreError> {
         let stored = self.parts().stores.runs.list_runs().await?;
+        self.restore(stored).await
+    }
+
+    /// Restores the stored runs of a user whose home is this node from now on.
+    pub async fn restore_user(&self, user: &UserId) -> Result<usize, StoreError> {
+        let stored = self.parts().stores.runs.list_runs_of(user).await?;
+        self.restore(stored).await
+    }
+
+    async fn restore(&self, stored: Vec<StoredRun>) -> Result<usize, StoreError> {
         let count = stored.len();
         for run in stored {
             let record = self.parts().stores.apps.find_app(&run.package).await?;

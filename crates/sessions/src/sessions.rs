@@ -14,7 +14,7 @@ use toolyard_core::{
     catalog::AppHead,
     limits::CallLimits,
     ports::{
-        AppWaker, Change, ChangeSubscriber, Clock, IdGenerator, SecretSealer, SessionView, Stores,
+        AppWaker, Change, ChangeSubscriber, Clock, HomeMarks, IdGenerator, SecretSealer, SessionView, Stores,
         UserPresence,
     },
 };
@@ -27,11 +27,16 @@ use crate::{
     listen::Transcriber,
     outbox::Outbox,
     photos::REPORTS_AT_ONCE,
-    run::{AppRun, RunTrigger},
+    run::{AppRun, RunPhase, RunTrigger},
     settings::SessionSettings,
     speech_link::SpeechLinks,
     user::LiveUser,
 };
+
+/// How the path of an app's socket ends.
+pub(crate) const APP_SOCKET_PATH: &str = "/app-ws";
+/// How a path begins that is marked with its user. The mark follows, and then the path as usual.
+pub const MARKED_PATH: &str = "/u/";
 
 /// The parts that sessions need.
 pub struct SessionParts {
@@ -51,6 +56,8 @@ pub struct SessionParts {
     pub limits: CallLimits,
     /// Converts speech to text, if configured.
     pub transcriber: Option<Arc<dyn Transcriber>>,
+    /// Marks the URLs that apps connect to.
+    pub marks: HomeMarks,
     /// Limits and timeouts.
     pub settings: SessionSettings,
     /// A server stop waits for these tasks.
@@ -166,6 +173,15 @@ impl Sessions {
         &self.0.parts
     }
 
+    /// Where the apps of a user connect. Ends in `/app-ws`, because apps derive other URLs from it.
+    pub(crate) fn app_socket_url(&self, user: &UserId) -> String {
+        let url = &self.parts().settings.app_socket_url;
+        match (self.parts().marks.mark(user), url.strip_suffix(APP_SOCKET_PATH)) {
+            (Some(mark), Some(base)) => format!("{base}{MARKED_PATH}{mark}{APP_SOCKET_PATH}"),
+            _ => url.clone(),
+        }
+    }
+
     pub(crate) fn next_link(&self) -> u64 {
         self.0.links.fetch_add(1, Ordering::Relaxed) + 1
     }
@@ -189,6 +205,22 @@ impl Sessions {
 
     pub(crate) fn view_changed(&self, user: &UserId) {
         self.parts().stores.announcements.notify(&Change::ViewChanged(user.clone()));
+    }
+
+    /// Forgets a user whose home is another node by now: that node has restored the runs. Apps and devices reconnect there.
+    pub fn release_user(&self, user: &UserId) {
+        let Some((_, live)) = self.0.users.remove(user) else { return };
+        let why =
+            Arc::new(unavailable_error("The user's session moved to another server.").retryable_if(true));
+        let mut state = live.lock();
+        state.close_sockets(1012, "moved to another server");
+        for (_, run) in state.apps.drain() {
+            self.0.by_session.remove(&run.session);
+            run.set_phase(RunPhase::Ended(why.clone()));
+        }
+        state.device = None;
+        drop(state);
+        self.view_changed(user);
     }
 
     /// Closes all sockets because the server stops; apps and devices reconnect.

@@ -162,7 +162,7 @@ impl Sessions {
         app: &Arc<AppRecord>,
         session: &AppSessionId,
     ) -> Result<oneshot::Receiver<ToolError>, ToolError> {
-        let url = &self.parts().settings.app_socket_url;
+        let url = &self.app_socket_url(&live.id);
         let request = SessionRequest::new(session.clone(), live.id.clone(), url, self.timestamp());
         let webhook = self.build_webhook(app, &WebhookRequest::Session(request))?;
         let (failed, refused) = oneshot::channel();

@@ -155,18 +155,18 @@ pub async fn open(settings: StoreSettings, tasks: &TaskTracker) -> Result<Stores
         StoreSettings::Sqlite(settings) => {
             let store = SqliteStore::open(settings, tasks).await?;
             let log = Arc::new(store.change_log());
-            every_port(store, log).await
+            every_port(Arc::new(store), log).await
         }
         StoreSettings::Postgres(settings) => {
-            let store = PostgresStore::open(settings, tasks).await?;
+            let store = Arc::new(PostgresStore::open(settings, tasks).await?);
             let log = Arc::new(store.change_log());
-            every_port(store, log).await
+            let stores = every_port(store.clone(), log).await?;
+            Ok(Stores { cluster: Some(store), ..stores })
         }
     }
 }
 
-async fn every_port(store: impl EveryPort, log: Arc<dyn ChangeLog>) -> Result<Stores, OpenError> {
-    let store = Arc::new(store);
+async fn every_port(store: Arc<impl EveryPort>, log: Arc<dyn ChangeLog>) -> Result<Stores, OpenError> {
     let announcements = LocalAnnouncements::start(log).await;
     Ok(Stores {
         announcements: Arc::new(announcements.map_err(OpenError::Unreadable)?),
@@ -201,6 +201,7 @@ async fn every_port(store: impl EveryPort, log: Arc<dyn ChangeLog>) -> Result<St
         device_logins: store.clone(),
         personal_data: store.clone(),
         tokens: store.clone(),
+        cluster: None,
         maintenance: store,
     })
 }

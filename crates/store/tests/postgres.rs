@@ -6,8 +6,9 @@ use std::{sync::Arc, time::Duration};
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use toolyard_core::ports::{
-    AppStore as _, CallFilter, CallLog as _, ClaimOutcome, DeviceStore as _, Ledger as _, PruneBefore,
-    StoreError, StoreMaintenance as _, StoreQuotas, StoredDevice,
+    AppRunStore as _, AppStore as _, CallFilter, CallLog as _, ClaimOutcome, ClusterStore as _,
+    DeviceStore as _, Ledger as _, PruneBefore, StoreError, StoreMaintenance as _, StoreQuotas, StoredDevice,
+    StoredRun,
 };
 use toolyard_store::{PostgresSettings, PostgresStore};
 use toolyard_testkit::{
@@ -101,6 +102,74 @@ async fn a_node_that_is_stalled_counts_as_dead() {
     assert_eq!(store_suite::begin_one_call(&first, 3).await, ClaimOutcome::Running);
     first.close().await;
     second.close().await;
+}
+
+/// Two nodes never both believe to be a user's home: the epoch says who is right.
+#[tokio::test]
+async fn a_user_has_one_home_until_its_node_is_lost_or_gives_it_up() {
+    let database = TestDatabase::create();
+    let settings = PostgresSettings::for_url(&database.url);
+    let (first, second) = (open(&settings).await, open(&settings).await);
+    first.join("http://first").await.unwrap();
+    second.join("http://second").await.unwrap();
+    let ada = "ada".parse().unwrap();
+    let claims = futures_util::future::join_all(
+        (0..20)
+            .map(|turn| if turn % 2 == 0 { &first } else { &second })
+            .map(|node| node.claim_home(&ada, None)),
+    );
+    let homes: Vec<_> = claims.await.into_iter().map(Result::unwrap).collect();
+    assert!(homes.iter().all(|home| *home == homes[0]), "{homes:?}");
+    let (owner, other) = if homes[0].node == first.node() { (&first, &second) } else { (&second, &first) };
+    assert_eq!(owner.list_homes().await.unwrap(), [(ada.clone(), homes[0].epoch)]);
+
+    // The other could not reach it.
+    let moved = other.claim_home(&ada, Some(homes[0].epoch)).await.unwrap();
+    assert_eq!(moved.node, other.node());
+    assert!(moved.epoch > homes[0].epoch);
+    assert_eq!(owner.claim_home(&ada, Some(homes[0].epoch)).await.unwrap(), moved, "it lost an older home");
+    assert_eq!(owner.list_homes().await.unwrap(), []);
+
+    // A node that lost a user writes none of their runs.
+    store_suite::add_app(&first, "com.example.a").await;
+    let run = |session: &str| StoredRun {
+        session: session.parse().unwrap(),
+        user: ada.clone(),
+        package: "com.example.a".parse().unwrap(),
+        by_user: true,
+    };
+    other.save_run(&run("new")).await.unwrap();
+    owner.save_run(&run("stale")).await.unwrap();
+    owner.remove_run(&"new".parse().unwrap()).await.unwrap();
+    assert_eq!(other.list_runs_of(&ada).await.unwrap(), [run("new")]);
+
+    owner.release_home(&ada, homes[0].epoch).await.unwrap();
+    assert_eq!(owner.claim_home(&ada, None).await.unwrap(), moved, "an older epoch releases nothing");
+    other.leave().await.unwrap();
+    assert_eq!(owner.claim_home(&ada, None).await.unwrap().node, owner.node());
+    other.close().await;
+    owner.close().await;
+}
+
+/// A lease, and a home, of a node that shows no sign of life are free.
+#[tokio::test]
+async fn leases_and_homes_of_a_dead_node_are_taken_over() {
+    let database = TestDatabase::create();
+    let settings = PostgresSettings::for_url(&database.url);
+    let hasty = PostgresSettings { node_timeout: Duration::ZERO, ..settings.clone() };
+    let (first, second) = (open(&settings).await, open(&settings).await);
+    let ada = "ada".parse().unwrap();
+    let home = first.claim_home(&ada, None).await.unwrap();
+    assert!(first.hold_lease("work").await.unwrap() && first.hold_lease("work").await.unwrap());
+    assert!(!second.hold_lease("work").await.unwrap() && second.hold_lease("other work").await.unwrap());
+    let third = open(&hasty).await;
+    assert!(third.hold_lease("work").await.unwrap(), "to it, all others are dead");
+    assert!(!first.hold_lease("work").await.unwrap());
+    let taken = third.claim_home(&ada, None).await.unwrap();
+    assert!(taken.node == third.node() && taken.epoch > home.epoch, "{taken:?}");
+    for store in [first, second, third] {
+        store.close().await;
+    }
 }
 
 #[tokio::test]

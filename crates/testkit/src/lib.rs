@@ -6,6 +6,7 @@ pub mod conformance;
 pub mod demo_model;
 mod fake_app;
 pub mod model;
+pub mod nats;
 pub mod page;
 pub mod postgres;
 pub mod store_suite;

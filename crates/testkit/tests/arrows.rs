@@ -35,6 +35,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("toolyard-sessions", &["toolyard-core", "toolyard-net", "toolyard-protocol"]),
     ("toolyard-store", &["toolyard-core", "toolyard-protocol"]),
+    ("toolyard-cluster", &["toolyard-core", "toolyard-protocol"]),
     (
         "toolyard-platform",
         &[
@@ -51,6 +52,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "toolyard-agent",
             "toolyard-authorization",
+            "toolyard-cluster",
             "toolyard-core",
             "toolyard-definitions",
             "toolyard-net",
@@ -122,6 +124,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 /// Each external crate, and the only crates of the workspace that may use it.
 const HOMES: &[(&str, &[&str])] = &[
     ("sqlx", &["toolyard-store"]),
+    ("async-nats", &["toolyard-cluster"]),
     ("axum", &["toolyard-server", "toolyard-app-sdk"]),
     ("jsonschema", &["toolyard-core"]),
     ("governor", &["toolyard-core"]),

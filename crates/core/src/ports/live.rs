@@ -93,4 +93,6 @@ pub trait AppRunStore: Send + Sync {
     async fn remove_run(&self, session: &AppSessionId) -> Result<(), StoreError>;
     /// All runs, to restore them after a start.
     async fn list_runs(&self) -> Result<Vec<StoredRun>, StoreError>;
+    /// The runs of a user, to restore them on another node.
+    async fn list_runs_of(&self, user: &UserId) -> Result<Vec<StoredRun>, StoreError>;
 }

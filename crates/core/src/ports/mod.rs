@@ -5,6 +5,7 @@ mod accounts;
 mod approvals;
 mod apps;
 mod changes;
+mod homes;
 mod labels;
 mod ledger;
 mod live;
@@ -36,6 +37,7 @@ pub use apps::{
     ToolSwitchStore,
 };
 pub use changes::{AffectedViews, Announcement, Announcements, Change, ChangeSubscriber};
+pub use homes::{ClusterStore, HomeMarks, NodeId, UserHome};
 pub use labels::{LabelStore, StoredLabels};
 pub use ledger::{
     CallFilter, CallLog, CallRecord, CallWait, ClaimOutcome, KeyClaim, KeyEnd, KeyQuota, Ledger,

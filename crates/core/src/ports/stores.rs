@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     AccountStore, Announcements, AppDataStore, AppRunStore, AppStore, ApprovalRuleStore, ApprovalStore,
-    BrowserSessionStore, CallLog, DefinitionStore, DeviceLoginStore, DeviceStore, InstallStore,
+    BrowserSessionStore, CallLog, ClusterStore, DefinitionStore, DeviceLoginStore, DeviceStore, InstallStore,
     InstalledPluginStore, IssuedTokenStore, LabelStore, Ledger, OAuthStore, OfferStore, PersonalDataStore,
     PinStore, PluginDataStore, PluginListStore, PreferenceStore, PublishedPluginStore, PushSubscriptionStore,
     QuarantineStore, SignInStore, StoreMaintenance, ToolSwitchStore, UpstreamStore, UpstreamTokenStore,
@@ -78,6 +78,8 @@ pub struct Stores {
     pub tokens: Arc<dyn IssuedTokenStore>,
     /// Announcements of changes in all of these.
     pub announcements: Arc<dyn Announcements>,
+    /// Several nodes on this store. None if it can have only one.
+    pub cluster: Option<Arc<dyn ClusterStore>>,
     /// The store as a whole.
     pub maintenance: Arc<dyn StoreMaintenance>,
 }

@@ -49,6 +49,7 @@ pub(crate) fn credentials(
         client_name: "toolyard".to_owned(),
         client,
         scopes: Vec::new(),
+        ..OAuthSettings::default()
     };
     let upstream = OAuthUpstream { id: "conformance".to_owned(), url: url.clone(), settings };
     let authorizer = oauth.authorizer(Arc::new(upstream), user.clone());

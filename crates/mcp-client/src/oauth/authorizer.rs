@@ -202,7 +202,8 @@ impl UserAuthorizer {
         let client = choose_client(&found.server, &requests, settings, known, &scopes).await?;
 
         let random = &*self.oauth.parts().random;
-        let (state, pkce) = (random_text(random), PkcePair::generate(random));
+        let pkce = PkcePair::generate(random);
+        let state = format!("{}{}", self.upstream.settings.state_prefix, random_text(random));
         let link = build_link(&found, &client, &scopes, &state, &pkce.challenge)?;
         let pending = self.pending_authorization(&found, record, client, scopes, pkce.verifier);
         self.save_pending(&state, &pending).await?;

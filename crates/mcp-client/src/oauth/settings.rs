@@ -17,6 +17,8 @@ pub struct OAuthSettings {
     pub client: Option<RegisteredClient>,
     /// Scopes to request. If empty, those that the server names.
     pub scopes: Vec<String>,
+    /// What every `state` begins with. The rest is random.
+    pub state_prefix: String,
 }
 
 /// A manually registered client.

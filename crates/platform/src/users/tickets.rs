@@ -4,7 +4,7 @@
 use jiff::{SignedDuration, Timestamp};
 use toolyard_core::{
     expiring_shelf::{ExpiringShelf, ShelfLimits, ShelfOverflow},
-    ports::IdGenerator,
+    ports::{HomeMarks, IdGenerator},
 };
 
 use crate::{ActorOfUser, PlatformError};
@@ -33,18 +33,19 @@ struct UnusedTicket {
 pub struct SocketTickets {
     issued: ExpiringShelf<String, UnusedTicket>,
     lifetime_s: u64,
+    marks: HomeMarks,
 }
 
 impl SocketTickets {
     /// No tickets yet; each will be valid for this many seconds.
-    pub fn new(lifetime_s: u64) -> Self {
+    pub fn new(lifetime_s: u64, marks: HomeMarks) -> Self {
         let limits = ShelfLimits {
             lifetime: SignedDuration::from_secs(i64::try_from(lifetime_s).unwrap_or(i64::MAX)),
             user_size: MAX_OF_USER,
             total_size: MAX_TICKETS,
             overflow: ShelfOverflow::Refuse,
         };
-        Self { issued: ExpiringShelf::new(limits), lifetime_s }
+        Self { issued: ExpiringShelf::new(limits), lifetime_s, marks }
     }
 
     /// Issues a ticket. If the user has too many, the oldest is removed.
@@ -55,7 +56,8 @@ impl SocketTickets {
         now: Timestamp,
         ids: &dyn IdGenerator,
     ) -> Result<String, PlatformError> {
-        let (ticket, user) = (ids.new_secret(), holder.user.clone());
+        let user = holder.user.clone();
+        let ticket = self.marks.mark_text(&user, ids.new_secret());
         let issued = self.issued.insert(&user, ticket.clone(), UnusedTicket { opens, holder }, 1, now);
         let text = "too many unused tickets; try again shortly";
         issued.map_err(|_| PlatformError::Unavailable(text.to_owned()))?;
@@ -109,7 +111,7 @@ mod tests {
 
     #[test]
     fn tickets_per_user_are_limited_and_the_oldest_is_removed() {
-        let tickets = SocketTickets::new(30);
+        let tickets = SocketTickets::new(30, HomeMarks::default());
         let other = issue(&tickets, "bob", 0).unwrap();
         let given: Vec<String> = (0..10).map(|second| issue(&tickets, "ada", second).unwrap()).collect();
         assert!(given[..2].iter().all(|ticket| !redeems(&tickets, ticket, 9)));
@@ -118,7 +120,7 @@ mod tests {
 
     #[test]
     fn the_total_of_tickets_is_limited() {
-        let tickets = SocketTickets::new(30);
+        let tickets = SocketTickets::new(30, HomeMarks::default());
         let first = issue(&tickets, "ada", 0).unwrap();
         for number in 1..MAX_TICKETS {
             issue(&tickets, &format!("user{number}"), 0).unwrap();

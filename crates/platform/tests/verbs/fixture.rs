@@ -190,7 +190,7 @@ async fn platform(stores: &Stores, sessions: &Arc<FakeSessions>, clock: &Arc<Fix
         secrets: Arc::new(TestSecrets),
         tokens: Arc::new(TokenSigner::new(&TestSecrets).unwrap()),
         sessions: sessions.clone(),
-        tickets: SocketTickets::new(30),
+        tickets: SocketTickets::new(30, toolyard_core::ports::HomeMarks::default()),
         accounts: toolyard_platform::accounts::AccountState::default(),
         http: HttpClient::new(guard.clone(), ClientSettings::default()),
         web_guard: guard.clone(),

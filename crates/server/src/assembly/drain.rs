@@ -26,6 +26,9 @@ pub(crate) async fn drain(state: &ServerState) {
         lifecycle.cut_off.cancel();
         let _ = timeout(CUT_OFF_TIMEOUT, lifecycle.calls.wait()).await;
     }
+    if let Some(cluster) = &state.cluster {
+        cluster.leave().await;
+    }
     state.upstreams.close();
     state.sessions.drain();
     // Before the tasks, because the ledger's writer is one of them.

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use metrics_exporter_prometheus::{PrometheusHandle, PrometheusRecorder};
 use toolyard_core::{
+    Executor,
     limits::CallLimits,
-    ports::{ChangeSubscriber, SecretSealer, Stores},
+    ports::{ChangeSubscriber, ClusterStore, HomeMarks, SecretSealer, Stores},
 };
 use toolyard_net::{Guard, HttpClient};
 use toolyard_platform::{Platform, accounts::AccountState, users::SocketTickets};
@@ -14,6 +15,7 @@ use toolyard_sessions::{SessionParts, Sessions, Transcriber};
 use super::tools::ToolRuntime;
 use crate::{
     auth::TokenSigner,
+    cluster::{ClusterNode, JoinedBus},
     config::{AuthMode, Config},
     connections::ProcessState,
     lifecycle::Lifecycle,
@@ -41,6 +43,8 @@ pub(super) struct ServerFoundation {
     pub(super) recorder: PrometheusRecorder,
     pub(super) metrics: PrometheusHandle,
     pub(super) process: ProcessState,
+    /// The connection to other nodes. None if this server is alone.
+    pub(super) bus: Option<JoinedBus>,
 }
 
 impl ServerFoundation {
@@ -48,7 +52,9 @@ impl ServerFoundation {
         let lifecycle = Lifecycle::default();
         let mode = parts::auth_mode(&config)?;
         // First, because it locks the data folder and knows which root key belongs to it.
-        let stores = toolyard_store::open(parts::store_settings(&config), &lifecycle.tasks).await?;
+        let mut stores = toolyard_store::open(parts::store_settings(&config), &lifecycle.tasks).await?;
+        let bus =
+            JoinedBus::connect(&config.cluster, mode, config.server.listen, &mut stores, &lifecycle).await?;
         let secrets: Arc<dyn SecretSealer> =
             Arc::new(root_key::load_root_keys(&config, &deps, &stores).await?);
         let guard = parts::build_guard(&config, mode)?;
@@ -72,7 +78,32 @@ impl ServerFoundation {
             recorder,
             metrics,
             process,
+            bus,
         })
+    }
+
+    /// Marks what others bring back, if this server is not alone.
+    pub(super) fn home_marks(&self) -> HomeMarks {
+        match self.bus {
+            Some(_) => HomeMarks::new(self.secrets.clone()),
+            None => HomeMarks::default(),
+        }
+    }
+
+    /// Leases of work that one node does for all. None if this server is alone.
+    pub(super) fn leases(&self) -> Option<Arc<dyn ClusterStore>> {
+        self.bus.as_ref().and(self.stores.cluster.clone())
+    }
+
+    /// Joins the cluster, if there is one.
+    pub(super) async fn join_cluster(
+        &mut self,
+        sessions: &Sessions,
+        executor: &Executor,
+    ) -> Result<Option<ClusterNode>, ServerStartError> {
+        let Some(bus) = self.bus.take() else { return Ok(None) };
+        let log = self.stores.calls.clone();
+        bus.join(sessions, executor, log, &self.secrets, &self.lifecycle).await.map(Some)
     }
 
     /// Text to speech, and speech to text if it is configured.
@@ -101,6 +132,7 @@ impl ServerFoundation {
             ids: self.deps.ids.clone(),
             limits: self.limits.clone(),
             transcriber,
+            marks: self.home_marks(),
             settings: parts::session_settings(&self.config),
             tasks: self.lifecycle.tasks.clone(),
             stopping: self.lifecycle.stopping.clone(),
@@ -124,7 +156,7 @@ impl ServerFoundation {
             accounts: AccountState::default(),
             tokens: Arc::new(TokenSigner::new(&*self.secrets)?),
             sessions: Arc::new(sessions.clone()),
-            tickets: SocketTickets::new(self.config.mcp.ticket_s),
+            tickets: SocketTickets::new(self.config.mcp.ticket_s, self.home_marks()),
             guard: self.guard.clone(),
             web_guard: self.web.guard.clone(),
             http: self.http.clone(),

@@ -41,13 +41,14 @@ pub(crate) async fn assemble(
     deps: ServerDependencies,
     exposure: ServerExposure,
 ) -> Result<ServerState, ServerStartError> {
-    let base = ServerFoundation::open(config, deps).await?;
+    let mut base = ServerFoundation::open(config, deps).await?;
     let (speech, transcriber) = base.build_speech()?;
     let sessions = base.build_sessions(transcriber);
     let tools = ToolRuntime::build(&base, &sessions).await?;
     let platform = base.build_platform(&tools, &sessions).await?;
     let models = ModelRegistry::new(&base.config, &base.deps)?;
     let webhook = ApprovalWebhook::from_config(&base.config.approvals, &base.deps, &base.guard, &base.http)?;
+    let cluster = base.join_cluster(&sessions, &tools.executor).await?;
     let ServerFoundation { config, deps, mode, lifecycle, stores, secrets, guard, http, web, .. } = base;
     let state = ServerState(Arc::new(SharedState {
         auth_mode: mode,
@@ -82,6 +83,7 @@ pub(crate) async fn assemble(
         platform,
         secrets,
         guard,
+        cluster,
         lifecycle,
         config,
     }));
@@ -96,9 +98,12 @@ pub(crate) async fn assemble(
 async fn start_live_parts(state: &ServerState) -> Result<(), ServerStartError> {
     let subscriber: Arc<dyn ChangeSubscriber> = state.0.clone();
     state.stores.announcements.subscribe(Arc::downgrade(&subscriber));
-    let restored = state.sessions.restore_runs().await.map_err(ServerStartError::store_unreadable)?;
-    if restored > 0 {
-        tracing::info!(restored, "waiting for apps of the previous process to reconnect");
+    // In a cluster they are restored one by one, with the home of their user.
+    if state.cluster.is_none() {
+        let restored = state.sessions.restore_runs().await.map_err(ServerStartError::store_unreadable)?;
+        if restored > 0 {
+            tracing::info!(restored, "waiting for apps of the previous process to reconnect");
+        }
     }
     let configured = upstreams::sync_from_config(&state.platform, &state.config.upstreams).await;
     configured.map_err(ServerStartError::store_unreadable)?;

@@ -295,6 +295,25 @@ fn resolve_user(who: &Actor, named: Option<UserId>) -> Result<UserId, RequestErr
     who.acting_user(named)?.map_err(|NoUserNamed| AuthRefusal::NoUser.into())
 }
 
+/// The user that a request acts for, to find the node that runs it. None if nobody may act so: then any node refuses it.
+pub(crate) async fn routed_user(
+    state: &ServerState,
+    headers: &HeaderMap,
+    named: Option<UserId>,
+) -> Option<UserId> {
+    let actor = actor_from_headers(state, headers).await.ok()?;
+    let named = named.or(user_from_header(headers).ok()?);
+    actor.acting_user(named).ok()?.ok()
+}
+
+/// The user whose app opens a socket and sends its key in headers, to find the node that has the user's session.
+pub(crate) async fn app_of_socket(state: &ServerState, headers: &HeaderMap) -> Option<UserId> {
+    let (package, key) = (header_text(headers, "x-package-name")?, header_text(headers, "x-api-key")?);
+    let actor = actor_by_credential(state, &format!("{package}:{key}")).await.ok()?;
+    let user = user_from_header(headers).ok()??;
+    matches!(actor, Actor::App(_)).then_some(user)
+}
+
 /// The context of a caller, in the session of the user it acts for.
 pub(crate) async fn caller_context(
     state: &ServerState,

@@ -21,8 +21,8 @@ pub(crate) use self::cookie::{
 };
 pub(crate) use self::identity::{
     AppEditor, AuthenticatedPerson, CallerContext, CuratorActor, KnownActor, TargetUser, USER_HEADER,
-    actor_by_credential, bearer_credential, caller_context, caller_from_headers, identify_actor,
-    require_scope, user_from_header,
+    actor_by_credential, app_of_socket, bearer_credential, caller_context, caller_from_headers,
+    identify_actor, require_scope, routed_user, user_from_header,
 };
 pub(crate) use self::oidc::user_from_claims;
 pub(crate) use self::scrape_token::ScrapeToken;

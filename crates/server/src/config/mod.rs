@@ -4,6 +4,7 @@
 
 mod approvals;
 mod chat;
+mod cluster;
 mod definitions;
 mod load;
 mod oauth;
@@ -21,6 +22,7 @@ pub use chat::{
     BuiltinConfig, CallingMode, ChatConfig, ModelConfig, ModelSearchConfig, RootConfig, SearchConfig,
     SearchProvider,
 };
+pub use cluster::ClusterConfig;
 pub use definitions::DefinitionsConfig;
 pub use load::{ConfigLoadError, ConfigSources, load_config};
 pub use oauth::{OAuthClientConfig, OAuthConfig};
@@ -57,6 +59,8 @@ pub struct Config {
     pub oauth: OAuthConfig,
     /// The database.
     pub store: StoreConfig,
+    /// Several nodes as one server.
+    pub cluster: ClusterConfig,
     /// Limits of calls.
     pub calls: CallsConfig,
     /// Rate limits.

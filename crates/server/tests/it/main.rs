@@ -11,6 +11,7 @@ mod call_errors;
 mod calls;
 mod changes;
 mod chat;
+mod cluster;
 mod connections;
 mod console;
 mod contract;

@@ -25,15 +25,17 @@ async fn what_needs_no_store_runs_on_and_the_rest_is_refused_until_it_is_back() 
     let (_app, _device) = p.echo().await;
     let echo = format!("{ECHO}:echo");
     let call = async |text: &str| p.user("ada").call(&echo, json!({ "text": text })).await;
-    let keyed = async || {
-        p.user("ada").header("idempotency-key", "k").call(&echo, json!({ "text": "keyed" })).await
-    };
+    let keyed =
+        async || p.user("ada").header("idempotency-key", "k").call(&echo, json!({ "text": "keyed" })).await;
     call("before").await.expect(200);
 
     database.halt();
     call("during").await.expect(200);
     let refused = keyed().await.expect(503).json();
-    assert_eq!((&refused["error"]["code"], &refused["error"]["retryable"]), (&json!("OVERLOADED"), &json!(true)));
+    assert_eq!(
+        (&refused["error"]["code"], &refused["error"]["retryable"]),
+        (&json!("OVERLOADED"), &json!(true))
+    );
     until_status(&p, "/api/approvals", 503).await;
     assert_eq!(p.user("ada").get("/api/approvals").await.expect(503).code(), "UNAVAILABLE");
     until_status(&p, "/readyz", 503).await;

@@ -13,7 +13,10 @@ use toolyard_core::{
     catalog::AppHead,
     executor::AwaitedSignIn,
     expiring_shelf::{ExpiringShelf, ShelfLimits, ShelfOverflow},
-    ports::{Change, Clock, SecretSealer, StoreError as CoreStoreError, UpstreamRecord, UpstreamTokenStore},
+    ports::{
+        Change, Clock, HomeMarks, SecretSealer, StoreError as CoreStoreError, UpstreamRecord,
+        UpstreamTokenStore,
+    },
 };
 use toolyard_mcp_client::{
     Credentials,
@@ -47,6 +50,8 @@ pub struct OAuthSetup {
     pub client_metadata_url: Option<String>,
     /// The console's pages about upstreams: `https://tools.example.com/console/upstreams`.
     pub upstream_pages: String,
+    /// Marks the state of a flow with its user, so that the browser may return to any node.
+    pub marks: HomeMarks,
 }
 
 impl OAuthSetup {
@@ -164,8 +169,12 @@ impl UserTokens {
             secret: details.client_secret.clone().map(SecretText::new),
             issuer: details.issuer.clone(),
         });
-        let settings =
-            OAuthSettings { client, scopes: details.scopes.clone(), ..self.setup.oauth_settings() };
+        let settings = OAuthSettings {
+            client,
+            scopes: details.scopes.clone(),
+            state_prefix: self.setup.marks.mark_text(user, String::new()),
+            ..self.setup.oauth_settings()
+        };
         let upstream = OAuthUpstream { id: package.as_str().to_owned(), url: url.clone(), settings };
         self.oauth.authorizer(Arc::new(upstream), user.clone())
     }

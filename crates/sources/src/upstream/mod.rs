@@ -41,8 +41,8 @@ use toolyard_core::{
     CallContext, CallReply, Tool, ToolError,
     catalog::AppHead,
     ports::{
-        Change, ChangeSubscriber, Clock, ForwardedMethod, ForwardedReply, ForwardedRequest, IdGenerator,
-        OfferReview, ReadyTool, SecretSealer, Stores, ToolSource, UpstreamRecord,
+        Change, ChangeSubscriber, Clock, ClusterStore, ForwardedMethod, ForwardedReply, ForwardedRequest,
+        IdGenerator, OfferReview, ReadyTool, SecretSealer, Stores, ToolSource, UpstreamRecord,
     },
     schema::ValidArguments,
 };
@@ -129,6 +129,8 @@ pub struct UpstreamParts {
     pub guard: Guard,
     /// The server's environment.
     pub environment: UpstreamEnvironment,
+    /// Which node of a cluster follows which upstream. None if this server is alone.
+    pub leases: Option<Arc<dyn ClusterStore>>,
     /// Where the browser returns to after an authorization.
     pub oauth: OAuthSetup,
     /// Compares what upstreams offer with what was accepted.

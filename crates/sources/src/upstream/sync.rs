@@ -1,7 +1,7 @@
 //! Keeps the lists of upstreams up to date: reads them when an upstream connects, when it reports a change, and
 //! periodically. Keeps the last valid lists while it does not respond.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use futures_util::FutureExt as _;
 use jiff::Timestamp;
@@ -16,6 +16,9 @@ use super::{
     connections::{ConnectionKey, UpstreamConnectError},
     user_events::{SettledEvents, settle_events},
 };
+
+/// How often a node looks whether it follows an upstream.
+const LEASE_CHECK: Duration = Duration::from_secs(3);
 
 impl UpstreamSource {
     /// Follows every stored upstream, each on its own task.
@@ -111,12 +114,23 @@ impl UpstreamSource {
                     continue;
                 }
             };
+            if self.holds_lease(package).await != Some(true) {
+                // Another node follows it; this one connects for its calls alone.
+                tokio::select! {
+                    () = tokio::time::sleep(LEASE_CHECK) => {}
+                    () = poke.notified() => {}
+                }
+                continue;
+            }
             match self.base_connection(package, &record, None).await {
                 Ok(client) => {
                     if std::mem::replace(&mut was_up, true) {
                         self.assume_updated(&ConnectionKey::base_key(package, &record, None));
                     }
-                    let again = self.while_up(package, &record, &client, poke).await;
+                    let again = tokio::select! {
+                        again = self.while_up(package, &record, &client, poke) => again,
+                        () = self.lose_lease(package) => Ok(()),
+                    };
                     if let Err(error) = again {
                         self.record_no_connection(package, &record, &UpstreamConnectError::Client(error));
                         self.wait_before_retry(package, poke).await;
@@ -126,6 +140,31 @@ impl UpstreamSource {
                     self.record_no_connection(package, &record, &error);
                     self.wait_before_retry(package, poke).await;
                 }
+            }
+        }
+    }
+
+    /// Whether this node follows an upstream. In a cluster one node does. None if the store does not answer.
+    async fn holds_lease(&self, package: &PackageName) -> Option<bool> {
+        let Some(leases) = &self.parts.leases else { return Some(true) };
+        match leases.hold_lease(&format!("upstream:{package}")).await {
+            Ok(held) => Some(held),
+            Err(error) => {
+                tracing::warn!(%error, upstream = %package, "lease not read");
+                None
+            }
+        }
+    }
+
+    /// Returns when another node follows the upstream, because this one was silent for too long.
+    async fn lose_lease(&self, package: &PackageName) {
+        if self.parts.leases.is_none() {
+            std::future::pending().await
+        }
+        loop {
+            tokio::time::sleep(LEASE_CHECK).await;
+            if self.holds_lease(package).await == Some(false) {
+                return;
             }
         }
     }

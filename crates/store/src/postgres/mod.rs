@@ -12,6 +12,7 @@ mod apps;
 mod browser_sessions;
 mod call_log;
 mod changes;
+mod cluster;
 mod definitions;
 mod device_logins;
 mod devices;

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use parking_lot::Mutex;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use toolyard_core::ports::StoreError;
@@ -28,6 +29,8 @@ pub(super) struct Node {
     pub(super) mark: NodeMark,
     /// Of its own: while all other connections are busy, this node is still alive.
     pool: Arc<ConnectionPool>,
+    /// The URL under which other nodes reach this one. Empty without a cluster.
+    address: Arc<Mutex<String>>,
     stopping: CancellationToken,
 }
 
@@ -41,9 +44,22 @@ impl Node {
         let mut connection = pool.acquire().await.map_err(OpenError::Unreadable)?;
         let id = insert.fetch_one(&mut *connection).await.map_err(failed)?;
         drop(connection);
-        let (timeout, stopping) = (settings.node_timeout, CancellationToken::new());
-        tasks.spawn(stay_alive(pool.clone(), id, timeout / SIGNS_PER_TIMEOUT, stopping.clone()));
-        Ok(Self { mark: NodeMark { id, timeout }, pool, stopping })
+        let mark = NodeMark { id, timeout: settings.node_timeout };
+        let node = Self { mark, pool, address: Arc::default(), stopping: CancellationToken::new() };
+        let (pool, address, stopping) = (node.pool.clone(), node.address.clone(), node.stopping.clone());
+        tasks.spawn(stay_alive(pool, mark, address, stopping));
+        Ok(node)
+    }
+
+    /// Shows other nodes under which URL they reach this one.
+    pub(super) async fn publish_address(&self, address: &str) -> Result<(), StoreError> {
+        address.clone_into(&mut self.address.lock());
+        show_life(&self.pool, self.mark.id, address).await
+    }
+
+    /// The URL under which other nodes reach this one.
+    pub(super) fn address(&self) -> String {
+        self.address.lock().clone()
     }
 
     /// Says that nothing of this node runs any more.
@@ -57,7 +73,13 @@ impl Node {
     }
 }
 
-async fn stay_alive(pool: Arc<ConnectionPool>, id: i64, every: Duration, stopping: CancellationToken) {
+async fn stay_alive(
+    pool: Arc<ConnectionPool>,
+    mark: NodeMark,
+    address: Arc<Mutex<String>>,
+    stopping: CancellationToken,
+) {
+    let every = mark.timeout / SIGNS_PER_TIMEOUT;
     let mut ticks = interval(every.max(Duration::from_millis(10)));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -66,7 +88,8 @@ async fn stay_alive(pool: Arc<ConnectionPool>, id: i64, every: Duration, stoppin
             _ = ticks.tick() => {}
         }
         // A host that vanished says nothing; the next sign goes out on a new connection.
-        let shown = timeout(every.max(MIN_PATIENCE), show_life(&pool, id)).await;
+        let address = address.lock().clone();
+        let shown = timeout(every.max(MIN_PATIENCE), show_life(&pool, mark.id, &address)).await;
         let failure = match shown {
             Ok(Ok(())) => continue,
             Ok(Err(error)) => error.to_string(),
@@ -77,11 +100,12 @@ async fn stay_alive(pool: Arc<ConnectionPool>, id: i64, every: Duration, stoppin
 }
 
 /// A row that was removed because this node was stalled for long is added again.
-async fn show_life(pool: &ConnectionPool, id: i64) -> Result<(), StoreError> {
+async fn show_life(pool: &ConnectionPool, id: i64, address: &str) -> Result<(), StoreError> {
     let query = sqlx::query!(
-        "INSERT INTO ledger_nodes (id) OVERRIDING SYSTEM VALUE VALUES ($1)
-         ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp()",
-        id
+        "INSERT INTO ledger_nodes (id, address) OVERRIDING SYSTEM VALUE VALUES ($1, $2)
+         ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp(), address = excluded.address",
+        id,
+        address
     );
     query.execute(&mut *pool.acquire().await?).await.map(drop).map_err(store_error)
 }

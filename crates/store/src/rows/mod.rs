@@ -14,6 +14,7 @@ pub(crate) mod plugins;
 pub(crate) mod published_plugins;
 pub(crate) mod push;
 pub(crate) mod quarantine;
+pub(crate) mod runs;
 pub(crate) mod sign_in;
 pub(crate) mod tokens;
 pub(crate) mod upstreams;

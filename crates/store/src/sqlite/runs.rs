@@ -5,10 +5,10 @@ use toolyard_core::ports::{AppRunStore, StoreError, StoredRun};
 use toolyard_protocol::{AppSessionId, UserId};
 
 use super::SqliteStore;
-use crate::rows::{parse_column, store_error};
-
-/// Most runs that are restored after a start.
-const MAX_RUNS: i64 = 100_000;
+use crate::rows::{
+    runs::{MAX_RUNS, RunRow},
+    store_error,
+};
 
 #[async_trait]
 impl AppRunStore for SqliteStore {
@@ -29,18 +29,17 @@ impl AppRunStore for SqliteStore {
     }
 
     async fn list_runs(&self) -> Result<Vec<StoredRun>, StoreError> {
-        let query = sqlx::query_as::<_, (String, String, String, bool)>(
-            "SELECT session, user_id, package, by_user FROM runs ORDER BY session LIMIT ?",
-        );
-        let rows = query.bind(MAX_RUNS).fetch_all(&self.read).await.map_err(store_error)?;
-        let run = |(session, user, package, by_user): (String, String, String, bool)| {
-            Ok(StoredRun {
-                session: parse_column("app session", &session)?,
-                user: UserId::from_stored(&user),
-                package: parse_column("package name", &package)?,
-                by_user,
-            })
-        };
-        rows.into_iter().map(run).collect()
+        let sql = "SELECT session, user_id, package, by_user FROM runs ORDER BY session LIMIT ?";
+        let query = sqlx::query_as::<_, RunRow>(sql).bind(MAX_RUNS);
+        let rows = query.fetch_all(&self.read).await.map_err(store_error)?;
+        rows.into_iter().map(RunRow::into_run).collect()
+    }
+
+    async fn list_runs_of(&self, user: &UserId) -> Result<Vec<StoredRun>, StoreError> {
+        let sql =
+            "SELECT session, user_id, package, by_user FROM runs WHERE user_id = ? ORDER BY session LIMIT ?";
+        let query = sqlx::query_as::<_, RunRow>(sql).bind(user.as_str()).bind(MAX_RUNS);
+        let rows = query.fetch_all(&self.read).await.map_err(store_error)?;
+        rows.into_iter().map(RunRow::into_run).collect()
     }
 }

@@ -149,6 +149,14 @@ pub(crate) fn tool_set(names: &[&str], hash: &str) -> StoredToolSet {
     }
 }
 
+/// Adds an app, for tests that need one to refer to.
+///
+/// # Panics
+/// If the store fails.
+pub async fn add_app(store: &dyn AppStore, name: &str) {
+    store.create_app(app_record(name, "dev", None)).await.unwrap();
+}
+
 pub(crate) fn app_record(name: &str, owner: &str, tools: Option<StoredToolSet>) -> NewAppRecord {
     NewAppRecord {
         package: package_name(name),

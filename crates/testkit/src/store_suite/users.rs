@@ -79,6 +79,8 @@ pub async fn runs_devices_and_switches(store: &impl FullStore) {
     run.by_user = true;
     store.save_run(&run).await.unwrap();
     assert_eq!(store.list_runs().await.unwrap(), [run.clone()]);
+    assert_eq!(store.list_runs_of(&run.user).await.unwrap(), [run.clone()]);
+    assert!(store.list_runs_of(&"nobody".parse().unwrap()).await.unwrap().is_empty());
     store.remove_run(&run.session).await.unwrap();
     assert!(store.list_runs().await.unwrap().is_empty());
 

@@ -32,6 +32,7 @@ use super::{
 };
 use crate::{
     auth::{CredentialLease, KnownActor},
+    cluster::ClusterNode,
     connections::StreamSlot,
     error::RequestError,
     events,
@@ -167,6 +168,7 @@ async fn stream_calls(
     let watch = CallWatcher {
         _slot: state.process.streams.reserve(&who.name())?,
         calls: state.executor.subscribe(),
+        elsewhere: state.cluster.as_ref().map(ClusterNode::watch_calls),
         view,
         lease: CredentialLease::from(&who),
         beat: tokio::time::interval(KEEP_ALIVE),
@@ -184,6 +186,8 @@ struct CallWatcher {
     state: ServerState,
     _slot: StreamSlot,
     calls: broadcast::Receiver<Arc<CallRecord>>,
+    /// The calls of other nodes, in a cluster.
+    elsewhere: Option<broadcast::Receiver<Arc<CallRecord>>>,
     view: CallVisibility,
     lease: CredentialLease,
     /// Triggers a check of the credential while there are no calls.
@@ -195,6 +199,7 @@ impl CallWatcher {
         loop {
             let ended = tokio::select! {
                 ended = self.calls.recv() => Some(ended),
+                ended = next_elsewhere(&mut self.elsewhere) => Some(ended),
                 _ = self.beat.tick() => None,
                 () = self.state.lifecycle.stopping.cancelled() => return None,
             };
@@ -216,6 +221,15 @@ impl CallWatcher {
                 Some(Err(RecvError::Closed)) => return None,
             }
         }
+    }
+}
+
+async fn next_elsewhere(
+    elsewhere: &mut Option<broadcast::Receiver<Arc<CallRecord>>>,
+) -> Result<Arc<CallRecord>, RecvError> {
+    match elsewhere {
+        Some(calls) => calls.recv().await,
+        None => std::future::pending().await,
     }
 }
 

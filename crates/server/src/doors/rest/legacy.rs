@@ -18,6 +18,7 @@ use crate::{
     auth::{self, Actor, AuthRefusal, GuardedHandler, KnownActor},
     body::JsonBytes,
     calls::{self, CallRequest},
+    cluster::RouteHome,
     error::{RequestError, api_error_status, json_response},
     extract::PathParams,
     routes::{Route, RouteAccess},
@@ -41,6 +42,7 @@ pub(crate) fn routes() -> Vec<Route> {
             "Tools of one user, old format",
             require_known(user_tools).layer(map_response(deprecate_for_list)),
         )
+        .runs_at(RouteHome::PathUser)
         .deprecated(),
         Route::checked_by_handler(
             Method::POST,
@@ -49,6 +51,7 @@ pub(crate) fn routes() -> Vec<Route> {
             "Calls a tool, old format",
             require_known(call_legacy_tool).layer(map_response(deprecate_for_execute)),
         )
+        .runs_at(RouteHome::BodyUser)
         .deprecated(),
     ]
 }

@@ -21,11 +21,13 @@ use toolyard_platform::upstreams;
 use toolyard_protocol::{PackageName, UserId, api::ApiErrorCode, upstream::upstream_id};
 use toolyard_sources::UpstreamSource;
 use toolyard_sources::upstream::{AuthorizeError, OAuthCallback};
+use url::form_urlencoded;
 
 use super::{HandlerResult, WaitQuery, no_content, ok_json};
 use crate::{
     auth::TargetUser,
     body::FormBytes,
+    cluster::RouteHome,
     error::{RequestError, json_response},
     extract::{PathParams, QueryParams},
     html_page::{escape_html, html_page},
@@ -69,14 +71,16 @@ pub(crate) fn routes() -> Vec<Route> {
             RouteAccess::Public,
             "Where the browser returns after an authorization",
             oauth_callback,
-        ),
+        )
+        .runs_at(RouteHome::Callback),
         Route::new(
             Method::POST,
             "/oauth/callback",
             RouteAccess::Public,
             "The same, after the user confirmed on the page",
             confirm_authorization,
-        ),
+        )
+        .runs_at(RouteHome::Callback),
         Route::new(
             Method::GET,
             "/oauth/client.json",
@@ -199,7 +203,8 @@ async fn oauth_callback(
         escape_html(upstream_id(&package))
     );
     let form = format!(
-        "<form method=\"post\" action=\"/oauth/callback\"><input type=\"hidden\" name=\"query\" value=\"{}\"><button>Continue</button></form>",
+        "<form method=\"post\" action=\"/oauth/callback?state={}\"><input type=\"hidden\" name=\"query\" value=\"{}\"><button>Continue</button></form>",
+        escape_html(&form_urlencoded::byte_serialize(name.as_bytes()).collect::<String>()),
         escape_html(&query)
     );
     html_page(StatusCode::OK, &message, &form)

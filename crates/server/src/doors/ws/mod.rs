@@ -6,7 +6,10 @@ pub(crate) mod pump;
 
 use http::Method;
 
-use crate::routes::{Route, RouteAccess};
+use crate::{
+    cluster::RouteHome,
+    routes::{Route, RouteAccess},
+};
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
@@ -16,14 +19,16 @@ pub(crate) fn routes() -> Vec<Route> {
             RouteAccess::Socket,
             "WebSocket of an app",
             app::upgrade_app_socket,
-        ),
+        )
+        .runs_at(RouteHome::AppSocket),
         Route::new(
             Method::GET,
             "/ws/miniapp",
             RouteAccess::Socket,
             "WebSocket of an app on SDK 3",
             app::upgrade_app_socket,
-        ),
+        )
+        .runs_at(RouteHome::AppSocket),
         Route::new(
             Method::GET,
             "/glasses-ws",
