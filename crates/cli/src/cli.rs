@@ -11,11 +11,11 @@ use toolyard_protocol::{UserId, secret::SecretText};
 use crate::{
     client::ApiClient,
     commands::{
-        approvals, apps, calls, chat, clients, completions, connect, definitions, doctor, eval, glasses,
-        keys,
+        approvals, apps, backup, calls, chat, clients, completions, connect, definitions, doctor, eval,
+        glasses, keys,
         legacy::{import::AppImportArgs, migrate::MigrateArgs},
-        login, logout, man, mcp, models, plugin, schema, serve, store, token, tools, upstreams, users,
-        whoami,
+        login, logout, man, mcp, models, plugin, restore, schema, serve, store, token, tools, upstreams,
+        users, whoami,
     },
     config,
     connection::{ConnectionFlags, ServerConnection, choose_connection},
@@ -169,6 +169,10 @@ pub(crate) enum CliCommand {
     /// Create tokens (works without a running server), list and revoke them
     #[command(subcommand)]
     Token(token::TokenCommand),
+    /// Write everything that is stored to a file, while a server runs or without one
+    Backup(Box<backup::BackupArgs>),
+    /// Restore a backup into an empty store (works without a running server)
+    Restore(restore::RestoreArgs),
     /// Move what is stored to another database (works without a running server)
     #[command(subcommand)]
     Store(store::StoreCommand),

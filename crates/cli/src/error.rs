@@ -5,6 +5,7 @@ use std::{io, path::PathBuf, time::Duration};
 use toolyard_net::{NetError, UrlRefused};
 use toolyard_protocol::Problem;
 use toolyard_server::{
+    backup::{ArchiveError, BackupError, LoadError, RestoreError, SnapshotError},
     config::ConfigLoadError,
     serve::{CopyError, ServerStartError},
 };
@@ -50,6 +51,12 @@ pub(crate) enum CliError {
     Usage { message: String, next: String },
     #[error("the store was not copied: {0}")]
     StoreCopy(CopyError),
+    #[error("no backup was made: {0}")]
+    Backup(BackupError),
+    #[error("{} cannot be used: {error}", .file.display())]
+    BackupFile { file: PathBuf, error: ArchiveError },
+    #[error("{} was not restored: {error}", .file.display())]
+    Restore { file: PathBuf, error: RestoreError },
     #[error("nothing was changed")]
     NotConfirmed,
     #[error("the sign-in was refused, or the code expired")]
@@ -102,6 +109,9 @@ impl CliError {
             Self::Config(_) => "CONFIGURATION",
             Self::Start(_) | Self::Runtime(_) | Self::Log(_) => "START",
             Self::StoreCopy(_) => "STORE_COPY",
+            Self::Backup(_) => "BACKUP",
+            Self::BackupFile { .. } => "BACKUP_FILE",
+            Self::Restore { .. } => "RESTORE",
             Self::NotConfirmed => "NOT_CONFIRMED",
             Self::DeviceRefused(_) => "DEVICE_REFUSED",
             Self::DeviceClosed(_) => "DEVICE_CLOSED",
@@ -172,6 +182,9 @@ impl CliError {
             Self::StoreCopy(CopyError::Database { .. } | CopyError::Differs { .. }) => {
                 hint("the destination is unchanged; check both databases, then run the command again")
             }
+            Self::Backup(error) => backup_step(error).map(str::to_owned),
+            Self::BackupFile { error, .. } => archive_step(error).map(str::to_owned),
+            Self::Restore { error, .. } => restore_step(error).map(str::to_owned),
             Self::Runtime(_)
             | Self::Unreadable { .. }
             | Self::Unwritable { .. }
@@ -207,5 +220,46 @@ impl CliError {
     /// Whether the reader closed our output, as `head` does. That is not reported as an error.
     pub(crate) fn is_closed_output(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+fn backup_step(error: &BackupError) -> Option<&'static str> {
+    match error {
+        BackupError::KeyNeedsEncryption => Some("name a file with a passphrase: --passphrase-file FILE"),
+        BackupError::Snapshot(SnapshotError::Empty(_)) => {
+            Some("name the data folder with --data, or the configuration with --config")
+        }
+        BackupError::Snapshot(_) => Some("`toolyard doctor` checks the configuration and the store"),
+        BackupError::RootKey(_) | BackupError::Output(_) => None,
+    }
+}
+
+fn archive_step(error: &ArchiveError) -> Option<&'static str> {
+    match error {
+        ArchiveError::NeedsPassphrase | ArchiveError::WrongPassphrase => {
+            Some("name the file with its passphrase: --passphrase-file FILE")
+        }
+        ArchiveError::NotEncrypted => Some("if it is the right one, leave --passphrase-file out"),
+        ArchiveError::Truncated | ArchiveError::Damaged(_) | ArchiveError::Rows(_) => {
+            Some("use another copy of it, or an earlier backup")
+        }
+        ArchiveError::Unreadable(_) | ArchiveError::NotBackup | ArchiveError::NewerFormat(_) => None,
+    }
+}
+
+fn restore_step(error: &RestoreError) -> Option<&'static str> {
+    match error {
+        RestoreError::Archive(error) => archive_step(error),
+        RestoreError::OtherRootKey(_) => Some(
+            "move that key away if the backup has its own, or put the key of the backup there; nothing was changed",
+        ),
+        RestoreError::Load(LoadError::NotEmpty { .. }) => {
+            Some("restore to another folder with --data, or to a new database in store.url")
+        }
+        RestoreError::Load(LoadError::Open(_)) => {
+            Some("stop the server that uses the store; `toolyard doctor` checks the configuration")
+        }
+        RestoreError::Load(_) => Some("nothing was restored; check the database, then run the command again"),
+        RestoreError::NewerTables(_) | RestoreError::OlderTables(_) | RestoreError::RootKey(_) => None,
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! It is thin: the server is a library, and everything else is a request to its API. Each command is one file under
 //! `commands`, with its flags, its output and its code. Deliberately absent: state of its own except for the profiles of
-//! `login`, retries, and any way around the API. Only `serve`, the commands that need no server, `token` and `doctor` open a server's files.
+//! `login`, retries, and any way around the API. Only `serve`, the commands that need no server, `token`,
+//! `backup`, `restore` and `doctor` open a server's files.
 
 mod cli;
 mod client;

@@ -11,6 +11,7 @@
 //! | the doors: REST noun by noun, MCP, chat, the sockets of apps and devices | `doors` |
 //! | text to speech and speech to text | `speech` |
 //! | the web console's files | `console` |
+//! | backups: writing, checking and restoring them | [`backup`] |
 //! | every setting | [`config`] |
 
 mod approval_events;
@@ -18,6 +19,7 @@ mod approval_webhook;
 mod approvals;
 mod assembly;
 pub mod auth;
+pub mod backup;
 mod body;
 mod builtin;
 mod calls;

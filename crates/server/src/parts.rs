@@ -77,6 +77,19 @@ pub fn root_key_file(config: &Config) -> std::path::PathBuf {
     config.auth.root_key_file.clone().unwrap_or_else(|| config.store.path.with_file_name("root.key"))
 }
 
+/// The root key as an operator knows it: the setting, or its file.
+pub(crate) fn shown_root_key(config: &Config) -> String {
+    match config.auth.root_key {
+        Some(_) => "auth.root_key".to_owned(),
+        None => root_key_file(config).display().to_string(),
+    }
+}
+
+/// The error that the root key is not that of the store.
+pub(crate) fn root_key_mismatch(config: &Config) -> RootKeyError {
+    RootKeyError::Mismatch { source_of_key: shown_root_key(config), database: shown_store(config) }
+}
+
 /// The guard that decides which addresses apps and upstreams may have.
 pub(crate) fn build_guard(config: &Config, mode: AuthMode) -> Result<Guard, ServerStartError> {
     Ok(Guard::new(guard_policy(config, mode)?))
@@ -176,10 +189,7 @@ pub async fn copy_store(
 
 /// The database as an operator knows it: its file, or its URL without the password.
 pub fn shown_store(config: &Config) -> String {
-    match store_settings(config) {
-        StoreSettings::Sqlite(settings) => settings.path.display().to_string(),
-        StoreSettings::Postgres(settings) => settings.shown_url(),
-    }
+    store_settings(config).shown_database()
 }
 
 pub(crate) fn call_limits(config: &CallsConfig, ledger: &LedgerConfig) -> CallLimits {

@@ -1,7 +1,7 @@
 //! Checks that the root key belongs to the database. With another key no stored secret can be opened and no token verified, so
 //! the server refuses to start unless the operator accepts a new key.
 
-use toolyard_core::ports::{KnownKey, SecretSealer as _, StoreError, Stores};
+use toolyard_core::ports::{KnownKey, StoreError, Stores};
 
 use crate::{
     config::Config,
@@ -46,18 +46,9 @@ pub(crate) fn check_root_keys(
 ) -> Result<RootKeys, RootKeyError> {
     let accepts_new = config.auth.accept_new_root_key;
     let keys = parts::root_keys(config, deps, *known != KnownKey::None && !accepts_new)?;
-    let fits = match known {
-        KnownKey::None => true,
-        KnownKey::Check(check) => keys.key_checks().iter().any(|key| key.as_slice() == check.as_slice()),
-        KnownKey::Sealed(sealed) => keys.unseal(sealed).is_ok(),
-    };
+    let fits = keys.key_of_store(known).is_some();
     if !fits && !accepts_new {
-        let source_of_key = match config.auth.root_key {
-            Some(_) => "auth.root_key".to_owned(),
-            None => parts::root_key_file(config).display().to_string(),
-        };
-        let database = parts::shown_store(config);
-        return Err(RootKeyError::Mismatch { source_of_key, database });
+        return Err(parts::root_key_mismatch(config));
     }
     if !fits {
         tracing::warn!(

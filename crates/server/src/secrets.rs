@@ -5,7 +5,10 @@ use std::{io::Write as _, path::Path};
 use aws_lc_rs::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
-use toolyard_core::ports::{IdGenerator, SealError, SecretSealer, UnsealError};
+use toolyard_core::ports::{IdGenerator, KnownKey, SealError, SecretSealer, UnsealError};
+
+/// What the check value of a root key is derived for.
+const KEY_CHECK: &str = "root-key-check";
 
 /// The root key is missing, unreadable or malformed.
 #[derive(Debug, thiserror::Error)]
@@ -83,7 +86,19 @@ impl RootKeys {
 
     /// Check values by which a store recognizes a root key, the current one first. They reveal nothing about the key.
     pub(crate) fn key_checks(&self) -> Vec<[u8; 32]> {
-        self.derive_keys("root-key-check")
+        self.derive_keys(KEY_CHECK)
+    }
+
+    /// The key that a store was written with. The current one if the store knows none.
+    pub(crate) fn key_of_store(&self, known: &KnownKey) -> Option<[u8; 32]> {
+        let at = match known {
+            KnownKey::None => Some(0),
+            KnownKey::Check(check) => {
+                self.key_checks().iter().position(|key| key.as_slice() == check.as_slice())
+            }
+            KnownKey::Sealed(sealed) => self.seals.iter().position(|key| open_sealed(key, sealed).is_ok()),
+        };
+        at.and_then(|at| self.keys.get(at).copied())
     }
 
     /// Reads the key from a file, or creates the file with a new key.
@@ -96,14 +111,7 @@ impl RootKeys {
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 let text = ids.new_secret();
-                if let Some(folder) = file.parent() {
-                    toolyard_store::create_private_folder(folder).map_err(failed)?;
-                }
-                let mut options = std::fs::OpenOptions::new();
-                options.write(true).create_new(true);
-                #[cfg(unix)]
-                std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-                options.open(file).and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)?;
+                create_key_file(file, &text)?;
                 parse_root_key(&text, "the new key")
             }
             Err(error) => Err(failed(error)),
@@ -115,6 +123,25 @@ impl RootKeys {
 pub fn parse_root_key(text: &str, what: &str) -> Result<[u8; 32], RootKeyError> {
     let bytes = hex::decode(text).ok().and_then(|bytes| bytes.try_into().ok());
     bytes.ok_or_else(|| RootKeyError::Malformed(what.to_owned()))
+}
+
+/// Writes a root key to a new file, which only its owner can read.
+pub(crate) fn create_key_file(file: &Path, text: &str) -> Result<(), RootKeyError> {
+    let failed = |error| RootKeyError::File { file: file.display().to_string(), error };
+    if let Some(folder) = file.parent() {
+        toolyard_store::create_private_folder(folder).map_err(failed)?;
+    }
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let write = |mut file: std::fs::File| file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    options.open(file).and_then(write).map_err(failed)
+}
+
+/// The check value by which a store recognizes this root key.
+pub(crate) fn root_key_check(root: &[u8; 32]) -> [u8; 32] {
+    derive_subkey(root, KEY_CHECK)
 }
 
 /// Derives a subkey for a purpose. The root key is uniformly random, so a single HMAC is sound.

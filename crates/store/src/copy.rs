@@ -2,8 +2,9 @@
 //!
 //! Everything is one transaction: the destination has all of it, verified, or nothing.
 
-mod row;
-mod tables;
+pub(crate) mod field;
+pub(crate) mod row;
+pub(crate) mod tables;
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +14,7 @@ use tokio_util::task::TaskTracker;
 use toolyard_core::ports::StoreMaintenance as _;
 
 use self::{
-    row::{RowWriter, TableDigest},
+    row::{CopiedRow as _, RowWriter, TableDigest, ZeroCharacters},
     tables::{COPIED_TABLES, CopiedColumn, columns_of},
 };
 use crate::{OpenError, PostgresSettings, SqliteSettings, SqliteStore, postgres};
@@ -142,7 +143,11 @@ async fn copy_table(
     Ok(CopiedTable { name: table, rows: read.rows(), digest: read.to_string(), replaced })
 }
 
-async fn set_triggers(tx: &mut PgConnection, table: &str, switch: &str) -> Result<(), sqlx::Error> {
+pub(crate) async fn set_triggers(
+    tx: &mut PgConnection,
+    table: &str,
+    switch: &str,
+) -> Result<(), sqlx::Error> {
     let sql = AssertSqlSafe(format!("ALTER TABLE {table} {switch} TRIGGER USER"));
     sqlx::query(sql).execute(tx).await.map(drop)
 }
@@ -159,9 +164,9 @@ async fn write_rows(
     let sql = AssertSqlSafe(format!("SELECT {from} FROM {table} {}", tables::copied_rows(table)));
     let mut connection = source.read_connection().await?;
     let mut rows = sqlx::query(sql).fetch(&mut *connection);
-    let mut writer = RowWriter::default();
+    let mut writer = RowWriter::new(ZeroCharacters::Replace);
     while let Some(row) = rows.try_next().await? {
-        writer.add_row(&row, columns)?;
+        row.write_to(&mut writer, columns)?;
         if writer.waiting() >= CHUNK_BYTES {
             copy.send(writer.take()).await?;
         }
@@ -172,7 +177,7 @@ async fn write_rows(
 }
 
 /// Reads what the destination has now, and digests it in the same way.
-async fn read_back(
+pub(crate) async fn read_back(
     tx: &mut PgConnection,
     table: &str,
     columns: &[CopiedColumn],
@@ -180,9 +185,9 @@ async fn read_back(
     let list = tables::column_list(columns);
     let sql = AssertSqlSafe(format!("SELECT {list} FROM {table} {}", tables::copied_rows(table)));
     let mut rows = sqlx::query(sql).fetch(tx);
-    let mut writer = RowWriter::default();
+    let mut writer = RowWriter::new(ZeroCharacters::Replace);
     while let Some(row) = rows.try_next().await? {
-        writer.add_row(&row, columns)?;
+        row.write_to(&mut writer, columns)?;
         writer.take();
     }
     Ok(writer.end().0)

@@ -84,11 +84,6 @@ fn private_options() -> OpenOptions {
     options
 }
 
-/// Creates a new file that only its owner can access.
-pub(crate) fn create_private_file(path: &Path) -> io::Result<File> {
-    private_options().create_new(true).open(path)
-}
-
 /// Creates a folder and its parents, accessible only to their owner. An existing folder is not changed.
 pub fn create_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();

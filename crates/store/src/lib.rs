@@ -3,6 +3,7 @@
 //! For one machine: SQLite in WAL mode. For many: PostgreSQL. All SQL is in this crate.
 
 mod announcements;
+mod backup;
 mod copy;
 mod folder;
 mod inspect;
@@ -14,6 +15,10 @@ mod probe;
 mod rows;
 mod sqlite;
 
+pub use backup::{
+    BackupColumn, BackupTable, FieldKind, LoadError, LoadedTable, MAX_ROW_BYTES, RowError, SchemaVersion,
+    SnapshotError, StoreKind, StoreLoad, StoreSnapshot, TableCheck, check_empty_store,
+};
 pub use copy::{CopiedTable, CopyError, copy_store};
 pub use folder::{create_private_folder, restrict_file};
 pub use inspect::{StoreState, inspect_store};

@@ -27,6 +27,16 @@ pub enum StoreSettings {
     Postgres(PostgresSettings),
 }
 
+impl StoreSettings {
+    /// The database as an operator knows it: its file, or its URL without the password.
+    pub fn shown_database(&self) -> String {
+        match self {
+            Self::Sqlite(settings) => settings.path.display().to_string(),
+            Self::Postgres(settings) => settings.shown_url(),
+        }
+    }
+}
+
 impl From<SqliteSettings> for StoreSettings {
     fn from(settings: SqliteSettings) -> Self {
         Self::Sqlite(settings)

@@ -2,6 +2,7 @@
 
 pub(crate) mod approvals;
 pub(crate) mod apps;
+pub(crate) mod backup;
 pub(crate) mod calls;
 pub(crate) mod chat;
 pub(crate) mod clients;
@@ -19,6 +20,7 @@ pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod models;
 pub(crate) mod plugin;
+pub(crate) mod restore;
 pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod store;
@@ -66,6 +68,8 @@ pub(crate) async fn run_command(cli: Cli) -> Result<CommandOutcome, CliError> {
         CliCommand::Import(args) => legacy::import::import_apps(&cx, args).await,
         CliCommand::Glasses(args) => glasses::run_glasses(&cx, args).await,
         CliCommand::Token(command) => token::run_token_command(&cx, command).await,
+        CliCommand::Backup(args) => backup::run_backup_command(&cx, *args).await,
+        CliCommand::Restore(args) => restore::restore_from_file(&cx, args).await,
         CliCommand::Store(command) => store::run_store_command(&cx, command).await,
         CliCommand::Users(args) => users::run_users_command(&cx, args).await,
         CliCommand::Login(args) => login::run_login_command(&cx, args).await,

@@ -1,7 +1,5 @@
 //! Operations on a store as a whole.
 
-use std::path::Path;
-
 use async_trait::async_trait;
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
@@ -53,7 +51,7 @@ impl KnownKey {
     }
 }
 
-/// Health checks, pruning, backup and shutdown of a store.
+/// Health checks, pruning and shutdown of a store.
 #[async_trait]
 pub trait StoreMaintenance: Send + Sync {
     /// Whether the store can be read and written.
@@ -62,8 +60,6 @@ pub trait StoreMaintenance: Send + Sync {
     fn backlog(&self) -> LedgerBacklog;
     /// Removes expired rows until done or `stopping` fires.
     async fn prune(&self, before: PruneBefore, stopping: &CancellationToken) -> Result<(), StoreError>;
-    /// Writes a consistent copy of the store to a new file.
-    async fn backup(&self, to: &Path) -> Result<(), StoreError>;
     /// What is known about the store's root key.
     async fn known_key(&self) -> Result<KnownKey, StoreError>;
     /// Saves the value that verifies the root key, if what is known about the key is still `before`. Otherwise another node

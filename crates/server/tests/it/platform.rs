@@ -216,6 +216,11 @@ impl Platform {
         self.stop.cancel();
     }
 
+    /// The settings of the server.
+    pub(crate) fn config(&self) -> Config {
+        self.config.clone()
+    }
+
     pub(crate) fn data(&self) -> PathBuf {
         self.config.store.path.clone()
     }

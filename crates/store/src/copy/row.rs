@@ -3,19 +3,23 @@
 use std::fmt::{self, Write as _};
 
 use sha2::{Digest as _, Sha256};
-use sqlx::{ColumnIndex, Decode, Row, Type};
+use sqlx::{ColumnIndex, Decode, Row, Type, postgres::PgRow, sqlite::SqliteRow};
 
-use super::tables::{ColumnKind, CopiedColumn};
+use super::{
+    field::FieldValue,
+    tables::{ColumnKind, CopiedColumn},
+};
 
 /// The digest of a table: the sum of the digests of its rows, so that their order does not matter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct TableDigest {
+pub(crate) struct TableDigest {
     rows: u64,
     sum: [u64; 4],
 }
 
 impl TableDigest {
-    fn add(&mut self, row: &[u8]) {
+    /// Adds a row in text form, with its line break.
+    pub(crate) fn add(&mut self, row: &[u8]) {
         self.rows += 1;
         let digest = Sha256::digest(row);
         for (sum, part) in self.sum.iter_mut().zip(digest.as_chunks::<8>().0) {
@@ -23,7 +27,7 @@ impl TableDigest {
         }
     }
 
-    pub(super) const fn rows(&self) -> u64 {
+    pub(crate) const fn rows(&self) -> u64 {
         self.rows
     }
 }
@@ -34,17 +38,47 @@ impl fmt::Display for TableDigest {
     }
 }
 
+/// How U+0000 in a text is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ZeroCharacters {
+    /// As an escape sequence, so that nothing is lost.
+    Escape,
+    /// As U+FFFD: a text in PostgreSQL cannot contain it.
+    Replace,
+}
+
+/// A row of either database.
+pub(crate) trait CopiedRow {
+    /// Adds the row to what is written.
+    fn write_to(&self, writer: &mut RowWriter, columns: &[CopiedColumn]) -> Result<(), sqlx::Error>;
+}
+
+impl CopiedRow for SqliteRow {
+    fn write_to(&self, writer: &mut RowWriter, columns: &[CopiedColumn]) -> Result<(), sqlx::Error> {
+        writer.add_row(self, columns)
+    }
+}
+
+impl CopiedRow for PgRow {
+    fn write_to(&self, writer: &mut RowWriter, columns: &[CopiedColumn]) -> Result<(), sqlx::Error> {
+        writer.add_row(self, columns)
+    }
+}
+
 /// Writes rows and digests them.
-#[derive(Default)]
-pub(super) struct RowWriter {
+pub(crate) struct RowWriter {
     text: Vec<u8>,
     digest: TableDigest,
+    zero: ZeroCharacters,
     replaced: u64,
 }
 
 impl RowWriter {
-    /// Adds a row of either database.
-    pub(super) fn add_row<R: Row>(&mut self, row: &R, columns: &[CopiedColumn]) -> Result<(), sqlx::Error>
+    pub(crate) fn new(zero: ZeroCharacters) -> Self {
+        Self { text: Vec::new(), digest: TableDigest::default(), zero, replaced: 0 }
+    }
+
+    fn add_row<R: Row>(&mut self, row: &R, columns: &[CopiedColumn]) -> Result<(), sqlx::Error>
     where
         usize: ColumnIndex<R>,
         for<'r> Option<&'r str>: Decode<'r, R::Database> + Type<R::Database>,
@@ -63,13 +97,34 @@ impl RowWriter {
                 ColumnKind::Integer => self.add_number(row.try_get(index)?),
                 ColumnKind::Flag => {
                     let flag: Option<bool> = row.try_get(index)?;
-                    self.add_plain(flag.map(|flag| if flag { "t" } else { "f" }));
+                    self.add_number(flag.map(i64::from));
                 }
             }
         }
+        self.end_row(start);
+        Ok(())
+    }
+
+    /// Adds a row that was read from a backup.
+    pub(crate) fn add_values(&mut self, values: &[FieldValue]) {
+        let start = self.text.len();
+        for (index, value) in values.iter().enumerate() {
+            if index > 0 {
+                self.text.push(b'\t');
+            }
+            match value {
+                FieldValue::Null => self.add_plain(None),
+                FieldValue::Integer(number) => self.add_number(Some(*number)),
+                FieldValue::Text(text) => self.add_text(Some(text)),
+                FieldValue::Bytes(bytes) => self.add_bytes(Some(bytes)),
+            }
+        }
+        self.end_row(start);
+    }
+
+    fn end_row(&mut self, start: usize) {
         self.text.push(b'\n');
         self.digest.add(&self.text[start..]);
-        Ok(())
     }
 
     fn add_plain(&mut self, value: Option<&str>) {
@@ -88,7 +143,7 @@ impl RowWriter {
                 b'\n' => self.text.extend_from_slice(b"\\n"),
                 b'\r' => self.text.extend_from_slice(b"\\r"),
                 b'\t' => self.text.extend_from_slice(b"\\t"),
-                // A text in PostgreSQL cannot contain it.
+                0 if self.zero == ZeroCharacters::Escape => self.text.extend_from_slice(b"\\x00"),
                 0 => {
                     self.text.extend_from_slice("\u{fffd}".as_bytes());
                     self.replaced += 1;
@@ -109,17 +164,17 @@ impl RowWriter {
     }
 
     /// Bytes that were not taken yet.
-    pub(super) fn waiting(&self) -> usize {
+    pub(crate) fn waiting(&self) -> usize {
         self.text.len()
     }
 
     /// Takes what was written.
-    pub(super) fn take(&mut self) -> Vec<u8> {
+    pub(crate) fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.text)
     }
 
     /// The digest of all rows, and how many characters were replaced.
-    pub(super) fn end(self) -> (TableDigest, u64) {
+    pub(crate) fn end(self) -> (TableDigest, u64) {
         (self.digest, self.replaced)
     }
 }

@@ -1,10 +1,10 @@
 //! Which tables and columns are copied.
 
-use sqlx::PgConnection;
+use sqlx::{PgConnection, SqliteConnection};
 
 /// The tables, those that others refer to first. Not the change log, the nodes, and the versions of the tables: they belong to one
 /// database.
-pub(super) const COPIED_TABLES: &[&str] = &[
+pub(crate) const COPIED_TABLES: &[&str] = &[
     "apps",
     "tool_sets",
     "tool_aliases",
@@ -55,16 +55,20 @@ pub(super) const COPIED_TABLES: &[&str] = &[
 const NUMBERED: [&str; 3] = ["plugin_data", "published_plugins", "definition_notes"];
 
 /// Which rows of a table are copied: all, except what a check of writability left behind.
-pub(super) fn copied_rows(table: &str) -> &'static str {
+pub(crate) fn copied_rows(table: &str) -> &'static str {
     match table {
         "store_state" => "WHERE name <> 'probe'",
         _ => "",
     }
 }
 
+/// Columns that are a text in SQLite and bytes in PostgreSQL, where a text cannot contain U+0000.
+const BYTES_IN_POSTGRES: [(&str, &str); 3] =
+    [("plugin_data", "key"), ("plugin_data", "value"), ("call_keys", "key")];
+
 /// The type of a column in PostgreSQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ColumnKind {
+pub(crate) enum ColumnKind {
     Text,
     Bytes,
     Integer,
@@ -73,13 +77,13 @@ pub(super) enum ColumnKind {
 
 /// A column that both databases have.
 #[derive(Debug)]
-pub(super) struct CopiedColumn {
-    name: String,
-    pub(super) kind: ColumnKind,
+pub(crate) struct CopiedColumn {
+    pub(crate) name: String,
+    pub(crate) kind: ColumnKind,
 }
 
 /// The columns of a table. The node of a running approval is unknown to SQLite, which has one node: its runs were interrupted.
-pub(super) async fn columns_of(tx: &mut PgConnection, table: &str) -> Result<Vec<CopiedColumn>, sqlx::Error> {
+pub(crate) async fn columns_of(tx: &mut PgConnection, table: &str) -> Result<Vec<CopiedColumn>, sqlx::Error> {
     let query = sqlx::query!(
         r#"SELECT column_name::TEXT AS "name!", data_type::TEXT AS "kind!" FROM information_schema.columns
            WHERE table_schema = current_schema() AND table_name = $1 AND NOT ($1 = 'approvals' AND column_name = 'node')
@@ -102,14 +106,41 @@ pub(super) async fn columns_of(tx: &mut PgConnection, table: &str) -> Result<Vec
     columns.into_iter().map(|row| column(row.name, &row.kind)).collect()
 }
 
+/// The columns of a table in SQLite, with the types that their values have in PostgreSQL. A flag is an integer.
+pub(crate) async fn sqlite_columns_of(
+    connection: &mut SqliteConnection,
+    table: &str,
+) -> Result<Vec<CopiedColumn>, sqlx::Error> {
+    let sql = "SELECT name, type FROM pragma_table_info(?1) WHERE NOT (?1 = 'approvals' AND name = 'node') ORDER BY cid";
+    let columns: Vec<(String, String)> = sqlx::query_as(sql).bind(table).fetch_all(connection).await?;
+    let column = |(name, kind): (String, String)| {
+        let kind = match kind.as_str() {
+            "TEXT" if is_text_in_sqlite(table, &name) => ColumnKind::Bytes,
+            "TEXT" => ColumnKind::Text,
+            "BLOB" => ColumnKind::Bytes,
+            "INTEGER" => ColumnKind::Integer,
+            other => {
+                return Err(sqlx::Error::Protocol(format!("column {name} has the unknown type {other}")));
+            }
+        };
+        Ok(CopiedColumn { name, kind })
+    };
+    columns.into_iter().map(column).collect()
+}
+
+/// Whether a column of bytes is a text in SQLite.
+pub(crate) fn is_text_in_sqlite(table: &str, column: &str) -> bool {
+    BYTES_IN_POSTGRES.contains(&(table, column))
+}
+
 /// The columns in a statement.
-pub(super) fn column_list(columns: &[CopiedColumn]) -> String {
+pub(crate) fn column_list(columns: &[CopiedColumn]) -> String {
     let names: Vec<_> = columns.iter().map(|column| format!(r#""{}""#, column.name)).collect();
     names.join(", ")
 }
 
 /// The same in a statement for SQLite, where some texts are bytes in PostgreSQL.
-pub(super) fn source_list(table: &str, columns: &[CopiedColumn]) -> String {
+pub(crate) fn source_list(table: &str, columns: &[CopiedColumn]) -> String {
     let expression = |column: &CopiedColumn| match column.kind {
         ColumnKind::Bytes => format!(r#"CAST({table}."{}" AS BLOB)"#, column.name),
         ColumnKind::Text | ColumnKind::Integer | ColumnKind::Flag => format!(r#"{table}."{}""#, column.name),
@@ -119,7 +150,7 @@ pub(super) fn source_list(table: &str, columns: &[CopiedColumn]) -> String {
 
 /// Sets the sequences to continue after the copied rows. New nodes get ids that no copied key refers to, because the node that
 /// claimed such a key no longer runs.
-pub(super) async fn continue_numbers(tx: &mut PgConnection) -> Result<(), sqlx::Error> {
+pub(crate) async fn continue_numbers(tx: &mut PgConnection) -> Result<(), sqlx::Error> {
     for table in NUMBERED {
         let sql = sqlx::AssertSqlSafe(format!(
             "SELECT setval(pg_get_serial_sequence('{table}', 'number'), (SELECT COALESCE(MAX(number), 0) + 1 FROM {table}), FALSE)"

@@ -1,7 +1,5 @@
 //! Health checks and shutdown of the store.
 
-use std::path::Path;
-
 use async_trait::async_trait;
 use sqlx::{Connection as _, PgConnection};
 use tokio_util::sync::CancellationToken;
@@ -34,10 +32,6 @@ impl StoreMaintenance for PostgresStore {
 
     async fn prune(&self, before: PruneBefore, stopping: &CancellationToken) -> Result<(), StoreError> {
         self.prune_all(before, stopping).await
-    }
-
-    async fn backup(&self, _: &Path) -> Result<(), StoreError> {
-        Err(StoreError::Failed("a PostgreSQL database is backed up by pg_dump, not by the server".to_owned()))
     }
 
     async fn known_key(&self) -> Result<KnownKey, StoreError> {
@@ -79,7 +73,8 @@ pub(super) async fn has_tables(connection: &mut PgConnection) -> Result<bool, sq
     query.fetch_one(connection).await
 }
 
-async fn known_key(connection: &mut PgConnection) -> Result<KnownKey, sqlx::Error> {
+/// What is known about the root key.
+pub(crate) async fn known_key(connection: &mut PgConnection) -> Result<KnownKey, sqlx::Error> {
     let check = sqlx::query_scalar!("SELECT value FROM store_state WHERE name = 'root_key_check'");
     if let Some(check) = check.fetch_optional(&mut *connection).await? {
         return Ok(KnownKey::Check(check));

@@ -53,7 +53,10 @@ use self::{
     node::Node,
     pool::ConnectionPool,
 };
-pub(crate) use self::{maintenance::known_key_of, tokens::list_token};
+pub(crate) use self::{
+    maintenance::{known_key, known_key_of},
+    tokens::list_token,
+};
 use crate::{
     ledger::{BatchSettings, LedgerWriter},
     open::OpenError,

@@ -50,7 +50,7 @@ use toolyard_core::ports::{
     AddTokenOutcome, IssuedToken, StoreError, StoreMaintenance as _, StoreQuotas, TokenQuota,
 };
 
-pub(crate) use self::state::known_key_of;
+pub(crate) use self::state::{known_key, known_key_of};
 use self::{changes::SqliteChangeLog, ledger::SqliteLedger, node::NodeId};
 use crate::{
     folder::DataFolder,
@@ -109,14 +109,7 @@ impl SqliteStore {
         let folder = DataFolder::open(&path)?;
         let database = || path.display().to_string();
         let sqlite = |error| OpenError::Database { database: database(), error };
-        let options = SqliteConnectOptions::new()
-            .filename(&path)
-            .create_if_missing(true)
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Normal)
-            .foreign_keys(true)
-            .busy_timeout(settings.busy_timeout)
-            .statement_cache_capacity(64);
+        let options = connect_options(&settings);
         let write = SqlitePoolOptions::new()
             .max_connections(1)
             .connect_with(options.clone())
@@ -162,6 +155,33 @@ impl SqliteStore {
             begun => begun.map_err(store_error),
         }
     }
+}
+
+/// How the store connects to its file.
+fn connect_options(settings: &SqliteSettings) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(&settings.path)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Normal)
+        .foreign_keys(true)
+        .busy_timeout(settings.busy_timeout)
+        .statement_cache_capacity(64)
+}
+
+/// Locks the folder of a file, creates the file if needed and migrates its tables, without serving from it. What is written on
+/// the connection is on the disk when it is committed.
+pub(crate) async fn prepare_file(
+    settings: &SqliteSettings,
+) -> Result<(DataFolder, SqliteConnection), OpenError> {
+    let folder = DataFolder::open(&settings.path)?;
+    let database = || settings.path.display().to_string();
+    let options = connect_options(settings).synchronous(SqliteSynchronous::Full);
+    let connected = SqliteConnection::connect_with(&options).await;
+    let mut connection = connected.map_err(|error| OpenError::Database { database: database(), error })?;
+    let migrated = migrations().run(&mut connection).await;
+    migrated.map_err(|error| OpenError::migration(database(), error))?;
+    Ok((folder, connection))
 }
 
 /// Adds a token to the list of a store that another process may have open. Creates the store if needed, so that a token

@@ -41,7 +41,8 @@ pub(crate) async fn known_key_of(path: &Path) -> Result<KnownKey, StoreError> {
     known.map_err(store_error)
 }
 
-async fn known_key(connection: &mut SqliteConnection) -> Result<KnownKey, sqlx::Error> {
+/// What is known about the root key.
+pub(crate) async fn known_key(connection: &mut SqliteConnection) -> Result<KnownKey, sqlx::Error> {
     let sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('store_state', 'apps')";
     let tables: Vec<String> = sqlx::query_scalar(sql).fetch_all(&mut *connection).await?;
     if tables.iter().any(|name| name == "store_state") {

@@ -133,7 +133,7 @@ async fn check_database(config: &Config) -> DoctorCheck {
             DoctorCheck::warn(NAME, format!("{shown} does not exist yet"), "`toolyard serve` creates it")
         }
         StoreState::Older => {
-            let next = "make a backup; the next start of this version brings them up to date";
+            let next = "make a backup with the version that wrote them; the next start of this version migrates them";
             DoctorCheck::warn(NAME, format!("the tables of {shown} are older than this version"), next)
         }
         StoreState::Newer { step } => DoctorCheck::fail(
