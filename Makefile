@@ -35,10 +35,11 @@ lint: ## Format, clippy, docs, dependencies, arrows, names; Biome, tsc and knip 
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --document-private-items
 	@scripts/deny.sh
 	@scripts/check-queries.sh --check
+	@scripts/check-monitoring.sh
 	cargo test --locked -q -p toolyard-testkit --test arrows --test names
 
 bench: ## Measures the way through the server against a direct call
 	@scripts/bench.sh
 
-contract: ## Updates the OpenAPI document and the schemas of configuration and plugins
-	UPDATE_CONTRACT=1 cargo test --locked -q -p toolyard-server -p toolyard-trust --test it -- contract shared_vectors
+contract: ## Updates the OpenAPI document, the schemas of configuration and plugins, the dashboard and the alert rules
+	UPDATE_CONTRACT=1 cargo test --locked -q -p toolyard-server -p toolyard-trust --test it -- contract monitoring shared_vectors

@@ -12,7 +12,7 @@ use crate::{
     client::ApiClient,
     commands::{
         approvals, apps, backup, calls, chat, clients, completions, connect, definitions, doctor, eval,
-        glasses, keys,
+        glasses, health, keys,
         legacy::{import::AppImportArgs, migrate::MigrateArgs},
         login, logout, man, mcp, models, plugin, restore, schema, serve, store, token, tools, upstreams,
         users, whoami,
@@ -186,6 +186,8 @@ pub(crate) enum CliCommand {
     Whoami(whoami::WhoamiArgs),
     /// Check configuration, files, server and apps, and suggest fixes
     Doctor(doctor::DoctorArgs),
+    /// Check whether the server on this machine accepts requests, for health checks
+    Health(health::HealthArgs),
     /// Measure how well tools are chosen, on your own data
     #[command(subcommand)]
     Eval(eval::EvalCommand),

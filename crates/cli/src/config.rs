@@ -51,8 +51,13 @@ impl ConfigArgs {
     /// Reads and checks the configuration. `flags` (section, key, value) override everything else.
     pub(crate) fn load_config(
         &self,
-        mut flags: Vec<(&'static str, &'static str, String)>,
+        flags: Vec<(&'static str, &'static str, String)>,
     ) -> Result<Config, CliError> {
+        load_config(self.sources(flags)).map_err(CliError::Config)
+    }
+
+    /// Where the configuration comes from, with these flags.
+    pub(crate) fn sources(&self, mut flags: Vec<(&'static str, &'static str, String)>) -> ConfigSources {
         if let Some(folder) = &self.data {
             flags.push(("store", "path", quote_toml(&folder.join(DATABASE).to_string_lossy())));
         }
@@ -62,7 +67,7 @@ impl ConfigArgs {
             (format!("TOOLYARD_{}__{key}", section.to_uppercase()), value.clone())
         });
         let environment = env_variables().chain(set).collect();
-        load_config(ConfigSources { file: self.config.clone(), environment, flags }).map_err(CliError::Config)
+        ConfigSources { file: self.config.clone(), environment, flags }
     }
 }
 

@@ -16,6 +16,7 @@
 //! | tools of one program, without a server | [`service`] |
 //! | the traits that core needs from outside | [`ports`] |
 //! | every limit of a call | [`limits`] |
+//! | settings that change while the server runs | [`live_value`] |
 //!
 //! No HTTP, no SQL, no JavaScript. Sources, sessions, stores and doors use core, and do not know each other.
 
@@ -29,6 +30,7 @@ pub mod error;
 pub mod executor;
 pub mod expiring_shelf;
 pub mod limits;
+pub mod live_value;
 pub mod long_results;
 pub mod pinning;
 pub mod policy;
@@ -41,3 +43,4 @@ pub mod upstream_secrets;
 pub use catalog::{Catalog, CatalogView, Tool};
 pub use error::ToolError;
 pub use executor::{CallContext, CallOwner, CallReply, Caller, Door, Executor, ToolCall};
+pub use live_value::LiveValue;

@@ -9,7 +9,7 @@ use governor::{
 };
 use toolyard_protocol::{PackageName, ToolName, UserId};
 
-use crate::ports::CallRateLimiter;
+use crate::{live_value::LiveValue, ports::CallRateLimiter};
 
 /// The decision of the policy on a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,30 +77,46 @@ pub struct RateLimits {
     pub all: RateLimit,
 }
 
-/// Rate limits inside this process.
-pub struct LocalLimiter {
+/// What has been counted under the rates in force.
+struct CallCounts {
     user: DefaultKeyedRateLimiter<UserId>,
     tool: DefaultKeyedRateLimiter<ToolName>,
     all: DefaultDirectRateLimiter,
+}
+
+impl CallCounts {
+    fn new(rates: RateLimits) -> Self {
+        Self {
+            user: RateLimiter::keyed(rates.user.to_quota()),
+            tool: RateLimiter::keyed(rates.tool.to_quota()),
+            all: RateLimiter::direct(rates.all.to_quota()),
+        }
+    }
+}
+
+/// Rate limits inside this process.
+pub struct LocalLimiter {
+    counts: LiveValue<CallCounts>,
     clock: DefaultClock,
 }
 
 impl LocalLimiter {
     /// Creates limits with these rates.
     pub fn new(rates: RateLimits) -> Self {
-        Self {
-            user: RateLimiter::keyed(rates.user.to_quota()),
-            tool: RateLimiter::keyed(rates.tool.to_quota()),
-            all: RateLimiter::direct(rates.all.to_quota()),
-            clock: DefaultClock::default(),
-        }
+        Self { counts: LiveValue::new(CallCounts::new(rates)), clock: DefaultClock::default() }
+    }
+
+    /// Applies other rates. Counting starts again, so everyone has the full burst.
+    pub fn replace_rates(&self, rates: RateLimits) {
+        self.counts.replace(CallCounts::new(rates));
     }
 
     /// Evicts users and tools whose limits are fully refilled. Called periodically, so that memory stays bounded.
     pub fn evict_idle(&self) {
-        self.user.retain_recent();
-        self.user.shrink_to_fit();
-        self.tool.retain_recent();
+        let counts = self.counts.load();
+        counts.user.retain_recent();
+        counts.user.shrink_to_fit();
+        counts.tool.retain_recent();
     }
 }
 
@@ -108,34 +124,41 @@ impl LocalLimiter {
 impl CallRateLimiter for LocalLimiter {
     async fn check_call(&self, user: &UserId, tool: &ToolName) -> Result<(), Duration> {
         let wait = |not_until: governor::NotUntil<_>| not_until.wait_time_from(self.clock.now());
-        self.user.check_key(user).map_err(wait)?;
-        self.tool.check_key(tool).map_err(wait)?;
-        self.all.check().map_err(wait)
+        let counts = self.counts.load();
+        counts.user.check_key(user).map_err(wait)?;
+        counts.tool.check_key(tool).map_err(wait)?;
+        counts.all.check().map_err(wait)
     }
 }
 
 /// A rate limit inside this process for each caller, by name.
 pub struct CallerLimiter {
-    callers: DefaultKeyedRateLimiter<String>,
+    callers: LiveValue<DefaultKeyedRateLimiter<String>>,
     clock: DefaultClock,
 }
 
 impl CallerLimiter {
     /// Creates a limit with this rate.
     pub fn new(rate: RateLimit) -> Self {
-        Self { callers: RateLimiter::keyed(rate.to_quota()), clock: DefaultClock::default() }
+        Self { callers: LiveValue::new(RateLimiter::keyed(rate.to_quota())), clock: DefaultClock::default() }
+    }
+
+    /// Applies another rate. Counting starts again, so every caller has the full burst.
+    pub fn replace_rate(&self, rate: RateLimit) {
+        self.callers.replace(RateLimiter::keyed(rate.to_quota()));
     }
 
     /// Counts a request of this caller, or returns how long to wait.
     pub fn check(&self, caller: &str) -> Result<(), Duration> {
         let wait = |not_until: governor::NotUntil<_>| not_until.wait_time_from(self.clock.now());
-        self.callers.check_key(&caller.to_owned()).map_err(wait)
+        self.callers.load().check_key(&caller.to_owned()).map_err(wait)
     }
 
     /// Evicts callers whose limits are fully refilled, so that memory stays bounded.
     pub fn evict_idle(&self) {
-        self.callers.retain_recent();
-        self.callers.shrink_to_fit();
+        let callers = self.callers.load();
+        callers.retain_recent();
+        callers.shrink_to_fit();
     }
 }
 
@@ -158,6 +181,10 @@ mod tests {
         let limiter = CallerLimiter::new(RateLimit { per_second: NonZeroU32::MIN, burst: NonZeroU32::MIN });
         assert!(limiter.check("ada").is_ok() && limiter.check("bob").is_ok());
         assert!(limiter.check("ada").unwrap_err() <= Duration::from_secs(1));
+        let two = NonZeroU32::new(2).unwrap();
+        limiter.replace_rate(RateLimit { per_second: NonZeroU32::MIN, burst: two });
+        assert!(limiter.check("ada").is_ok() && limiter.check("ada").is_ok());
+        assert!(limiter.check("ada").is_err(), "the new rate is a limit, too");
     }
 
     #[tokio::test]
@@ -178,5 +205,8 @@ mod tests {
         let by_all = limiter(100, 100, 1);
         assert!(by_all.check_call(&ada, &x).await.is_ok());
         assert!(by_all.check_call(&bob, &y).await.is_err());
+        by_all.replace_rates(RateLimits { user: rate(1), tool: rate(100), all: rate(100) });
+        assert!(by_all.check_call(&ada, &x).await.is_ok() && by_all.check_call(&bob, &y).await.is_ok());
+        assert!(by_all.check_call(&ada, &x).await.is_err());
     }
 }

@@ -49,7 +49,7 @@ pub mod users;
 use std::sync::Arc;
 
 use toolyard_core::{
-    Catalog,
+    Catalog, LiveValue,
     approvals::ApprovalGate,
     ports::{Clock, IdGenerator, SecretSealer, SessionControl, Stores, TokenQuota},
 };
@@ -119,5 +119,5 @@ pub struct Platform {
     /// Rate limits of changes.
     pub limits: RequestLimits,
     /// Limits and defaults.
-    pub config: PlatformConfig,
+    pub config: LiveValue<PlatformConfig>,
 }

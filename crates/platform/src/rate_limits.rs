@@ -16,6 +16,12 @@ impl RequestLimits {
         Self { all: CallerLimiter::new(all), costly: CallerLimiter::new(costly) }
     }
 
+    /// Applies other rates. Counting starts again.
+    pub fn replace_rates(&self, all: RateLimit, costly: RateLimit) {
+        self.all.replace_rate(all);
+        self.costly.replace_rate(costly);
+    }
+
     /// Counts a request. Operators are not limited.
     pub fn check_request(&self, actor: &Actor) -> Result<(), PlatformError> {
         if actor.is_operator() {

@@ -143,7 +143,7 @@ pub(crate) fn answering_actor(state: &ServerState, who: &CallerContext) -> Optio
         Caller::User => true,
         // It asks; the user answers.
         Caller::Client(_) => false,
-        Caller::App(package) => state.platform.config.approval_apps.contains(package),
+        Caller::App(package) => state.platform.config.load().approval_apps.contains(package),
         Caller::Person(_) => false,
     };
     may_answer.then(|| who.clone().into())

@@ -59,7 +59,7 @@ async fn read_json_request(
 }
 
 async fn collect_body(body: Body, state: &ServerState, limit: usize) -> Result<Bytes, RequestError> {
-    let patience = Duration::from_millis(state.config.server.body_timeout_ms);
+    let patience = Duration::from_millis(state.config.load().server.body_timeout_ms);
     let body = timeout(patience, Limited::new(body, limit).collect()).await;
     let body = body.map_err(|_| RequestError::invalid_request("the body did not arrive in time"))?;
     body.map(|body| body.to_bytes()).map_err(|error| {
@@ -73,8 +73,8 @@ async fn collect_body(body: Body, state: &ServerState, limit: usize) -> Result<B
 
 /// Reads a body as it is, up to the largest that any route accepts.
 pub(crate) async fn read_bytes(body: Body, state: &ServerState) -> Result<Bytes, RequestError> {
-    let limits = &state.config.server;
-    let largest = limits.body_bytes.max(limits.tool_set_bytes).max(state.config.chat.body_bytes);
+    let config = state.config.load_full();
+    let largest = config.server.body_bytes.max(config.server.tool_set_bytes).max(config.chat.body_bytes);
     collect_body(body, state, largest).await
 }
 
@@ -97,12 +97,11 @@ pub(crate) async fn read_mcp_body(
     body: Body,
     state: &ServerState,
 ) -> Result<Bytes, (StatusCode, String)> {
-    read_json_body(headers, body, state, state.config.server.body_bytes).await.map_err(
-        |failure| match failure {
-            RequestError::Api(error) => (api_error_status(error.code), error.message),
-            RequestError::Refused(_) => (StatusCode::BAD_REQUEST, "the body cannot be read".to_owned()),
-        },
-    )
+    let limit = state.config.load().server.body_bytes;
+    read_json_body(headers, body, state, limit).await.map_err(|failure| match failure {
+        RequestError::Api(error) => (api_error_status(error.code), error.message),
+        RequestError::Refused(_) => (StatusCode::BAD_REQUEST, "the body cannot be read".to_owned()),
+    })
 }
 
 /// A form that one of our own pages submitted.
@@ -130,7 +129,8 @@ impl FromRequest<ServerState> for JsonBytes {
     type Rejection = Response;
 
     async fn from_request(request: Request, state: &ServerState) -> Result<Self, Response> {
-        Ok(Self(read_json_request(request, state, state.config.server.body_bytes).await?))
+        let limit = state.config.load().server.body_bytes;
+        Ok(Self(read_json_request(request, state, limit).await?))
     }
 }
 
@@ -138,7 +138,8 @@ impl<T: DeserializeOwned> FromRequest<ServerState> for JsonBody<T> {
     type Rejection = Response;
 
     async fn from_request(request: Request, state: &ServerState) -> Result<Self, Response> {
-        Ok(Self(parse_json(&read_json_request(request, state, state.config.server.body_bytes).await?)?))
+        let limit = state.config.load().server.body_bytes;
+        Ok(Self(parse_json(&read_json_request(request, state, limit).await?)?))
     }
 }
 
@@ -146,6 +147,7 @@ impl<T: DeserializeOwned> FromRequest<ServerState> for LargeJsonBody<T> {
     type Rejection = Response;
 
     async fn from_request(request: Request, state: &ServerState) -> Result<Self, Response> {
-        Ok(Self(parse_json(&read_json_request(request, state, state.config.server.tool_set_bytes).await?)?))
+        let limit = state.config.load().server.tool_set_bytes;
+        Ok(Self(parse_json(&read_json_request(request, state, limit).await?)?))
     }
 }

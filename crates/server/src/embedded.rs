@@ -105,7 +105,7 @@ impl EmbeddedServer {
             }
         };
         let (peer, messages) = McpPeer::new(state.clone(), who);
-        let limit = state.config.server.body_bytes;
+        let limit = state.config.load().server.body_bytes;
         let writing = write_messages(messages, output);
         tokio::pin!(writing);
         let ended = tokio::select! {
@@ -133,7 +133,7 @@ async fn read_messages(mut peer: McpPeer, input: impl AsyncRead + Unpin, limit: 
         }
     }
     // Requests that came before the end of the input still get their responses.
-    let patience = Duration::from_millis(state.config.server.drain_ms);
+    let patience = Duration::from_millis(state.config.load().server.drain_ms);
     let _ = tokio::time::timeout(patience, peer.wait_until_idle()).await;
 }
 

@@ -1,7 +1,7 @@
 //! Checks Host and Origin for the whole router, sockets included: a web page must not reach a server on loopback through its
 //! own host name (DNS rebinding), nor use the user's network access from another origin.
 
-use std::{borrow::Cow, collections::HashSet, convert::Infallible, future::ready, sync::Arc};
+use std::{borrow::Cow, collections::HashSet, convert::Infallible, future::ready};
 
 use axum::{
     Router,
@@ -14,6 +14,7 @@ use futures_util::{
 };
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header, uri::Authority};
 use hyper::body::Incoming;
+use toolyard_core::LiveValue;
 use toolyard_protocol::api::ApiErrorCode;
 
 use crate::{
@@ -137,14 +138,14 @@ fn normalize_origin(origin: &str) -> String {
 /// The router behind the check. A plain service instead of a layer, because it runs for every request and should not allocate.
 #[derive(Clone)]
 pub(crate) struct HostCheckedRouter {
-    hosts: Arc<HostRules>,
+    hosts: LiveValue<HostRules>,
     marked: MarkedPaths,
     router: Router,
 }
 
 impl HostCheckedRouter {
-    pub(crate) fn new(hosts: HostRules, marked: MarkedPaths, router: Router) -> Self {
-        Self { hosts: Arc::new(hosts), marked, router }
+    pub(crate) fn new(hosts: LiveValue<HostRules>, marked: MarkedPaths, router: Router) -> Self {
+        Self { hosts, marked, router }
     }
 }
 
@@ -158,7 +159,7 @@ impl hyper::service::Service<Request<Incoming>> for HostCheckedRouter {
 
     fn call(&self, mut request: Request<Incoming>) -> Self::Future {
         self.marked.unmark(&mut request);
-        match self.hosts.check_request(request.headers(), request.uri()) {
+        match self.hosts.load().check_request(request.headers(), request.uri()) {
             Ok(RequestOrigin::SameOrigin) => {
                 let response = tower_service::Service::call(&mut self.router.clone(), request);
                 Either::Left(response.map(with_safe_headers as ResponseFinisher))

@@ -46,6 +46,7 @@ mod parts;
 mod plugins;
 pub mod process;
 mod proxy_headers;
+pub mod reload;
 mod reseal;
 mod root_key;
 pub mod routes;

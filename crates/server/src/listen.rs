@@ -26,7 +26,7 @@ pub(crate) async fn serve_connections(
     state: &ServerState,
 ) {
     let (lifecycle, connections) = (&state.lifecycle, &state.process.connections);
-    let head_timeout = Duration::from_millis(state.config.server.head_timeout_ms);
+    let head_timeout = Duration::from_millis(state.config.load().server.head_timeout_ms);
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(head_timeout).max_buf_size(MAX_HEAD_BYTES);
     loop {

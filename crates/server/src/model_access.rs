@@ -23,7 +23,7 @@ pub(crate) async fn select_model(
             }
             state.chat.models.get(Some(name), tasks).await
         }
-        None if state.config.chat.model.is_some() || state.config.chat.models.is_empty() => {
+        None if state.config.load().chat.model.is_some() || state.config.load().chat.models.is_empty() => {
             state.chat.models.get(None, tasks).await
         }
         // The first model that was discovered need not be on the list.
@@ -37,7 +37,8 @@ pub(crate) async fn select_model(
 /// The models that callers may select.
 pub(crate) async fn list_selectable_models(state: &ServerState) -> ModelListing {
     let mut listing = state.chat.models.list_models().await;
-    let config = &state.config.chat;
+    let config = state.config.load();
+    let config = &config.chat;
     if !config.callers_choose_model {
         let default = listing.default.clone();
         listing.models.retain(|model| Some(&model.name) == default.as_ref());
@@ -62,10 +63,10 @@ pub(crate) async fn selectable_model_names(state: &ServerState) -> Vec<String> {
 }
 
 async fn can_select(state: &ServerState, name: &str) -> bool {
-    if !state.config.chat.models.is_empty() {
+    if !state.config.load().chat.models.is_empty() {
         return is_listed(state, name);
     }
-    if state.auth_mode == AuthMode::Dev || state.config.chat.model.as_deref() == Some(name) {
+    if state.auth_mode == AuthMode::Dev || state.config.load().chat.model.as_deref() == Some(name) {
         return true;
     }
     // A malformed name is refused where names are parsed, with a better error.
@@ -76,7 +77,8 @@ async fn can_select(state: &ServerState, name: &str) -> bool {
 
 /// Whether the operator's list allows a model. The default model is always allowed.
 fn is_listed(state: &ServerState, name: &str) -> bool {
-    let config = &state.config.chat;
+    let config = state.config.load();
+    let config = &config.chat;
     config.model.as_deref() == Some(name)
         || config.models.iter().any(|pattern| wildcard::matches_pattern(pattern, name))
 }

@@ -6,7 +6,7 @@ use toolyard_agent::shortlist::vectors::WordVectors;
 use toolyard_core::{
     limits::{CallLimits, MAX_ERROR_MESSAGE_BYTES},
     pinning::PinMode,
-    policy::{RateLimit, RateLimits},
+    policy::{RateLimit, RateLimits, ToolPolicy},
     ports::HomeMarks,
 };
 use toolyard_net::{ClientSettings, Guard, GuardPolicy, HttpClient, IpRange, ReferralClients};
@@ -16,7 +16,10 @@ use toolyard_sources::upstream::{OAuthSetup, UpstreamSettings};
 use toolyard_store::{CopiedTable, CopyError, PostgresSettings, SqliteSettings, StoreSettings, StoreState};
 
 use crate::{
-    config::{AuthMode, CallsConfig, Config, DefinitionsConfig, LedgerConfig, RateConfig, UpstreamConfig},
+    config::{
+        AuthMode, CallsConfig, Config, DefinitionsConfig, LedgerConfig, PolicyConfig, RateConfig,
+        UpstreamConfig,
+    },
     secrets::{self, RootKeyError, RootKeys},
     serve::{ServerDependencies, ServerStartError},
 };
@@ -157,7 +160,7 @@ pub(crate) fn store_settings(config: &Config) -> StoreSettings {
             readers: store.readers,
             batch_delay,
             batch_size: ledger.batch_size,
-            quotas: config.quotas.store_quotas(),
+            quotas: config.quotas.store_quotas().into(),
             ..SqliteSettings::for_file(&store.path)
         }),
         Some(url) => StoreSettings::Postgres(PostgresSettings {
@@ -167,7 +170,7 @@ pub(crate) fn store_settings(config: &Config) -> StoreSettings {
             acquire_timeout: Duration::from_millis(store.acquire_timeout_ms),
             batch_delay,
             batch_size: ledger.batch_size,
-            quotas: config.quotas.store_quotas(),
+            quotas: config.quotas.store_quotas().into(),
             ..PostgresSettings::for_url(url)
         }),
     }
@@ -220,10 +223,16 @@ pub(crate) fn nonzero_rate(per_second: u32, burst: u32) -> Result<RateLimit, Ser
 
 /// Rate limits of requests that change something.
 pub(crate) fn request_limits(rates: &RateConfig) -> Result<RequestLimits, ServerStartError> {
-    Ok(RequestLimits::new(
+    let [all, costly] = request_rates(rates)?;
+    Ok(RequestLimits::new(all, costly))
+}
+
+/// The rates of all requests that change something, and of costly ones.
+pub(crate) fn request_rates(rates: &RateConfig) -> Result<[RateLimit; 2], ServerStartError> {
+    Ok([
         nonzero_rate(rates.manage_per_s, rates.manage_burst)?,
         nonzero_rate(rates.costly_per_s, rates.costly_burst)?,
-    ))
+    ])
 }
 
 /// Limits and defaults of the platform's verbs.
@@ -238,6 +247,13 @@ pub(crate) fn platform_config(config: &Config, mode: AuthMode) -> PlatformConfig
         clients: config.oauth.settings(),
         approval_apps: config.approvals.apps.clone(),
     }
+}
+
+/// Tools that are denied to all users.
+pub(crate) fn tool_policy(config: &PolicyConfig) -> Result<ToolPolicy, ServerStartError> {
+    let denied = config.deny.iter().map(String::as_str);
+    let invalid = |error| ServerStartError::Config(format!("policy.deny: {error}"));
+    ToolPolicy::from_deny_list(denied).map_err(invalid)
 }
 
 pub(crate) fn call_rates(config: &RateConfig) -> Result<RateLimits, ServerStartError> {

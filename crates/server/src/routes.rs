@@ -206,6 +206,7 @@ pub fn route_table() -> Vec<Route> {
     routes.extend(oauth::routes());
     routes.extend(rest::models::routes());
     routes.extend(rest::tts::routes());
+    routes.extend(rest::config::routes());
     routes.extend(rest::health::routes());
     routes.extend(mcp::routes());
     routes.extend(chat::routes());

@@ -17,9 +17,10 @@ use crate::{
     config::{AuthMode, Config},
     console::ConsoleFiles,
     doors::sign_in::link_info,
-    hosts::{HostCheckedRouter, HostRules},
+    hosts::HostCheckedRouter,
     listen,
-    process::Watchdog,
+    process::{ReloadRequests, Watchdog},
+    reload::{self, ReloadSources},
     routes,
     secrets::RootKeyError,
     state::{ServerExposure, ServerState},
@@ -80,6 +81,8 @@ pub struct ServerDependencies {
     /// The worker command for plugins and calculations, if this program is not `toolyard`. It must call
     /// [`serve_worker`](crate::serve_worker).
     pub worker: Option<WorkerCommand>,
+    /// Where the configuration comes from, if it can be reloaded.
+    pub reload: Option<ReloadSources>,
 }
 
 impl Default for ServerDependencies {
@@ -99,6 +102,7 @@ impl ServerDependencies {
             console: ConsoleFiles::from_build(),
             http: None,
             worker: None,
+            reload: None,
         }
     }
 }
@@ -139,10 +143,10 @@ impl Server {
         let listener = TcpListener::bind(config.server.listen).await.map_err(listen)?;
         config.server.listen = listener.local_addr().map_err(listen)?;
         let state = assemble(config, deps, ServerExposure::Network).await?;
-        let hosts = HostRules::new(&state.config.server, state.auth_mode);
         let router = routes::build_router(&state).with_state(state.clone());
-        let service = HostCheckedRouter::new(hosts, state.marked_paths(), router);
-        Ok(Self { address: state.config.server.listen, state, listener, service })
+        let service = HostCheckedRouter::new(state.live.hosts.clone(), state.marked_paths(), router);
+        let address = state.config.load().server.listen;
+        Ok(Self { address, state, listener, service })
     }
 
     /// A link with which the first operator signs in, at this base URL. None if an operator has an account, or in dev mode,
@@ -157,10 +161,25 @@ impl Server {
         Ok(link.map(|link| link_info(base_url, &link).url))
     }
 
+    /// Reloads the configuration whenever it is requested, until the server stops.
+    pub fn reload_on(&self, requests: ReloadRequests) {
+        let (state, stopping) = (self.state.clone(), self.state.lifecycle.stopping.clone());
+        self.state.lifecycle.spawn(async move {
+            loop {
+                tokio::select! {
+                    () = requests.next() => {}
+                    () = stopping.cancelled() => return,
+                }
+                // The result is logged.
+                let _ = reload::reload_config(&state).await;
+            }
+        });
+    }
+
     /// Serves until `stop` fires, then drains.
     pub async fn run(self, stop: CancellationToken) {
         let Self { state, listener, service, .. } = self;
-        let stuck_after = Duration::from_millis(state.config.server.stuck_after_ms);
+        let stuck_after = Duration::from_millis(state.config.load().server.stuck_after_ms);
         let watchdog = Watchdog::start(&Handle::current(), stuck_after, &state.process.workers);
         if let Err(error) = &watchdog {
             tracing::error!(%error, "failed to start the worker watchdog");

@@ -5,7 +5,7 @@ use std::{ops::Deref, sync::Arc};
 use axum::extract::FromRef;
 use metrics_exporter_prometheus::PrometheusHandle;
 use toolyard_core::{
-    Catalog, Executor,
+    Catalog, Executor, LiveValue,
     approvals::ApprovalGate,
     policy::LocalLimiter,
     ports::{Clock, IdGenerator, SecretSealer, Stores},
@@ -31,6 +31,7 @@ use crate::{
     lifecycle::Lifecycle,
     models::ModelRegistry,
     plugins::PluginRuntime,
+    reload::{ConfigReloader, LiveParts},
     speech::SpeechEngine,
     telemetry::CallMetrics,
     web_push::WebPush,
@@ -59,8 +60,8 @@ pub(crate) enum ServerExposure {
 
 /// Everything that handlers need.
 pub struct SharedState {
-    /// The configuration as it was loaded.
-    pub config: Config,
+    /// The configuration in force: as it was at the start, with what was reloaded since.
+    pub config: LiveValue<Config>,
     /// How callers authenticate.
     pub auth_mode: AuthMode,
     /// Who can send requests.
@@ -127,6 +128,10 @@ pub struct SharedState {
     pub call_metrics: CallMetrics,
     /// With which a monitoring system reads metrics.
     pub(crate) scrape_token: Option<ScrapeToken>,
+    /// Parts whose settings can be reloaded.
+    pub(crate) live: LiveParts,
+    /// Reads the configuration again. None if this server has no file to read.
+    pub(crate) reloader: Option<ConfigReloader>,
     /// The OpenAPI document, serialized once.
     pub openapi: bytes::Bytes,
 }
@@ -200,6 +205,6 @@ impl SharedState {
 
     /// The URL under which clients reach this server, without a trailing slash.
     pub fn base_url(&self) -> String {
-        self.config.base_url()
+        self.config.load().base_url()
     }
 }

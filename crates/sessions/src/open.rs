@@ -13,7 +13,8 @@ impl Sessions {
     /// installed it.
     pub(crate) async fn open_app(&self, user: &UserId, app: AppRecord) -> Result<AppActivation, ToolError> {
         let app = Arc::new(app);
-        let deadline = Instant::now() + self.parts().limits.wake_timeout_for(app.details.wake_timeout_ms);
+        let deadline =
+            Instant::now() + self.parts().limits.load().wake_timeout_for(app.details.wake_timeout_ms);
         if app.details.app_type == AppType::Standard {
             self.stop_front_apps(user, &app).await;
         }

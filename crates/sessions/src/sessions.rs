@@ -10,7 +10,7 @@ use dashmap::DashMap;
 use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use toolyard_core::{
-    ToolError,
+    LiveValue, ToolError,
     catalog::AppHead,
     limits::CallLimits,
     ports::{
@@ -53,7 +53,7 @@ pub struct SessionParts {
     /// Generates ids.
     pub ids: Arc<dyn IdGenerator>,
     /// How long a wake may take.
-    pub limits: CallLimits,
+    pub limits: LiveValue<CallLimits>,
     /// Converts speech to text, if configured.
     pub transcriber: Option<Arc<dyn Transcriber>>,
     /// Marks the URLs that apps connect to.

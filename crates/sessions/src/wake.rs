@@ -137,7 +137,7 @@ impl Sessions {
             return Ok(());
         };
         self.save_run(live, &app.package).await;
-        let limit = Instant::now() + self.parts().limits.wake_timeout_for(app.details.wake_timeout_ms);
+        let limit = Instant::now() + self.parts().limits.load().wake_timeout_for(app.details.wake_timeout_ms);
         let mut refused = self.ask_to_connect(live, app, session)?;
         let mut webhook_pending = true;
         loop {

@@ -4,13 +4,16 @@ use std::{path::PathBuf, sync::Arc};
 
 use sqlx::migrate::MigrateError;
 use tokio_util::task::TaskTracker;
-use toolyard_core::ports::{
-    AccountStore, AppDataStore, AppRunStore, AppStore, ApprovalRuleStore, ApprovalStore, BrowserSessionStore,
-    CallLog, DefinitionStore, DeviceLoginStore, DeviceStore, InstallStore, InstalledPluginStore,
-    IssuedTokenStore, LabelStore, Ledger, OAuthStore, OfferStore, PersonalDataStore, PinStore,
-    PluginDataStore, PluginListStore, PreferenceStore, PublishedPluginStore, PushSubscriptionStore,
-    QuarantineStore, SignInStore, StoreError, StoreMaintenance, Stores, ToolSwitchStore, UpstreamStore,
-    UpstreamTokenStore, UsageLog,
+use toolyard_core::{
+    LiveValue,
+    ports::{
+        AccountStore, AppDataStore, AppRunStore, AppStore, ApprovalRuleStore, ApprovalStore,
+        BrowserSessionStore, CallLog, DefinitionStore, DeviceLoginStore, DeviceStore, InstallStore,
+        InstalledPluginStore, IssuedTokenStore, LabelStore, Ledger, OAuthStore, OfferStore,
+        PersonalDataStore, PinStore, PluginDataStore, PluginListStore, PreferenceStore, PublishedPluginStore,
+        PushSubscriptionStore, QuarantineStore, SignInStore, StoreError, StoreMaintenance, StoreQuotas,
+        Stores, ToolSwitchStore, UpstreamStore, UpstreamTokenStore, UsageLog,
+    },
 };
 
 use crate::{
@@ -33,6 +36,14 @@ impl StoreSettings {
         match self {
             Self::Sqlite(settings) => settings.path.display().to_string(),
             Self::Postgres(settings) => settings.shown_url(),
+        }
+    }
+
+    /// How much one person may store. Replacing it changes an open store.
+    pub fn quotas(&self) -> &LiveValue<StoreQuotas> {
+        match self {
+            Self::Sqlite(settings) => &settings.quotas,
+            Self::Postgres(settings) => &settings.quotas,
         }
     }
 }

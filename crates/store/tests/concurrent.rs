@@ -15,7 +15,7 @@ macro_rules! suite {
             async fn $test() {
                 let folder = tempfile::tempdir().unwrap();
                 let file = SqliteSettings::for_file(folder.path().join("t.db"));
-                let settings = SqliteSettings { quotas: SMALL_QUOTAS, ..file };
+                let settings = SqliteSettings { quotas: SMALL_QUOTAS.into(), ..file };
                 let stores = toolyard_store::open(settings.into(), &TaskTracker::new()).await.unwrap();
                 concurrent::$test(&[stores.clone(), stores.clone()]).await;
                 stores.maintenance.close().await;
@@ -27,7 +27,7 @@ macro_rules! suite {
             async fn $test() {
                 let database = TestDatabase::create();
                 let database = PostgresSettings::for_url(&database.url);
-                let settings = StoreSettings::from(PostgresSettings { quotas: SMALL_QUOTAS, ..database });
+                let settings = StoreSettings::from(PostgresSettings { quotas: SMALL_QUOTAS.into(), ..database });
                 let open = async || toolyard_store::open(settings.clone(), &TaskTracker::new()).await.unwrap();
                 let nodes: Nodes = [open().await, open().await];
                 concurrent::$test(&nodes).await;

@@ -175,7 +175,7 @@ async fn leases_and_homes_of_a_dead_node_are_taken_over() {
 #[tokio::test]
 async fn devices_that_were_seen_longest_ago_are_forgotten_first() {
     let database = TestDatabase::create();
-    let quotas = StoreQuotas { remembered_devices: 2, ..StoreQuotas::default() };
+    let quotas = StoreQuotas { remembered_devices: 2, ..StoreQuotas::default() }.into();
     let store = open(&PostgresSettings { quotas, ..PostgresSettings::for_url(&database.url) }).await;
     for (second, user) in [(1, "ada"), (2, "bob"), (3, "ada"), (4, "cleo")] {
         let at = jiff::Timestamp::from_second(second).unwrap();

@@ -266,7 +266,7 @@ async fn devices_that_were_seen_longest_ago_are_forgotten_first() {
     use toolyard_core::ports::{DeviceStore as _, StoreQuotas, StoredDevice};
     let folder = tempfile::tempdir().unwrap();
     let settings = SqliteSettings {
-        quotas: StoreQuotas { remembered_devices: 2, ..StoreQuotas::default() },
+        quotas: StoreQuotas { remembered_devices: 2, ..StoreQuotas::default() }.into(),
         ..SqliteSettings::for_file(folder.path().join("t.db"))
     };
     let store = SqliteStore::open(settings, &TaskTracker::new()).await.unwrap();

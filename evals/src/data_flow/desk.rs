@@ -6,12 +6,11 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use toolyard_core::{
-    CallContext, CallReply, Caller, Catalog, Door, Executor, Tool, ToolCall, ToolError,
+    CallContext, CallReply, Caller, Catalog, Door, Executor, LiveValue, Tool, ToolCall, ToolError,
     approvals::{ApprovalGate, ApprovalGateParts, ApprovalPolicy, ApprovalSettings, PolicyPreset},
     catalog::{BuiltinPackage, CatalogPorts, ViewLimits, ViewScope},
     data_flow::LabelSettings,
     executor::{CallOutcome, DeliveryMark, ExecutorParts, TraceContext},
-    limits::CallLimits,
     pinning::PinPolicy,
     policy::ToolPolicy,
     ports::{
@@ -93,19 +92,19 @@ impl ReplayDesk {
             ids: Arc::new(SystemIds),
             secrets: Arc::new(PlainSealer),
             labels: stores.labels.clone(),
-            policy: ApprovalPolicy { preset: PolicyPreset::Open, rules: Vec::new() },
+            policy: ApprovalPolicy { preset: PolicyPreset::Open, rules: Vec::new() }.into(),
             data_flow: settings,
-            settings: ApprovalSettings::default(),
+            settings: LiveValue::<ApprovalSettings>::default(),
         };
         let executor = Executor::new(ExecutorParts {
             sources: vec![(SourceKind::Builtin, Arc::new(EmptyTools) as _)],
-            policy: ToolPolicy::from_deny_list([]).map_err(DeskError::new)?,
+            policy: LiveValue::<ToolPolicy>::default(),
             limiter: Arc::new(NoRateLimit),
             ledger: stores.ledger.clone(),
             clock: clock.clone(),
             approvals: ApprovalGate::start(gate).await.map_err(DeskError::new)?,
             redaction: SecretRedaction::new(RedactionSettings::default(), clock.clone(), Arc::new(SystemIds)),
-            limits: CallLimits::default(),
+            limits: LiveValue::default(),
             tasks: TaskTracker::new(),
             cut_off: CancellationToken::new(),
         });

@@ -12,6 +12,7 @@ pub(crate) mod definitions;
 pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod glasses;
+pub(crate) mod health;
 pub(crate) mod keys;
 pub(crate) mod legacy;
 pub(crate) mod login;
@@ -76,6 +77,7 @@ pub(crate) async fn run_command(cli: Cli) -> Result<CommandOutcome, CliError> {
         CliCommand::Logout(args) => logout::sign_out(&cx, &args).await,
         CliCommand::Whoami(args) => whoami::show_caller(&cx, args).await,
         CliCommand::Doctor(args) => doctor::run_doctor(&cx, &args).await,
+        CliCommand::Health(args) => health::check_health(&cx, args).await,
         CliCommand::Eval(command) => eval::run_eval_command(&cx, command).await,
         CliCommand::Completions(args) => completions::print_completions(&cx, &args),
         CliCommand::Man(args) => man::write_manual(&cx, &args),

@@ -9,7 +9,9 @@ use clap::{Args, builder::PossibleValuesParser};
 use serde::Serialize;
 use toolyard_server::{
     Server, ServerDependencies,
+    config::load_config,
     process::{EXIT_GRACE, StopSignals},
+    reload::ReloadSources,
     telemetry,
 };
 
@@ -25,6 +27,7 @@ const HELP: &str = "\
 Settings come from toolyard.toml, then environment variables such as TOOLYARD_SERVER__LISTEN, then flags. Later ones win.
 On SIGINT or SIGTERM the server stops accepting requests and waits for open calls to finish. If that takes longer than
 server.drain_ms plus 8 s, it exits with code 124. A second signal stops it at once (exit code 130).
+On SIGHUP the server reads its configuration again, applies what needs no restart, and logs what changed.
 
 Examples:
   toolyard serve
@@ -64,14 +67,23 @@ impl RenderText for ListeningOutput {
 }
 
 pub(crate) async fn run_server(cx: &CommandContext, args: ServeArgs) -> Result<CommandOutcome, CliError> {
-    let config = args.config.load_config(config_flags(&args))?;
-    let _log = telemetry::init_log(&config.log).map_err(CliError::Log)?;
-    let drain = Duration::from_millis(config.server.drain_ms);
-    let signals = StopSignals::listen(drain.saturating_add(EXIT_GRACE)).map_err(CliError::Runtime)?;
-    let server =
-        Server::start(config, ServerDependencies::with_environment(&env_variables().collect::<Vec<_>>()))
-            .await
-            .map_err(CliError::Start)?;
+    // First: until then, a SIGHUP would end the process.
+    let signals = StopSignals::listen_with_reload(EXIT_GRACE).map_err(CliError::Runtime)?;
+    let sources = args.config.sources(config_flags(&args));
+    let config = load_config(sources.clone()).map_err(CliError::Config)?;
+    let log = telemetry::init_log(&config.log).map_err(CliError::Log)?;
+    signals.stop_timeout().set_drain(Duration::from_millis(config.server.drain_ms));
+    let reload = ReloadSources {
+        sources,
+        loaded: config.clone(),
+        log_filter: Some(log.filter()),
+        stop_timeout: Some(signals.stop_timeout()),
+    };
+    let environment: Vec<_> = env_variables().collect();
+    let deps =
+        ServerDependencies { reload: Some(reload), ..ServerDependencies::with_environment(&environment) };
+    let server = Server::start(config, deps).await.map_err(CliError::Start)?;
+    server.reload_on(signals.reload_requests());
     tracing::info!(address = %server.address, auth = ?server.state.auth_mode, "listening");
     let listening = format!("http://{}", server.address);
     let console = console_url(&server);
@@ -93,7 +105,8 @@ pub(crate) async fn run_server(cx: &CommandContext, args: ServeArgs) -> Result<C
 /// The URL of the console for a browser on this machine; `None` if this program was built without it.
 fn console_url(server: &Server) -> Option<String> {
     server.state.console.find("index.html")?;
-    let public = server.state.config.server.public_url.as_deref();
+    let config = server.state.config.load();
+    let public = config.server.public_url.as_deref();
     let base = public.map(|url| url.trim_end_matches('/').to_owned()).unwrap_or_else(|| {
         let mut address = server.address;
         match address.ip() {

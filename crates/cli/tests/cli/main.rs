@@ -18,6 +18,7 @@ mod eval;
 mod fixture;
 mod glasses;
 mod guides;
+mod health;
 mod import;
 mod keys;
 mod local_model;

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{
     app::{self, App},
-    fixture::{ADA, Running, Yard, ended, toolyard},
+    fixture::{ADA, Running, Yard, ended, serve, toolyard},
 };
 
 #[tokio::test]
@@ -47,6 +47,50 @@ async fn a_second_signal_does_not_wait() {
     yard.server.notes("a second signal").await;
     yard.server.signal("-TERM").await;
     assert_eq!(yard.server.end().await, 130);
+}
+
+#[tokio::test]
+async fn a_hangup_reloads_the_configuration_and_never_ends_the_process() {
+    let mut yard = Yard::start().await;
+    // There is no file, then a file, then an invalid one.
+    yard.server.signal("-HUP").await;
+    yard.server.notes("configuration reloaded applied=0").await;
+    yard.file("toolyard.toml", "[log]\nfilter = \"warn\"\n[ledger]\nbatch_size = 7\n");
+    yard.server.signal("-HUP").await;
+    // The last line that the new filter lets through.
+    yard.server.notes("setting takes effect after a restart setting=\"ledger.batch_size\"").await;
+    yard.file("toolyard.toml", "[log]\nfilter = 1\n");
+    yard.server.signal("-HUP").await;
+    let line = yard.server.notes("configuration not reloaded").await;
+    assert!(line.contains("log.filter") && line.contains("nothing was changed"), "{line}");
+    let report = yard.run(&["health"]).await.good();
+    assert!(report.starts_with("ready: "), "{report}");
+    yard.server.signal("-TERM").await;
+    assert_eq!(yard.server.end().await, 0);
+    let rest = yard.server.rest().await;
+    assert!(!rest.contains("INFO"), "the filter is in force: {rest}");
+}
+
+#[tokio::test]
+async fn a_stop_follows_the_reloaded_drain_timeout() {
+    let (folder, mut app) = (tempfile::tempdir().unwrap(), App::start().await);
+    let file = folder.path().join("toolyard.toml");
+    std::fs::write(&file, "[server]\ndrain_ms = 600000\n").unwrap();
+    let (server, url) = serve(folder.path(), "127.0.0.1:0", &[]).await;
+    let mut yard = Yard { folder, server, url };
+    let tools = yard.file("tools.json", &app::tools().to_string());
+    let tools = tools.to_str().unwrap();
+    let add = ["apps", "add", "--package", "com.example.echo", "--url", &app.url];
+    yard.run(&[&add[..], &["--kind", "tools-only", "--tools", tools]].concat()).await.good();
+    yard.ada(&["apps", "install", "com.example.echo"]).await.good();
+    let _glasses = yard.glasses(&[]).await;
+    let _call = Running::start(yard.command(&["tools", "call", "com.example.echo:hang", "--user", ADA]));
+    app.asked("/tool").await;
+    std::fs::write(&file, "[server]\ndrain_ms = 10\n").unwrap();
+    yard.server.signal("-HUP").await;
+    yard.server.notes("configuration reloaded applied=1").await;
+    yard.server.signal("-TERM").await;
+    assert_eq!(yard.server.end().await, 0, "the hanging call is cancelled");
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 use async_trait::async_trait;
 use dashmap::DashSet;
 use jiff::{SignedDuration, Timestamp};
@@ -31,6 +31,7 @@ use crate::{
     data_flow::{DataFlowTracker, LabelSettings, LeakRisk},
     error::ToolError,
     executor::{AwaitedApproval, CallContext, CallOutcome, outcome},
+    live_value::LiveValue,
     ports::{
         Announcements, ApprovalRecord, ApprovalRuleStore, ApprovalStore, AskOutcome, Change,
         ChangeSubscriber, Clock, IdGenerator, LabelStore, SecretSealer, StoreError, StoredChoice,
@@ -87,11 +88,11 @@ pub struct ApprovalGateParts {
     /// What conversations have read.
     pub labels: Arc<dyn LabelStore>,
     /// The policy of the configuration file.
-    pub policy: ApprovalPolicy,
+    pub policy: LiveValue<ApprovalPolicy>,
     /// What tools do with data, and what happens when private data, outside content and an outward effect come together.
     pub data_flow: LabelSettings,
     /// Limits.
-    pub settings: ApprovalSettings,
+    pub settings: LiveValue<ApprovalSettings>,
 }
 
 /// Decides whether a call runs, is asked about, or is refused.
@@ -145,7 +146,7 @@ impl ApprovalGate {
     /// the last server get their outcome: unknown.
     pub async fn start(parts: ApprovalGateParts) -> Result<Arc<Self>, StoreError> {
         let gate = Arc::new(Self {
-            policy: ArcSwap::from_pointee(parts.policy.clone()),
+            policy: ArcSwap::from(parts.policy.load().clone()),
             data_flow: DataFlowTracker::new(
                 parts.data_flow.clone(),
                 parts.labels.clone(),
@@ -175,9 +176,15 @@ impl ApprovalGate {
         self.policy.load_full()
     }
 
-    /// The policy of the configuration file.
-    pub fn configured_policy(&self) -> &ApprovalPolicy {
-        &self.parts.policy
+    /// Applies another policy of the configuration file, and other limits. A policy that is stored stays in force.
+    pub async fn reconfigure(
+        &self,
+        policy: ApprovalPolicy,
+        settings: ApprovalSettings,
+    ) -> Result<(), StoreError> {
+        self.parts.policy.replace(policy);
+        self.parts.settings.replace(settings);
+        self.reload_policy().await
     }
 
     /// What conversations have read, and what tools do with data.
@@ -186,14 +193,14 @@ impl ApprovalGate {
     }
 
     /// The limits.
-    pub fn settings(&self) -> &ApprovalSettings {
-        &self.parts.settings
+    pub fn settings(&self) -> Guard<Arc<ApprovalSettings>> {
+        self.parts.settings.load()
     }
 
     async fn reload_policy(&self) -> Result<(), StoreError> {
         let stored = self.parts.rules.stored_policy().await?;
         let policy = match stored.as_deref().map(serde_json::from_str::<ApprovalPolicy>) {
-            None => self.parts.policy.clone(),
+            None => ApprovalPolicy::clone(&self.parts.policy.load()),
             Some(Ok(policy)) => policy,
             Some(Err(error)) => return Err(StoreError::Failed(format!("stored approval policy: {error}"))),
         };
@@ -330,15 +337,16 @@ impl ApprovalGate {
             session: cx.session.clone(),
             call: cx.id.clone(),
             created_at: now,
-            expires_at: later(now, self.parts.settings.expires),
+            expires_at: later(now, self.parts.settings.load().expires),
             state: ApprovalState::Pending,
             answer: None,
             run: None,
             outcome: None,
             delivered: false,
         };
+        let max_open = self.parts.settings.load().max_open;
         for _ in 0..ASK_ATTEMPTS {
-            match self.parts.approvals.ask(&record, self.parts.settings.max_open).await? {
+            match self.parts.approvals.ask(&record, max_open).await? {
                 AskOutcome::Asked => {
                     let (user, id) = (cx.user.clone(), record.id.clone());
                     self.parts.announcements.announce(Change::ApprovalRequested { user, id }).await;
@@ -349,7 +357,7 @@ impl ApprovalGate {
                         return Ok(clearance);
                     }
                 }
-                AskOutcome::QuotaReached => return Err(too_many_error(self.parts.settings.max_open)),
+                AskOutcome::QuotaReached => return Err(too_many_error(max_open)),
             }
         }
         Err(ToolError::new(ErrorCode::Overloaded, "The same call is being approved elsewhere; try again."))
@@ -418,7 +426,7 @@ impl ApprovalGate {
 
     /// The page where a person answers.
     pub fn page_url(&self, id: &ApprovalId) -> String {
-        format!("{}/{id}", self.parts.settings.page_url)
+        format!("{}/{id}", self.parts.settings.load().page_url)
     }
 
     fn new_id(&self) -> ApprovalId {

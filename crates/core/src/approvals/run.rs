@@ -160,7 +160,7 @@ impl Executor {
     /// Ends an approved call that cannot be started, unless it can run later.
     pub async fn refuse_approved(&self, record: &ApprovalRecord, error: ToolError) {
         // No call ran under this id, so the approval counts as not begun.
-        self.approvals.finish(record, &record.call, &Err(error), self.limits.key_outcome_bytes).await;
+        self.approvals.finish(record, &record.call, &Err(error), self.limits.load().key_outcome_bytes).await;
     }
 
     /// Runs an approved call, once.
@@ -176,7 +176,7 @@ impl Executor {
                 Err(ToolError::new(ErrorCode::Denied, text))
             }
         };
-        self.approvals.finish(record, &run, &outcome, self.limits.key_outcome_bytes).await;
+        self.approvals.finish(record, &run, &outcome, self.limits.load().key_outcome_bytes).await;
         outcome
     }
 }

@@ -22,25 +22,30 @@ impl Executor {
         app: &Arc<AppHead>,
         request: &ForwardedRequest,
     ) -> Result<ForwardedReply, ToolError> {
-        cx.deadline = Instant::now() + self.limits.call_timeout_for(app.record.details.call_timeout_ms);
+        cx.deadline =
+            Instant::now() + self.limits.load().call_timeout_for(app.record.details.call_timeout_ms);
         let name = rate_limit_name(app, request)?;
         self.limiter.check_call(&cx.user, &name).await.map_err(rate_limited_error)?;
-        let limits = &self.limits;
         let redaction = self.redaction.for_request(&cx, &name);
         if let Some(redaction) = &redaction {
             cx.redact_with(redaction);
         }
-        let _places = [
-            self.node
-                .try_acquire(limits.in_flight_node)
-                .ok_or_else(|| overloaded_error("the platform", &name))?,
-            app.gauge.try_acquire(limits.in_flight_app).ok_or_else(|| overloaded_error("the app", &name))?,
-            cx.view
-                .all
-                .gauge
-                .try_acquire(limits.in_flight_user)
-                .ok_or_else(|| overloaded_error("this user", &name))?,
-        ];
+        let _places = {
+            let limits = self.limits.load();
+            [
+                self.node
+                    .try_acquire(limits.in_flight_node)
+                    .ok_or_else(|| overloaded_error("the platform", &name))?,
+                app.gauge
+                    .try_acquire(limits.in_flight_app)
+                    .ok_or_else(|| overloaded_error("the app", &name))?,
+                cx.view
+                    .all
+                    .gauge
+                    .try_acquire(limits.in_flight_user)
+                    .ok_or_else(|| overloaded_error("this user", &name))?,
+            ]
+        };
         let source = self.sources.get(app.record.source()).ok_or_else(|| {
             let text = format!("Nothing on this server answers for {}.", app.package());
             ToolError::new(ErrorCode::AppNotAvailable, text)

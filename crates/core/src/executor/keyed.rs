@@ -133,8 +133,9 @@ impl Executor {
         key: &Arc<str>,
     ) -> RedactedOutcome {
         let at = self.clock.now();
+        let limits = self.limits.load_full();
         let lifetime =
-            jiff::SignedDuration::try_from(self.limits.key_lifetime).unwrap_or(jiff::SignedDuration::MAX);
+            jiff::SignedDuration::try_from(limits.key_lifetime).unwrap_or(jiff::SignedDuration::MAX);
         let claim = KeyClaim {
             owner: cx.owner(),
             key: key.clone(),
@@ -142,7 +143,7 @@ impl Executor {
             call: cx.id.clone(),
             at,
             expired_before: at.checked_sub(lifetime).unwrap_or(jiff::Timestamp::MIN),
-            quota: KeyQuota { keys: self.limits.user_keys, bytes: self.limits.user_key_bytes },
+            quota: KeyQuota { keys: limits.user_keys, bytes: limits.user_key_bytes },
         };
         let found = match self.ledger.claim_key(&claim).await {
             Ok(ClaimOutcome::Fresh) => None,
@@ -151,7 +152,7 @@ impl Executor {
                 Some(Err(outcome_unknown_error("was cut off when its server stopped or crashed")))
             }
             Ok(ClaimOutcome::Running) => Some(Err(still_running_error())),
-            Ok(ClaimOutcome::QuotaReached) => Some(Err(key_quota_error(&self.limits))),
+            Ok(ClaimOutcome::QuotaReached) => Some(Err(key_quota_error(&limits))),
             Ok(ClaimOutcome::Done(stored)) => Some(outcome::decode(stored)),
             Err(error) => Some(Err(error.into())),
         };
@@ -174,7 +175,7 @@ impl Executor {
                 CallReply::AwaitingInput(_) | CallReply::AwaitingApproval(_) | CallReply::AwaitingSignIn(_),
             ) => KeyEnd::Release,
             outcome => KeyEnd::Keep(
-                outcome::encode(outcome).filter(|text| text.len() <= self.limits.key_outcome_bytes),
+                outcome::encode(outcome).filter(|text| text.len() <= self.limits.load().key_outcome_bytes),
             ),
         };
         if let Err(error) = self.ledger.end_key(&claim, end, record).await {
@@ -198,7 +199,7 @@ impl Executor {
             &outcome,
             self.clock.now(),
             &mut StepTimer::start(),
-            self.limits.error_message_bytes,
+            self.limits.load().error_message_bytes,
         );
         if let Some(record) = Arc::get_mut(&mut record) {
             record.replayed = true;

@@ -33,6 +33,7 @@ use crate::{
     data_flow::InFlightLabels,
     error::ToolError,
     limits::CallLimits,
+    live_value::LiveValue,
     policy::{PolicyDecision, ToolPolicy},
     ports::{CallRateLimiter, CallRecord, Clock, Ledger, SourceKind, SourceTable, ToolSource},
     redaction::{CallRedaction, CallSecretCounts, RedactedOutcome, SecretRedaction},
@@ -53,7 +54,7 @@ pub struct ExecutorParts {
     /// The source of each kind.
     pub sources: Vec<(SourceKind, Arc<dyn ToolSource>)>,
     /// Tools that the operator denies.
-    pub policy: ToolPolicy,
+    pub policy: LiveValue<ToolPolicy>,
     /// Rate limits.
     pub limiter: Arc<dyn CallRateLimiter>,
     /// Where calls are recorded.
@@ -65,7 +66,7 @@ pub struct ExecutorParts {
     /// Replaces secrets in results.
     pub redaction: Arc<SecretRedaction>,
     /// Limits of calls.
-    pub limits: CallLimits,
+    pub limits: LiveValue<CallLimits>,
     /// Calls with a key outlive the request that started them; a server stop waits for these tasks.
     pub tasks: TaskTracker,
     /// Fires when a server stop waits no longer. It ends calls with a key; other calls have it in their context.
@@ -75,13 +76,13 @@ pub struct ExecutorParts {
 /// Runs tools.
 pub struct Executor {
     sources: SourceTable,
-    policy: ToolPolicy,
+    policy: LiveValue<ToolPolicy>,
     limiter: Arc<dyn CallRateLimiter>,
     ledger: Arc<dyn Ledger>,
     clock: Arc<dyn Clock>,
     pub(crate) approvals: Arc<ApprovalGate>,
     redaction: Arc<SecretRedaction>,
-    pub(crate) limits: CallLimits,
+    pub(crate) limits: LiveValue<CallLimits>,
     tasks: TaskTracker,
     cut_off: CancellationToken,
     node: Arc<CallGauge>,
@@ -185,7 +186,7 @@ impl Executor {
             &outcome.stored,
             started_at,
             &mut steps,
-            self.limits.error_message_bytes,
+            self.limits.load().error_message_bytes,
         );
         let counts = redaction.map(|redaction| redaction.counts()).unwrap_or_default();
         self.publish_record(&record, &outcome.stored, counts);
@@ -225,12 +226,12 @@ impl Executor {
             Some(redaction) => redaction.restore_arguments(sent).await?,
             None => None,
         };
-        let arguments =
-            tool.validate_arguments(restored.as_deref().or(sent), self.limits.check_timeout).await?;
+        let check_timeout = self.limits.load().check_timeout;
+        let arguments = tool.validate_arguments(restored.as_deref().or(sent), check_timeout).await?;
         let arguments = arguments.with_shown(sent.filter(|_| restored.is_some()));
         steps.enter(CallStep::Authorize);
         let _permits = self.authorize(cx, tool).await?;
-        let approval = match self.approvals.check(cx, tool, &arguments, self.limits.check_timeout).await? {
+        let approval = match self.approvals.check(cx, tool, &arguments, check_timeout).await? {
             CallClearance::Run => None,
             CallClearance::RunApproved(id) => Some(id),
             CallClearance::Wait(awaited) => return Ok(CallReply::AwaitingApproval(awaited)),
@@ -246,7 +247,7 @@ impl Executor {
         steps.enter(CallStep::Invoke);
         let reply = ready.invoke(&arguments).await?;
         steps.enter(CallStep::Check);
-        tool.check_output(reply, self.limits.check_timeout).await
+        tool.check_output(reply, check_timeout).await
     }
 
     /// Notes what the outcome brings into the conversation.
@@ -261,7 +262,7 @@ impl Executor {
         cx.view.check_access(tool)?;
         self.check_policy(tool)?;
         self.limiter.check_call(&cx.user, &tool.name).await.map_err(rate_limited_error)?;
-        let limits = &self.limits;
+        let limits = self.limits.load();
         Ok([
             self.node
                 .try_acquire(limits.in_flight_node)
@@ -280,7 +281,7 @@ impl Executor {
 
     /// Checks the operator's policy.
     fn check_policy(&self, tool: &Tool) -> Result<(), ToolError> {
-        match self.policy.decide(&tool.name) {
+        match self.policy.load().decide(&tool.name) {
             PolicyDecision::Allow => Ok(()),
             PolicyDecision::Deny => {
                 let text = format!("The operator of this platform does not allow {}.", tool.name);
@@ -302,7 +303,7 @@ impl Executor {
 
     /// How long a call may take: the app's own timeout, within the limits. Without a tool, the default.
     pub fn call_timeout(&self, tool: Option<&Tool>) -> Duration {
-        self.limits.call_timeout_for(tool.and_then(|tool| tool.app.record.details.call_timeout_ms))
+        self.limits.load().call_timeout_for(tool.and_then(|tool| tool.app.record.details.call_timeout_ms))
     }
 
     /// Logs the call, and sends its record to all subscribers.

@@ -43,7 +43,7 @@ pub(super) fn new_account(platform: &Platform, id: UserId) -> UserAccount {
 }
 
 pub(super) async fn save_new(platform: &Platform, account: &UserAccount) -> Result<(), PlatformError> {
-    let max = platform.config.accounts.max_accounts;
+    let max = platform.config.load().accounts.max_accounts;
     match platform.stores.accounts.add_account(account, max).await? {
         SaveAccountOutcome::Saved => Ok(()),
         SaveAccountOutcome::EmailTaken => Err(email_taken()),

@@ -111,7 +111,7 @@ fn consent(
     let Actor::Person { role, .. } = actor else {
         return Err(PlatformError::forbidden("an app key cannot do this"));
     };
-    let own = platform.config.accounts.own_token_days;
+    let own = platform.config.load().accounts.own_token_days;
     let most = if actor.is_operator() { MAX_DAYS } else { own.min(MAX_DAYS) };
     if most <= 0 {
         let text = "tokens are issued by operators here (`sign_in.own_token_days` is 0); ask one";

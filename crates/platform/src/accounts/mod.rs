@@ -180,7 +180,7 @@ async fn account_of(platform: &Platform, who: &SignedInUser) -> Result<UserAccou
 
 /// The issuer that manages an account, if it is still configured. Its people sign in there, or not at all.
 fn managing_issuer<'a>(platform: &Platform, account: &'a UserAccount) -> Option<&'a String> {
-    account.managed_by.as_ref().filter(|id| platform.config.accounts.issuers.contains(id))
+    account.managed_by.as_ref().filter(|id| platform.config.load().accounts.issuers.contains(id))
 }
 
 /// Refuses another way to sign in to an account that an issuer manages: it would outlive the issuer's decision.

@@ -71,7 +71,7 @@ pub async fn sign_in_with_passkey(
     let mut key: PasskeyKey = serde_json::from_str(&stored.record)
         .map_err(|_| PlatformError::Internal("a stored passkey is damaged; see the server's log"))?;
     let handle = user_handle(&stored.user);
-    let asserted = verify_assertion(&assertion, &opened.data.bytes()?, party, &key, &handle);
+    let asserted = verify_assertion(&assertion, &opened.data.bytes()?, &party, &key, &handle);
     let asserted = asserted.map_err(|error| {
         tracing::info!(user = %stored.user, %error, "sign-in with a passkey failed");
         PlatformError::SignInFailed
@@ -97,7 +97,7 @@ pub async fn passkey_registration_challenge(
     require_own_account(platform, &account)?;
     let known = platform.stores.sign_in.sign_in_methods(&who.user).await?.passkeys;
     let (challenge, state) = new_challenge(platform, SealPurpose::PasskeyRegistration, Some(who.user))?;
-    let options = registration_options(party, &account, &known, &challenge);
+    let options = registration_options(&party, &account, &known, &challenge);
     Ok(PasskeyChallenge { state, options })
 }
 
@@ -148,7 +148,7 @@ pub async fn add_passkey(
         return Err(PlatformError::invalid("state: it belongs to another user"));
     }
     let registration: PasskeyRegistration = read_credential(request.credential)?;
-    let key = verify_registration(&registration, &opened.data.bytes()?, party)
+    let key = verify_registration(&registration, &opened.data.bytes()?, &party)
         .map_err(|error| PlatformError::invalid(format!("credential: {error}")))?;
     let passkey = StoredPasskey {
         id: BASE64_URL_SAFE_NO_PAD.encode(&key.credential_id),
@@ -158,7 +158,7 @@ pub async fn add_passkey(
         created_at: platform.clock.now(),
         last_used_at: None,
     };
-    let max = platform.config.accounts.passkeys_per_user;
+    let max = platform.config.load().accounts.passkeys_per_user;
     if !platform.stores.sign_in.add_passkey(&passkey, max).await? {
         let text = format!("this passkey is registered already, or you have {max}; remove one");
         return Err(PlatformError::conflict(text));
@@ -174,8 +174,8 @@ pub async fn remove_passkey(platform: &Platform, actor: &Actor, id: &str) -> Res
     removal_result(platform.stores.sign_in.remove_passkey(&who.user, id).await?, "passkey")
 }
 
-fn relying_party(platform: &Platform) -> Result<&RelyingParty, PlatformError> {
-    platform.config.accounts.passkeys.as_ref().ok_or_else(|| {
+fn relying_party(platform: &Platform) -> Result<RelyingParty, PlatformError> {
+    platform.config.load().accounts.passkeys.clone().ok_or_else(|| {
         PlatformError::forbidden(
             "this server does not accept passkeys: they need a host name in `server.public_url`, and `sign_in.passkeys`",
         )

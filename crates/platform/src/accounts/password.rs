@@ -107,7 +107,7 @@ pub(super) fn removal_result(outcome: RemoveMethodOutcome, what: &str) -> Result
 }
 
 fn require_passwords(platform: &Platform) -> Result<(), PlatformError> {
-    if platform.config.accounts.passwords {
+    if platform.config.load().accounts.passwords {
         return Ok(());
     }
     Err(PlatformError::forbidden("this server does not accept passwords (`sign_in.passwords`)"))

@@ -35,7 +35,8 @@ pub(super) async fn start(
     method: SignInMethod,
     device: &str,
 ) -> Result<StartedSession, PlatformError> {
-    let (settings, now) = (&platform.config.accounts, platform.clock.now());
+    let (config, now) = (platform.config.load_full(), platform.clock.now());
+    let settings = &config.accounts;
     let mut id = [0; 16];
     platform.ids.fill_random(&mut id);
     let session = BrowserSession {
@@ -60,7 +61,7 @@ pub(super) async fn start(
 
 fn sign(platform: &Platform, session: &BrowserSession, role: Role) -> Result<StartedSession, PlatformError> {
     let now = platform.clock.now();
-    let expires_at = later(now, platform.config.accounts.idle).min(session.expires_at);
+    let expires_at = later(now, platform.config.load().accounts.idle).min(session.expires_at);
     let cookie = platform.tokens.issue_for_session(session, role, now, expires_at).map_err(|error| {
         tracing::error!(%error, "session could not be signed");
         PlatformError::Internal("the session could not be started; see the server's log")
@@ -77,7 +78,7 @@ pub async fn renew_session(
     let Credential::Session { id, method, issued_at, started_at, ends_at, .. } = credential else {
         return Ok(None);
     };
-    let (now, idle) = (platform.clock.now(), platform.config.accounts.idle);
+    let (now, idle) = (platform.clock.now(), platform.config.load().accounts.idle);
     // Ten times in an idle period: often enough that nobody loses much of it, and rare enough to cost nothing.
     let age = now.as_second() - issued_at;
     if age < i64::try_from(idle.as_secs() / 10).unwrap_or(i64::MAX) {
@@ -165,7 +166,7 @@ pub async fn end_sessions(
 ) -> Result<usize, PlatformError> {
     let sessions = &platform.stores.browser_sessions;
     let now = platform.clock.now();
-    let known_until = later(now, platform.config.accounts.idle);
+    let known_until = later(now, platform.config.load().accounts.idle);
     let ended = sessions.end_browser_sessions(user, which, now, known_until).await?;
     for session in &ended {
         announce_end(platform, session.id.clone(), user.as_str(), session.expires_at).await;

@@ -78,7 +78,7 @@ fn check_surface(
 ) -> Result<ApprovalSurface, PlatformError> {
     let surface = request.surface.unwrap_or(ApprovalSurface::Api);
     match &actor.actor {
-        Actor::App(app) if !platform.config.approval_apps.contains(app.head.package()) => {
+        Actor::App(app) if !platform.config.load().approval_apps.contains(app.head.package()) => {
             return Err(PlatformError::forbidden(
                 "this app may not answer for the user; the operator can add it to `approvals.apps`",
             ));

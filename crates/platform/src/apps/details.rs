@@ -58,7 +58,7 @@ pub(super) fn find_problems(platform: &Platform, details: &AppDetails) -> Vec<Pr
     if to_raw(&details.settings).get().len() > MAX_APP_SETTINGS_BYTES {
         problem("settings", format!("larger than {MAX_APP_SETTINGS_BYTES} bytes"));
     }
-    let config = &platform.config;
+    let config = platform.config.load();
     let times = [
         ("callTimeoutMs", details.call_timeout_ms, config.max_call_timeout_ms),
         ("wakeTimeoutMs", details.wake_timeout_ms, config.max_wake_timeout_ms),

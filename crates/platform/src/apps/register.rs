@@ -32,7 +32,7 @@ pub async fn register(
     mut new: NewApp,
 ) -> Result<RegisteredApp, PlatformError> {
     actor.require_person("an app key cannot register apps")?;
-    new.details.kind = new.kind.unwrap_or(platform.config.default_app_kind);
+    new.details.kind = new.kind.unwrap_or(platform.config.load().default_app_kind);
     if new.read_config {
         platform.limits.check_costly(actor)?;
         legacy::complete_from_file(platform, &mut new.details, &mut new.tools).await?;

@@ -48,7 +48,7 @@ pub async fn connect(
     if !actor.is_user_in_person() {
         return Err(PlatformError::forbidden("only the user can connect a client"));
     }
-    let days = consent.days.unwrap_or(platform.config.clients.grant_days);
+    let days = consent.days.unwrap_or(platform.config.load().clients.grant_days);
     if !(1..=MAX_GRANT_DAYS).contains(&days) {
         return Err(PlatformError::invalid(format!("days: expected 1 to {MAX_GRANT_DAYS}, got {days}")));
     }
@@ -56,7 +56,7 @@ pub async fn connect(
     let scopes = request.scopes.narrow(&consent.scopes).filter(|scopes| !scopes.is_empty());
     let scopes = scopes.ok_or_else(|| PlatformError::invalid("scopes: allow at least one thing"))?;
     let grant = new_grant(platform, actor, client, request, &scopes, days);
-    let max = platform.config.clients.clients_per_user;
+    let max = platform.config.load().clients.clients_per_user;
     if !platform.stores.oauth.add_client_grant(&grant, max).await? {
         return Err(PlatformError::QuotaReached(format!(
             "{max} clients are connected; disconnect one, or ask the operator to raise `oauth.clients_per_user`"

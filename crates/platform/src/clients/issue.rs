@@ -62,7 +62,8 @@ pub(super) fn refresh_keys(platform: &Platform) -> Option<RefreshKeys> {
 
 /// How long an access token is valid: the client's own setting, or that of its host, or the default.
 fn access_token_seconds(platform: &Platform, client: &OAuthClient, grant: &ClientGrant) -> i64 {
-    let settings = &platform.config.clients;
+    let config = platform.config.load();
+    let settings = &config.clients;
     let for_host = settings.access_token_hosts.get(&grant.client_host.to_ascii_lowercase());
     let default = for_host.unwrap_or(&settings.access_token).as_secs();
     client.access_token_lifetime(u32::try_from(default).unwrap_or(u32::MAX)).into()

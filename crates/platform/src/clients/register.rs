@@ -28,7 +28,7 @@ pub async fn register(platform: &Platform, body: &[u8]) -> Result<RegistrationRe
     let record = serde_json::to_string(&registered.client)
         .map_err(|_| PlatformError::Internal("the client could not be stored"))?;
     let stored = StoredOAuthClient { id: registered.client.id.as_str().to_owned(), record, created_at: now };
-    let max = platform.config.clients.max_clients;
+    let max = platform.config.load().clients.max_clients;
     let is_added = platform.stores.oauth.add_oauth_client(&stored, max).await.map_err(PlatformError::from)?;
     if !is_added {
         let text =

@@ -103,7 +103,7 @@ async fn find_or_add_grant(
     }
     let mut id = [0; 16];
     platform.ids.fill_random(&mut id);
-    let days = i64::from(platform.config.clients.grant_days).max(2);
+    let days = i64::from(platform.config.load().clients.grant_days).max(2);
     let grant = ClientGrant {
         id: TokenId::from_bytes(id),
         user: user.clone(),
@@ -120,7 +120,7 @@ async fn find_or_add_grant(
         revoked_at: None,
     };
     if !store
-        .add_client_grant(&grant, platform.config.clients.clients_per_user)
+        .add_client_grant(&grant, platform.config.load().clients.clients_per_user)
         .await
         .map_err(store_failed)?
     {

@@ -90,7 +90,7 @@ pub(crate) async fn issue_listed(
 }
 
 async fn add_to_list(platform: &Platform, token: &IssuedToken) -> Result<(), PlatformError> {
-    let room = platform.config.token_quota;
+    let room = platform.config.load().token_quota;
     match platform.stores.tokens.add_token(token, room).await? {
         AddTokenOutcome::Listed => Ok(()),
         AddTokenOutcome::QuotaReached => Err(PlatformError::QuotaReached(format!(
@@ -117,7 +117,7 @@ fn validity_seconds(
             Ok(wanted.min(expires_at.saturating_sub(now.as_second())))
         }
         Credential::Session { .. } | Credential::IdentityProvider { .. } => {
-            match platform.config.accounts.own_token_days {
+            match platform.config.load().accounts.own_token_days {
                 ..=0 => Err(PlatformError::forbidden(
                     "tokens are issued by operators here (`sign_in.own_token_days` is 0); ask one",
                 )),

@@ -28,7 +28,7 @@ pub(super) fn require_may_name(
         let text = "only an operator may set a command, environment variables, or `forAll`";
         return Err(PlatformError::forbidden(text));
     }
-    if details.command.is_some() && !platform.config.allow_commands {
+    if details.command.is_some() && !platform.config.load().allow_commands {
         let text = "commands are only taken from the configuration file here; set upstream_settings.allow_commands to change that";
         return Err(PlatformError::forbidden(text));
     }
@@ -57,7 +57,7 @@ pub(super) fn require_valid(platform: &Platform, details: &UpstreamDetails) -> R
     {
         problems.push(Problem::new("url", error.to_string()));
     }
-    let most = platform.config.max_call_timeout_ms;
+    let most = platform.config.load().max_call_timeout_ms;
     if details.call_timeout_ms.is_some_and(|wish| wish == 0 || wish > most) {
         problems.push(Problem::new("callTimeoutMs", format!("expected 1 to {most} milliseconds")));
     }

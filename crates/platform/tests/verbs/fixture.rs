@@ -176,9 +176,9 @@ async fn platform(stores: &Stores, sessions: &Arc<FakeSessions>, clock: &Arc<Fix
         ids: Arc::new(SystemIds),
         secrets: Arc::new(TestSecrets),
         labels: stores.labels.clone(),
-        policy: ApprovalPolicy::default(),
+        policy: ApprovalPolicy::default().into(),
         data_flow: LabelSettings::default(),
-        settings: ApprovalSettings::default(),
+        settings: ApprovalSettings::default().into(),
     };
     Platform {
         definitions: Arc::new(DefinitionReviewer::new(stores.clone(), clock.clone(), PinPolicy::default())),
@@ -216,7 +216,8 @@ async fn platform(stores: &Stores, sessions: &Arc<FakeSessions>, clock: &Arc<Fix
             },
             clients: toolyard_platform::clients::ClientSettings::default(),
             approval_apps: Vec::new(),
-        },
+        }
+        .into(),
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) async fn drain(state: &ServerState) {
     let lifecycle = &state.lifecycle;
     lifecycle.stopping.cancel();
     lifecycle.calls.close();
-    let patience = Duration::from_millis(state.config.server.drain_ms);
+    let patience = Duration::from_millis(state.config.load().server.drain_ms);
     if timeout(patience, lifecycle.calls.wait()).await.is_err() {
         tracing::warn!("drain timeout: cancelling calls in progress");
         lifecycle.cut_off.cancel();

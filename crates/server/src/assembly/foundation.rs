@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use metrics_exporter_prometheus::{PrometheusHandle, PrometheusRecorder};
 use toolyard_core::{
-    Executor,
+    Executor, LiveValue,
     limits::CallLimits,
-    ports::{ChangeSubscriber, ClusterStore, HomeMarks, SecretSealer, Stores},
+    ports::{ChangeSubscriber, ClusterStore, HomeMarks, SecretSealer, StoreQuotas, Stores},
 };
 use toolyard_net::{Guard, HttpClient};
 use toolyard_platform::{Platform, accounts::AccountState, users::SocketTickets};
@@ -39,7 +39,8 @@ pub(super) struct ServerFoundation {
     pub(super) http: HttpClient,
     /// Web access for pages, icons and plugins.
     pub(super) web: WebAccess,
-    pub(super) limits: CallLimits,
+    pub(super) limits: LiveValue<CallLimits>,
+    pub(super) quotas: LiveValue<StoreQuotas>,
     pub(super) recorder: PrometheusRecorder,
     pub(super) metrics: PrometheusHandle,
     pub(super) process: ProcessState,
@@ -52,7 +53,9 @@ impl ServerFoundation {
         let lifecycle = Lifecycle::default();
         let mode = parts::auth_mode(&config)?;
         // First, because it locks the data folder and knows which root key belongs to it.
-        let mut stores = toolyard_store::open(parts::store_settings(&config), &lifecycle.tasks).await?;
+        let settings = parts::store_settings(&config);
+        let quotas = settings.quotas().clone();
+        let mut stores = toolyard_store::open(settings, &lifecycle.tasks).await?;
         let bus =
             JoinedBus::connect(&config.cluster, mode, config.server.listen, &mut stores, &lifecycle).await?;
         let secrets: Arc<dyn SecretSealer> =
@@ -61,7 +64,7 @@ impl ServerFoundation {
         let own = || HttpClient::new(guard.clone(), parts::client_settings(&config));
         let http = deps.http.clone().unwrap_or_else(own);
         let web = parts::web_access(&config, &deps)?;
-        let limits = parts::call_limits(&config.calls, &config.ledger);
+        let limits = parts::call_limits(&config.calls, &config.ledger).into();
         let (recorder, metrics) = telemetry::prometheus_recorder();
         let process = ProcessState::new(&config.server, &recorder)?;
         Ok(Self {
@@ -75,6 +78,7 @@ impl ServerFoundation {
             http,
             web,
             limits,
+            quotas,
             recorder,
             metrics,
             process,
@@ -162,7 +166,7 @@ impl ServerFoundation {
             http: self.http.clone(),
             plugins: tools.plugins.plugin_service(&self.config.plugins),
             limits: parts::request_limits(&self.config.rates)?,
-            config: parts::platform_config(&self.config, self.mode),
+            config: parts::platform_config(&self.config, self.mode).into(),
         });
         let subscriber: Arc<dyn ChangeSubscriber> = platform.clone();
         self.stores.announcements.subscribe(Arc::downgrade(&subscriber));

@@ -25,7 +25,7 @@ pub(super) fn start_housekeeping(state: &ServerState) {
         let state_of = state.clone();
         state.lifecycle.run_every(period, move || work(state_of.clone()));
     };
-    every(Duration::from_millis(state.config.sessions.sweep_ms), |state| {
+    every(Duration::from_millis(state.config.load().sessions.sweep_ms), |state| {
         Box::pin(async move { state.sessions.sweep().await })
     });
     let catch_up = if state.cluster.is_some() { CATCH_UP_IN_CLUSTER } else { CATCH_UP_EVERY };
@@ -64,8 +64,8 @@ pub(super) fn start_housekeeping(state: &ServerState) {
             }
             let now = state.clock.now();
             let ago = |seconds: i64| now.checked_sub(jiff::SignedDuration::from_secs(seconds)).unwrap_or(now);
-            let calls = ago(i64::from(state.config.ledger.keep_days) * 24 * 60 * 60);
-            let keys = ago(i64::try_from(state.config.calls.key_lifetime_s).unwrap_or(i64::MAX));
+            let calls = ago(i64::from(state.config.load().ledger.keep_days) * 24 * 60 * 60);
+            let keys = ago(i64::try_from(state.config.load().calls.key_lifetime_s).unwrap_or(i64::MAX));
             let messages = rest::call_visibility::error_messages_since(&state);
             let ages = PruneBefore { labels: now, calls, messages, keys };
             if let Err(error) = state.stores.maintenance.prune(ages, &state.lifecycle.stopping).await {

@@ -26,9 +26,11 @@ use crate::{
     change_feed::ChangeFeed,
     config::Config,
     doors::{chat::ChatState, mcp::McpDoor, oauth::OAuthDoor, sign_in::SignInIssuers},
+    hosts::HostRules,
     icons::IconCache,
     models::ModelRegistry,
     openapi,
+    reload::{ConfigReloader, LiveParts},
     serve::{ServerDependencies, ServerStartError},
     state::{ServerExposure, ServerState, SharedState},
     telemetry::CallMetrics,
@@ -85,7 +87,14 @@ pub(crate) async fn assemble(
         guard,
         cluster,
         lifecycle,
-        config,
+        reloader: deps.reload.map(ConfigReloader::new),
+        live: LiveParts {
+            hosts: HostRules::new(&config.server, mode).into(),
+            limits: base.limits,
+            quotas: base.quotas,
+            policy: tools.policy,
+        },
+        config: config.into(),
     }));
     if let Some(webhook) = webhook {
         webhook.start(&state);
@@ -105,7 +114,8 @@ async fn start_live_parts(state: &ServerState) -> Result<(), ServerStartError> {
             tracing::info!(restored, "waiting for apps of the previous process to reconnect");
         }
     }
-    let configured = upstreams::sync_from_config(&state.platform, &state.config.upstreams).await;
+    let config = state.config.load_full();
+    let configured = upstreams::sync_from_config(&state.platform, &config.upstreams).await;
     configured.map_err(ServerStartError::store_unreadable)?;
     match definitions::review_stored(&state.platform).await {
         Ok(0) => {}

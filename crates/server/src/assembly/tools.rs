@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use toolyard_agent::shortlist::vectors::WordVectors;
 use toolyard_core::{
-    Catalog, Executor,
+    Catalog, Executor, LiveValue,
     approvals::{ApprovalGate, ApprovalGateParts},
     catalog::CatalogPorts,
     executor::ExecutorParts,
@@ -37,6 +37,7 @@ pub(super) struct ToolRuntime {
     pub(super) upstreams: Arc<UpstreamSource>,
     pub(super) plugins: PluginRuntime,
     pub(super) limiter: Arc<LocalLimiter>,
+    pub(super) policy: LiveValue<ToolPolicy>,
     pub(super) long_results: Arc<LongResults>,
     pub(super) vectors: Option<Arc<WordVectors>>,
 }
@@ -51,16 +52,16 @@ impl ToolRuntime {
         let builtin = builtin_parts(base, &kept, vectors.as_ref())?;
         let plugin_deps = plugins::PluginDependencies { stores, web: &base.web, lifecycle };
         let plugins = plugins::build_plugin_runtime(config, deps, plugin_deps).await?;
-        let policy = base.config.definitions.policy(base.mode);
+        let pinning = base.config.definitions.policy(base.mode);
         let ports = CatalogPorts {
             plugins: plugins.source.clone().map(|source| source as _),
             builtin: builtin.as_ref().and_then(BuiltinParts::catalog_entry),
             stores: stores.clone(),
             presence: Arc::new(sessions.clone()),
-            pinning: policy,
+            pinning,
         };
         let catalog = Catalog::new(ports, config.view_limits());
-        let reviewer = DefinitionReviewer::new(stores.clone(), deps.clock.clone(), policy);
+        let reviewer = DefinitionReviewer::new(stores.clone(), deps.clock.clone(), pinning);
         let definitions = Arc::new(reviewer);
         let upstreams = upstream_source(base, &definitions)?;
         let mut sources: Vec<(SourceKind, Arc<dyn ToolSource>)> = vec![
@@ -70,11 +71,11 @@ impl ToolRuntime {
         sources.extend(builtin.map(|parts| (SourceKind::Builtin, Arc::new(BuiltinSource::new(parts)) as _)));
         sources.extend(plugins.source.clone().map(|source| (SourceKind::Plugin, source as _)));
         let limiter = Arc::new(LocalLimiter::new(parts::call_rates(&config.rates)?));
-        let denied = config.policy.deny.iter().map(String::as_str);
+        let policy = LiveValue::new(parts::tool_policy(&config.policy)?);
         let approvals = approval_gate(base).await?;
         let executor = Executor::new(ExecutorParts {
             sources,
-            policy: ToolPolicy::from_deny_list(denied).map_err(ServerStartError::Config)?,
+            policy: policy.clone(),
             limiter: limiter.clone(),
             ledger: stores.ledger.clone(),
             clock: deps.clock.clone(),
@@ -99,6 +100,7 @@ impl ToolRuntime {
             upstreams,
             plugins,
             limiter,
+            policy,
             long_results: kept,
             vectors,
         })
@@ -114,9 +116,9 @@ async fn approval_gate(base: &ServerFoundation) -> Result<Arc<ApprovalGate>, Ser
         ids: base.deps.ids.clone(),
         secrets: base.secrets.clone(),
         labels: base.stores.labels.clone(),
-        policy: base.config.approvals.policy(),
+        policy: base.config.approvals.policy().into(),
         data_flow: base.config.approvals.label_settings(),
-        settings: base.config.approvals.settings(&base.config.base_url()),
+        settings: base.config.approvals.settings(&base.config.base_url()).into(),
     };
     ApprovalGate::start(parts).await.map_err(ServerStartError::store_unreadable)
 }

@@ -120,7 +120,7 @@ async fn admit_request(
             state.platform.limits.check_request(&actor)?;
             let user = target_user(&parts.headers, &actor)?;
             if let Actor::App(app) = &actor {
-                if !state.platform.config.approval_apps.contains(app.head.package()) {
+                if !state.platform.config.load().approval_apps.contains(app.head.package()) {
                     return Err(AuthRefusal::Forbidden(NOT_FOR_APPS).into());
                 }
                 // Also checks that the user has installed the app and has a session.

@@ -16,7 +16,7 @@ const DEFAULT_FILE: &str = "toolyard.toml";
 const NOT_BY_ENVIRONMENT: [&str; 2] = ["plugins", "allow_unsigned"];
 
 /// The sources of the configuration.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ConfigSources {
     /// The file, if one was named. It must exist then.
     pub file: Option<PathBuf>,
@@ -53,6 +53,21 @@ pub enum ConfigLoadError {
         /// What was expected.
         message: String,
     },
+}
+
+impl ConfigLoadError {
+    /// The error without the line of the file, which may contain a secret.
+    pub fn without_source(&self) -> String {
+        match self {
+            Self::NotToml { file, error } => {
+                // "TOML parse error at line 3, column 5", then the line itself.
+                let text = error.to_string();
+                let place = text.lines().next().unwrap_or_default();
+                format!("{} is not TOML: {place}: {}", file.display(), error.message())
+            }
+            Self::Unreadable { .. } | Self::Wrong { .. } => self.to_string(),
+        }
+    }
 }
 
 fn config_error(path: &str, message: impl Into<String>) -> ConfigLoadError {

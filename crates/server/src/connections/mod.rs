@@ -84,6 +84,7 @@ impl ProcessState {
 /// Slots for connections. A connection holds its slot until its socket is closed, upgraded or not.
 pub(crate) struct ConnectionSlots {
     slots: Arc<Semaphore>,
+    limit: usize,
     /// Open connections. Not the number of used slots: one is reserved for the next connection.
     open: Arc<AtomicUsize>,
     addresses: AddressCounts,
@@ -110,6 +111,7 @@ impl ConnectionSlots {
         let limit = process::connection_limit(config.max_connections);
         Ok(Self {
             slots: Arc::new(Semaphore::new(limit)),
+            limit,
             open: Arc::default(),
             addresses: AddressCounts::new(config.max_connections_per_address, &config.proxies)
                 .map_err(|error| ServerStartError::Config(format!("server.proxies: {error}")))?,
@@ -119,6 +121,11 @@ impl ConnectionSlots {
                 Duration::from_millis(config.head_timeout_ms),
             ),
         })
+    }
+
+    /// How many connections may be open.
+    pub(crate) fn limit(&self) -> usize {
+        self.limit
     }
 
     /// The number of open connections.

@@ -16,5 +16,5 @@ pub(crate) use self::{
 pub use self::{
     exit::ForcedExit,
     signals::{ProcessSignal, SignalListener},
-    stop::{EXIT_GRACE, StopSignals},
+    stop::{EXIT_GRACE, ReloadRequests, StopSignals, StopTimeout},
 };

@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM, as futures.
+//! SIGINT, SIGTERM and SIGHUP, as futures.
 
 use std::io;
 
@@ -61,5 +61,44 @@ impl SignalListener {
             std::future::pending().await
         }
         ProcessSignal::Interrupt
+    }
+}
+
+/// Receives SIGHUP. Once it does, the signal no longer ends the process.
+pub(super) struct HangupListener {
+    #[cfg(unix)]
+    hangup: Option<tokio::signal::unix::Signal>,
+}
+
+impl HangupListener {
+    /// Receives it, on systems that have it.
+    #[cfg(unix)]
+    pub(super) fn new() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self { hangup: Some(signal(SignalKind::hangup())?) })
+    }
+
+    /// Receives it, on systems that have it.
+    #[cfg(not(unix))]
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self::never())
+    }
+
+    /// Does not receive it: it ends the process, as usual.
+    pub(super) fn never() -> Self {
+        Self {
+            #[cfg(unix)]
+            hangup: None,
+        }
+    }
+
+    /// Waits for the next SIGHUP.
+    pub(super) async fn next(&mut self) {
+        #[cfg(unix)]
+        if let Some(hangup) = &mut self.hangup {
+            hangup.recv().await;
+            return;
+        }
+        std::future::pending().await
     }
 }

@@ -1,7 +1,9 @@
 //! Metrics of speech. They contain neither text nor users.
 
-use metrics::{Counter, Key, KeyName, Label, Level, Metadata, Recorder as _};
+use metrics::Counter;
 use metrics_exporter_prometheus::PrometheusRecorder;
+
+use crate::telemetry::{SPEECH, TRANSCRIPTS};
 
 /// Counters of speech requests and transcripts, registered once.
 pub(crate) struct SpeechMetrics {
@@ -23,27 +25,14 @@ pub(crate) struct SpeechMetrics {
 impl SpeechMetrics {
     /// Registers the counters.
     pub(crate) fn new(recorder: &PrometheusRecorder) -> Self {
-        const SPEECH: &str = "toolyard_speech_total";
-        const TRANSCRIPTS: &str = "toolyard_transcripts_total";
-        for (name, text) in [
-            (SPEECH, "Speech requests, by outcome"),
-            (TRANSCRIPTS, "Utterances of devices, by outcome of their transcription"),
-        ] {
-            recorder.describe_counter(KeyName::from_const_str(name), None, text.into());
-        }
-        let metadata = Metadata::new("toolyard", Level::INFO, None);
-        let counter = |name: &'static str, outcome: &'static str| {
-            let key = Key::from_parts(name, vec![Label::new("outcome", outcome)]);
-            recorder.register_counter(&key, &metadata)
-        };
         Self {
-            synthesized: counter(SPEECH, "made"),
-            cached: counter(SPEECH, "cached"),
-            synthesis_failed: counter(SPEECH, "failed"),
-            transcribed: counter(TRANSCRIPTS, "made"),
-            empty: counter(TRANSCRIPTS, "empty"),
-            transcription_failed: counter(TRANSCRIPTS, "failed"),
-            dropped: counter(TRANSCRIPTS, "dropped"),
+            synthesized: SPEECH.counter_for(recorder, "made"),
+            cached: SPEECH.counter_for(recorder, "cached"),
+            synthesis_failed: SPEECH.counter_for(recorder, "failed"),
+            transcribed: TRANSCRIPTS.counter_for(recorder, "made"),
+            empty: TRANSCRIPTS.counter_for(recorder, "empty"),
+            transcription_failed: TRANSCRIPTS.counter_for(recorder, "failed"),
+            dropped: TRANSCRIPTS.counter_for(recorder, "dropped"),
         }
     }
 

@@ -14,7 +14,7 @@ use std::{
 use parking_lot::Mutex;
 use toolyard_protocol::log_text::escape_line;
 use tracing_subscriber::{
-    EnvFilter, fmt::MakeWriter, layer::SubscriberExt as _, util::SubscriberInitExt as _,
+    EnvFilter, Registry, fmt::MakeWriter, layer::SubscriberExt as _, reload, util::SubscriberInitExt as _,
 };
 
 use crate::config::{LogConfig, LogFormat};
@@ -78,11 +78,36 @@ impl<'a> MakeWriter<'a> for LogBuffer {
     }
 }
 
+/// Changes which lines are logged.
+#[derive(Debug, Clone)]
+pub struct LogFilter(reload::Handle<EnvFilter, Registry>);
+
+impl LogFilter {
+    /// Checks the filter of this configuration.
+    pub(crate) fn parse(config: &LogConfig) -> Result<EnvFilter, String> {
+        log_filter(config)
+    }
+
+    /// Applies another filter to all lines from now on.
+    pub(crate) fn replace(&self, filter: EnvFilter) {
+        // Fails only if the logger is gone.
+        let _ = self.0.reload(filter);
+    }
+}
+
 /// Keep it until the process ends: dropping it writes the buffered lines.
 #[must_use]
 pub struct LogGuard {
+    filter: LogFilter,
     stop: Option<SyncSender<()>>,
     writer: Option<JoinHandle<()>>,
+}
+
+impl LogGuard {
+    /// Changes which lines are logged.
+    pub fn filter(&self) -> LogFilter {
+        self.filter.clone()
+    }
 }
 
 impl Drop for LogGuard {
@@ -103,7 +128,7 @@ fn log_filter(config: &LogConfig) -> Result<EnvFilter, String> {
 
 /// Starts the logger of this process.
 pub fn init_log(config: &LogConfig) -> Result<LogGuard, String> {
-    let filter = log_filter(config)?;
+    let (filter, handle) = reload::Layer::new(log_filter(config)?);
     let lines = LogBuffer::default();
     // No colors in any format: logs are stored in files and read by programs.
     let layer = tracing_subscriber::fmt::layer().with_writer(lines.clone()).with_ansi(false);
@@ -122,7 +147,7 @@ pub fn init_log(config: &LogConfig) -> Result<LogGuard, String> {
         lines.write_to(&mut out);
     });
     let writer = writer.map_err(|error| format!("the log thread cannot be started: {error}"))?;
-    Ok(LogGuard { stop: Some(stop), writer: Some(writer) })
+    Ok(LogGuard { filter: LogFilter(handle), stop: Some(stop), writer: Some(writer) })
 }
 
 #[cfg(test)]
@@ -138,6 +163,27 @@ mod tests {
             assert!(filter.contains("genai=off") && !filter.contains("genai=trace"), "{filter}");
         }
         assert!(log_filter(&LogConfig { filter: "a=b=c".to_owned(), ..LogConfig::default() }).is_err());
+    }
+
+    #[test]
+    fn the_filter_can_be_replaced() {
+        let parse = |filter: &str| {
+            LogFilter::parse(&LogConfig { filter: filter.to_owned(), ..LogConfig::default() }).unwrap()
+        };
+        let (layer, handle) = reload::Layer::new(parse("warn"));
+        let (filter, lines) = (LogFilter(handle), LogBuffer::default());
+        let writer = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(lines.clone());
+        let logger = tracing_subscriber::registry().with(layer).with(writer);
+        tracing::subscriber::with_default(logger, || {
+            for number in 0..2 {
+                tracing::debug!(number, "a line");
+                filter.replace(parse("debug"));
+            }
+        });
+        let mut out = Vec::new();
+        lines.write_to(&mut out);
+        let out = String::from_utf8(out).unwrap();
+        assert!(out.lines().count() == 1 && out.contains("number=1"), "{out}");
     }
 
     #[test]

@@ -1,19 +1,22 @@
-//! Metrics of the process itself.
+//! Metrics of the process itself, and of what it depends on.
 
-use metrics::{Counter, Gauge, Key, KeyName, Level, Metadata, Recorder as _};
+use metrics::{Counter, Gauge};
 use metrics_exporter_prometheus::PrometheusRecorder;
+use toolyard_protocol::upstream::UpstreamState;
 
-const STUCK: &str = "toolyard_workers_stuck";
-const STALLS: &str = "toolyard_worker_stalls_total";
-const CONNECTIONS: &str = "toolyard_connections";
-const UNWRITTEN: &str = "toolyard_records_unwritten";
-const LOST: &str = "toolyard_records_lost_total";
+use super::metric_table::{
+    CONNECTIONS, CONNECTIONS_LIMIT, RECORDS_LOST, RECORDS_UNWRITTEN, STORE_READY, UPSTREAMS, WORKER_STALLS,
+    WORKERS_STUCK,
+};
 
-/// Metrics of workers, connections and the ledger's backlog, registered once.
+/// Metrics of workers, connections, upstreams, the store and the ledger's backlog, registered once.
 pub(crate) struct ProcessMetrics {
     stuck: Gauge,
     stalls: Counter,
     connections: Gauge,
+    connections_limit: Gauge,
+    upstreams: [(UpstreamState, Gauge); 5],
+    store_ready: Gauge,
     unwritten: Gauge,
     lost: Counter,
 }
@@ -23,6 +26,9 @@ pub(crate) struct ProcessSnapshot {
     pub(crate) stuck: usize,
     pub(crate) stalls: u64,
     pub(crate) connections: usize,
+    pub(crate) connections_limit: usize,
+    pub(crate) upstreams: Vec<UpstreamState>,
+    pub(crate) store_ready: bool,
     pub(crate) unwritten: usize,
     pub(crate) lost: u64,
 }
@@ -30,21 +36,22 @@ pub(crate) struct ProcessSnapshot {
 impl ProcessMetrics {
     /// Registers the metrics.
     pub(crate) fn new(recorder: &PrometheusRecorder) -> Self {
-        let metadata = Metadata::new("toolyard", Level::INFO, None);
-        let gauge = |name: &'static str, text: &'static str| {
-            recorder.describe_gauge(KeyName::from_const_str(name), None, text.into());
-            recorder.register_gauge(&Key::from_static_name(name), &metadata)
-        };
-        let counter = |name: &'static str, text: &'static str| {
-            recorder.describe_counter(KeyName::from_const_str(name), None, text.into());
-            recorder.register_counter(&Key::from_static_name(name), &metadata)
-        };
+        let upstreams = |state, label| (state, UPSTREAMS.gauge_for(recorder, label));
         Self {
-            stuck: gauge(STUCK, "Worker threads that make no progress"),
-            stalls: counter(STALLS, "How often a worker thread got stuck"),
-            connections: gauge(CONNECTIONS, "Open client connections, sockets included"),
-            unwritten: gauge(UNWRITTEN, "Call records that are not written yet"),
-            lost: counter(LOST, "Call records that were lost because they could not be written"),
+            stuck: WORKERS_STUCK.gauge(recorder),
+            stalls: WORKER_STALLS.counter(recorder),
+            connections: CONNECTIONS.gauge(recorder),
+            connections_limit: CONNECTIONS_LIMIT.gauge(recorder),
+            upstreams: [
+                upstreams(UpstreamState::Unknown, "unknown"),
+                upstreams(UpstreamState::Up, "up"),
+                upstreams(UpstreamState::Down, "down"),
+                upstreams(UpstreamState::NeedsAuthorization, "needs_authorization"),
+                upstreams(UpstreamState::Disabled, "disabled"),
+            ],
+            store_ready: STORE_READY.gauge(recorder),
+            unwritten: RECORDS_UNWRITTEN.gauge(recorder),
+            lost: RECORDS_LOST.counter(recorder),
         }
     }
 
@@ -53,6 +60,11 @@ impl ProcessMetrics {
         self.stuck.set(numbers.stuck as f64);
         self.stalls.absolute(numbers.stalls);
         self.connections.set(numbers.connections as f64);
+        self.connections_limit.set(numbers.connections_limit as f64);
+        for (state, gauge) in &self.upstreams {
+            gauge.set(numbers.upstreams.iter().filter(|known| *known == state).count() as f64);
+        }
+        self.store_ready.set(if numbers.store_ready { 1.0 } else { 0.0 });
         self.unwritten.set(numbers.unwritten as f64);
         self.lost.absolute(numbers.lost);
     }

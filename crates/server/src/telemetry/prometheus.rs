@@ -1,9 +1,14 @@
 //! Metrics in the format of Prometheus.
 
-use metrics::{Counter, Gauge, Histogram, Key, KeyName, Label, Level, Metadata, Recorder as _, Unit};
+use metrics::{Counter, Gauge, Histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 use toolyard_core::{ToolError, executor::CallOutcome, redaction::RedactionCounts};
 use toolyard_protocol::ErrorCode;
+
+use super::metric_table::{
+    CALL_SECONDS, CALLS, CALLS_IN_FLIGHT, CALLS_IN_FLIGHT_LIMIT, PLACEHOLDERS_USED, SECRETS_REPLACED,
+    USERS_LIVE, describe_metrics,
+};
 
 /// Upper bounds of the histogram buckets, in seconds.
 const SECONDS: [f64; 12] = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
@@ -16,6 +21,7 @@ pub fn prometheus_recorder() -> (PrometheusRecorder, PrometheusHandle) {
         Err(_no_buckets) => PrometheusBuilder::new(),
     };
     let recorder = builder.build_recorder();
+    describe_metrics(&recorder);
     let handle = recorder.handle();
     (recorder, handle)
 }
@@ -30,24 +36,12 @@ struct SecretCounters {
 
 impl SecretCounters {
     fn new(recorder: &PrometheusRecorder) -> Self {
-        let metadata = Metadata::new("toolyard", Level::INFO, None);
-        let (replaced, used) = ("toolyard_secrets_replaced_total", "toolyard_placeholders_used_total");
-        let texts = [
-            (replaced, "Secrets in results that were replaced by placeholders"),
-            (used, "Placeholders in arguments: restored, left as they are for another origin, or unknown"),
-        ];
-        for (name, text) in texts {
-            recorder.describe_counter(KeyName::from_const_str(name), None, text.into());
-        }
-        let outcome = |outcome: &'static str| {
-            let key = Key::from_parts(used, vec![Label::new("outcome", outcome)]);
-            recorder.register_counter(&key, &metadata)
-        };
+        let used = |outcome| PLACEHOLDERS_USED.counter_for(recorder, outcome);
         Self {
-            replaced: recorder.register_counter(&Key::from_name(replaced), &metadata),
-            restored: outcome("restored"),
-            foreign: outcome("other_origin"),
-            unknown: outcome("unknown"),
+            replaced: SECRETS_REPLACED.counter(recorder),
+            restored: used("restored"),
+            foreign: used("other_origin"),
+            unknown: used("unknown"),
         }
     }
 }
@@ -58,6 +52,7 @@ pub struct CallMetrics {
     failed: Vec<Counter>,
     seconds: Histogram,
     in_flight: Gauge,
+    in_flight_limit: Gauge,
     users: Gauge,
     secrets: SecretCounters,
     _recorder: PrometheusRecorder,
@@ -66,27 +61,13 @@ pub struct CallMetrics {
 impl CallMetrics {
     /// Registers the metrics.
     pub fn new(recorder: PrometheusRecorder) -> Self {
-        let metadata = Metadata::new("toolyard", Level::INFO, None);
-        let describe =
-            |name: &'static str, unit, text: &'static str| (KeyName::from_const_str(name), unit, text.into());
-        let (name, unit, text) = describe("toolyard_calls_total", None, "Finished calls, by outcome");
-        recorder.describe_counter(name, unit, text);
-        let (name, unit, text) = describe("toolyard_call_seconds", Some(Unit::Seconds), "Duration of calls");
-        recorder.describe_histogram(name, unit, text);
-        let (name, unit, text) = describe("toolyard_calls_in_flight", None, "Calls in progress");
-        recorder.describe_gauge(name, unit, text);
-        let (name, unit, text) = describe("toolyard_users_live", None, "Users with a session");
-        recorder.describe_gauge(name, unit, text);
-        let counter = |outcome: &'static str| {
-            let key = Key::from_parts("toolyard_calls_total", vec![Label::new("outcome", outcome)]);
-            recorder.register_counter(&key, &metadata)
-        };
         Self {
-            ok: counter("OK"),
-            failed: ErrorCode::ALL.iter().map(|code| counter(code.as_str())).collect(),
-            seconds: recorder.register_histogram(&Key::from_name("toolyard_call_seconds"), &metadata),
-            in_flight: recorder.register_gauge(&Key::from_name("toolyard_calls_in_flight"), &metadata),
-            users: recorder.register_gauge(&Key::from_name("toolyard_users_live"), &metadata),
+            ok: CALLS.counter_for(&recorder, "OK"),
+            failed: ErrorCode::ALL.iter().map(|code| CALLS.counter_for(&recorder, code.as_str())).collect(),
+            seconds: CALL_SECONDS.histogram(&recorder),
+            in_flight: CALLS_IN_FLIGHT.gauge(&recorder),
+            in_flight_limit: CALLS_IN_FLIGHT_LIMIT.gauge(&recorder),
+            users: USERS_LIVE.gauge(&recorder),
             secrets: SecretCounters::new(&recorder),
             _recorder: recorder,
         }
@@ -116,8 +97,9 @@ impl CallMetrics {
 
     /// Sets the values that are read when metrics are scraped.
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
-    pub(crate) fn set_gauges(&self, in_flight: usize, users: usize) {
+    pub(crate) fn set_gauges(&self, in_flight: usize, limit: usize, users: usize) {
         self.in_flight.set(in_flight as f64);
+        self.in_flight_limit.set(limit as f64);
         self.users.set(users as f64);
     }
 }

@@ -74,6 +74,8 @@ fn rows() -> Vec<Row> {
         ("GET", "/healthz", PUBLIC, Nobody, 200, no.clone()),
         ("GET", "/readyz", PUBLIC, Nobody, 200, no.clone()),
         ("GET", "/metrics", USER, Operator, 200, no.clone()),
+        // The server of this test has no file; an operator is told so.
+        ("POST", "/api/config/reload", USER, Operator, 501, no.clone()),
         ("GET", "/api/openapi.json", PUBLIC, Nobody, 200, no.clone()),
         ("GET", "/", [303; 4], Nobody, 303, no.clone()),
         ("GET", "/console", [303; 4], Nobody, 303, no.clone()),

@@ -178,7 +178,7 @@ async fn a_tool_whose_alias_another_one_had_first_is_not_published() {
     let body = json!({ "packageName": "com.first", "kind": "tools-only", "tools": [echo_tool()] });
     p.register(&first, body).await;
     let name: toolyard_protocol::ToolName = format!("{ECHO}:{taken}").parse().unwrap();
-    let path = p.state.config.store.path.clone();
+    let path = p.state.config.load().store.path.clone();
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
     let mut database = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
     let sql = "INSERT INTO tool_aliases (alias, tool, package) VALUES (?, 'com.first:victim', 'com.first')";

@@ -19,7 +19,8 @@ use toolyard_protocol::app::AppKind;
 use toolyard_server::{
     ConsoleFiles, Server, ServerDependencies, ServerState, WorkerCommand,
     auth::Role,
-    config::{AuthMode, Config},
+    config::{AuthMode, Config, ConfigSources, load_config},
+    reload::ReloadSources,
 };
 use toolyard_testkit::{FakeApp, FixedClock};
 
@@ -80,11 +81,12 @@ impl Answer {
 struct Outside {
     console: ConsoleFiles,
     http: Option<HttpClient>,
+    reload: Option<ReloadSources>,
 }
 
 impl Default for Outside {
     fn default() -> Self {
-        Self { console: ConsoleFiles::new(Vec::new()), http: None }
+        Self { console: ConsoleFiles::new(Vec::new()), http: None, reload: None }
     }
 }
 
@@ -132,6 +134,33 @@ impl Platform {
         Self::with_outside(Outside { http, ..Outside::default() }, change).await
     }
 
+    /// A platform whose configuration is this file. It can be changed with [`Platform::write_file`].
+    pub(crate) async fn with_file(text: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, database) = (folder.path().join("toolyard.toml"), folder.path().join("toolyard.db"));
+        std::fs::write(&file, text).unwrap();
+        let variable = |name: &str, value: &str| (format!("TOOLYARD_{name}"), value.to_owned());
+        let mut environment = vec![
+            variable("SERVER__LISTEN", "127.0.0.1:0"),
+            variable("STORE__PATH", database.to_str().unwrap()),
+            variable("LEDGER__BATCH_DELAY_MS", "1"),
+            variable("BUILTIN__ENABLED", "false"),
+            variable("MODEL_SEARCH__LOCAL_SERVERS", "false"),
+        ];
+        environment.extend(shared_database().map(|url| variable("STORE__URL", &url)));
+        let sources = ConfigSources { file: Some(file), environment, flags: Vec::new() };
+        let loaded = load_config(sources.clone()).unwrap();
+        let reload = ReloadSources { sources, loaded: loaded.clone(), log_filter: None, stop_timeout: None };
+        let outside = Outside { reload: Some(reload), ..Outside::default() };
+        Self::run_with(loaded, Some(folder), Arc::default(), outside).await
+    }
+
+    /// Changes the configuration file.
+    pub(crate) fn write_file(&self, text: &str) {
+        let folder = self.folder.as_ref().unwrap();
+        std::fs::write(folder.path().join("toolyard.toml"), text).unwrap();
+    }
+
     async fn with_outside(outside: Outside, change: impl FnOnce(&mut Config)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut config = Config::default();
@@ -160,7 +189,7 @@ impl Platform {
         config: Config,
         folder: Option<tempfile::TempDir>,
         clock: Arc<FixedClock>,
-        Outside { console, http }: Outside,
+        Outside { console, http, reload }: Outside,
     ) -> Self {
         let environment = ENVIRONMENT.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let (clock_of_all, ids) = (clock.clone(), Arc::new(SystemIds));
@@ -171,6 +200,7 @@ impl Platform {
             console,
             http,
             worker,
+            reload,
             ..ServerDependencies::with_environment(&environment)
         };
         let server = Server::start(config.clone(), world).await.unwrap();

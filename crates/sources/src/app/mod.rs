@@ -15,7 +15,7 @@ use http::{Request, header};
 use http_body_util::Full;
 use tokio::time::Instant;
 use toolyard_core::{
-    CallContext, CallReply, Tool, ToolError,
+    CallContext, CallReply, LiveValue, Tool, ToolError,
     catalog::AppHead,
     limits::CallLimits,
     ports::{AppWaker, Clock, ForwardedReply, ForwardedRequest, ReadyTool, SecretSealer, ToolSource},
@@ -46,7 +46,7 @@ pub struct AppSourceParts {
     /// The current time.
     pub clock: Arc<dyn Clock>,
     /// How long a wake may take.
-    pub limits: CallLimits,
+    pub limits: LiveValue<CallLimits>,
 }
 
 /// Runs the tools of apps.
@@ -102,7 +102,8 @@ impl ToolSource for AppSource {
         let activation = match details.kind {
             AppKind::ToolsOnly => AppActivation::WasReady,
             AppKind::Session => {
-                let wake = Instant::now() + self.parts.limits.wake_timeout_for(details.wake_timeout_ms);
+                let wake =
+                    Instant::now() + self.parts.limits.load().wake_timeout_for(details.wake_timeout_ms);
                 self.parts.waker.ensure_running(&cx.user, &tool.app, wake.min(cx.deadline)).await?
             }
         };
@@ -138,7 +139,7 @@ impl ReadyTool for AwakeApp<'_> {
         let sent = parts.http.send_noting(request, || cx.delivery.set_sent()).await;
         let answered = sent.map_err(|error| no_response_error(cx, tool, error))?;
         let answer = AppResponse { tool, status: answered.status };
-        let limit = parts.limits.result_bytes;
+        let limit = parts.limits.load().result_bytes;
         let is_connected = || parts.waker.is_connected(&cx.user, tool.app.package());
         let result = if is_line_stream(&answered) {
             let body = read_result_line(cx, answered, limit)

@@ -51,7 +51,7 @@ impl AppSource {
         let answered = self.parts.http.send(request).await.map_err(|error| item.no_response_error(error))?;
         let status = answered.status;
         let body = answered
-            .bytes(self.parts.limits.result_bytes)
+            .bytes(self.parts.limits.load().result_bytes)
             .await
             .map_err(|error| item.no_response_error(error))?;
         item.read_reply(status, &body)

@@ -53,7 +53,7 @@ use toolyard_protocol::{
     mcp::method,
     raw::{RawFields, to_raw},
     result::{McpResult, ToolResult},
-    upstream::UpstreamStatus,
+    upstream::{UpstreamState, UpstreamStatus},
 };
 
 pub use toolyard_mcp_client::oauth::OAuthCallback;
@@ -185,6 +185,15 @@ impl UpstreamSource {
     /// The health of an upstream. The catalog knows what it offers.
     pub fn status(&self, package: &PackageName) -> UpstreamStatus {
         self.health_snapshot(package).status()
+    }
+
+    /// The states of all upstreams of this node.
+    pub fn states(&self) -> Vec<UpstreamState> {
+        let state = |package: &PackageName, record: &UpstreamRecord| match record.disabled {
+            true => UpstreamState::Disabled,
+            false => self.status(package).state,
+        };
+        self.connected.iter().map(|one| state(one.key(), one.value())).collect()
     }
 
     /// The client metadata of this server, for authorization servers.

@@ -111,7 +111,7 @@ impl AppDataStore for PostgresStore {
             user.as_str()
         );
         let bytes = to_u64(total.fetch_one(&mut *tx).await.map_err(store_error)?);
-        QuotaKind::SettingsBytesPerUser.check(bytes, self.quotas.settings_bytes_per_user)?;
+        QuotaKind::SettingsBytesPerUser.check(bytes, self.quotas.load().settings_bytes_per_user)?;
         tx.commit().await.map_err(store_error)
     }
 }

@@ -84,7 +84,7 @@ impl ApprovalRuleStore for PostgresStore {
             user.as_str()
         );
         let count = to_u64(count.fetch_one(&mut *tx).await.map_err(store_error)?);
-        QuotaKind::ToolChoices.check(count, self.quotas.tool_choices_per_user)?;
+        QuotaKind::ToolChoices.check(count, self.quotas.load().tool_choices_per_user)?;
         tx.commit().await.map_err(store_error)
     }
 

@@ -86,7 +86,7 @@ impl AppStore for PostgresStore {
             app.owner
         );
         let owned = to_u64(owned.fetch_one(&mut *tx).await.map_err(store_error)?);
-        QuotaKind::AppsPerDeveloper.check(owned, self.quotas.apps_per_developer)?;
+        QuotaKind::AppsPerDeveloper.check(owned, self.quotas.load().apps_per_developer)?;
         if let Some(set) = app.tools {
             insert_set(&mut tx, &app.package, &set, app.at).await?;
         }

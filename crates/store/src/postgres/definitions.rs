@@ -120,7 +120,7 @@ impl DefinitionStore for PostgresStore {
             return Ok(Some(to_u64(current.tools_version)));
         }
         let version = insert_set(&mut tx, package, &set, at).await?;
-        forget_old_versions(&mut tx, package, self.quotas.tool_versions_per_app).await?;
+        forget_old_versions(&mut tx, package, self.quotas.load().tool_versions_per_app).await?;
         tx.commit().await.map_err(store_error)?;
         Ok(Some(version))
     }

@@ -37,7 +37,7 @@ impl DeviceStore for PostgresStore {
                 "DELETE FROM devices WHERE user_id IN (SELECT user_id FROM devices WHERE user_id IN
                      (SELECT user_id FROM devices ORDER BY seen_at DESC, user_id OFFSET $1)
                      ORDER BY user_id FOR UPDATE SKIP LOCKED)",
-                to_i64(self.quotas.remembered_devices)
+                to_i64(self.quotas.load().remembered_devices)
             );
             forget.execute(&mut *tx).await.map_err(store_error)?;
         }

@@ -55,7 +55,7 @@ impl InstallStore for PostgresStore {
                 user.as_str()
             );
             let installed = to_u64(count.fetch_one(&mut *tx).await.map_err(store_error)?);
-            QuotaKind::InstallsPerUser.check(installed, self.quotas.installs_per_user)?;
+            QuotaKind::InstallsPerUser.check(installed, self.quotas.load().installs_per_user)?;
         }
         tx.commit().await.map_err(store_error)?;
         Ok(true)

@@ -43,7 +43,10 @@ use std::sync::Arc;
 
 use sqlx::{Connection as _, PgConnection, Postgres, Transaction, migrate::Migrator, pool::PoolConnection};
 use tokio_util::task::TaskTracker;
-use toolyard_core::ports::{StoreError, StoreQuotas};
+use toolyard_core::{
+    LiveValue,
+    ports::{StoreError, StoreQuotas},
+};
 
 pub use self::pool::PostgresSettings;
 use self::{
@@ -72,7 +75,7 @@ pub struct PostgresStore {
     pool: Arc<ConnectionPool>,
     ledger: LedgerWriter,
     node: Node,
-    quotas: StoreQuotas,
+    quotas: LiveValue<StoreQuotas>,
     probe: WriteProbe,
 }
 
@@ -91,7 +94,7 @@ impl PostgresStore {
             tasks,
         );
         let ledger = ledger.map_err(OpenError::Thread)?;
-        Ok(Self { pool, ledger, node, quotas: settings.quotas, probe: WriteProbe::default() })
+        Ok(Self { pool, ledger, node, quotas: settings.quotas.clone(), probe: WriteProbe::default() })
     }
 
     /// The change log of this store.

@@ -9,7 +9,10 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 use tokio::time::{Instant, timeout};
-use toolyard_core::ports::{StoreError, StoreQuotas};
+use toolyard_core::{
+    LiveValue,
+    ports::{StoreError, StoreQuotas},
+};
 
 use crate::rows::store_error;
 
@@ -38,8 +41,8 @@ pub struct PostgresSettings {
     pub batch_delay: Duration,
     /// Records after which a batch is written at once. Calls wait if eight times as many are unwritten.
     pub batch_size: usize,
-    /// How much one person may store.
-    pub quotas: StoreQuotas,
+    /// How much one person may store. Replacing it changes an open store.
+    pub quotas: LiveValue<StoreQuotas>,
     /// How long after its last sign of life a node counts as dead.
     pub node_timeout: Duration,
 }
@@ -62,7 +65,7 @@ impl PostgresSettings {
             acquire_timeout: Duration::from_secs(2),
             batch_delay: Duration::from_millis(20),
             batch_size: 1_024,
-            quotas: StoreQuotas::default(),
+            quotas: LiveValue::default(),
             node_timeout: Duration::from_secs(15),
         }
     }

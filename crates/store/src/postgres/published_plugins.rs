@@ -41,7 +41,7 @@ impl PublishedPluginStore for PostgresStore {
             return Ok(false);
         }
         QuotaKind::CatalogueVersionsPerCurator
-            .check(to_u64(count.own) + 1, self.quotas.catalogue_versions_per_curator)?;
+            .check(to_u64(count.own) + 1, self.quotas.load().catalogue_versions_per_curator)?;
         let insert = sqlx::query!(
             "INSERT INTO published_plugins (id, version, name, description, publisher, hash, manifest, by, published_at)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",

@@ -40,7 +40,7 @@ impl ToolSwitchStore for PostgresStore {
                 user.as_str()
             );
             let off = to_u64(count.fetch_one(&mut *tx).await.map_err(store_error)?);
-            QuotaKind::SwitchedOffTools.check(off, self.quotas.switched_off_tools_per_user)?;
+            QuotaKind::SwitchedOffTools.check(off, self.quotas.load().switched_off_tools_per_user)?;
         }
         tx.commit().await.map_err(store_error)
     }

@@ -74,7 +74,7 @@ impl UpstreamStore for PostgresStore {
                 new.owner
             );
             let others = to_u64(others.fetch_one(&mut *tx).await.map_err(store_error)?);
-            QuotaKind::UpstreamsPerDeveloper.check(others + 1, self.quotas.upstreams_per_developer)?;
+            QuotaKind::UpstreamsPerDeveloper.check(others + 1, self.quotas.load().upstreams_per_developer)?;
         }
         let upsert = sqlx::query!(
             "INSERT INTO upstreams (package, details, sealed, for_all, managed, disabled) VALUES ($1, $2, $3, $4, $5, $6)

@@ -82,7 +82,7 @@ impl AppDataStore for SqliteStore {
         query.execute(&mut *tx).await.map_err(store_error)?;
         let sql = "SELECT COALESCE(SUM(OCTET_LENGTH(settings)), 0) FROM app_settings WHERE user_id = ?";
         let bytes = count_rows(&mut tx, sql, user.as_str()).await?;
-        QuotaKind::SettingsBytesPerUser.check(bytes, self.quotas.settings_bytes_per_user)?;
+        QuotaKind::SettingsBytesPerUser.check(bytes, self.quotas.load().settings_bytes_per_user)?;
         tx.commit().await.map_err(store_error)
     }
 }

@@ -72,7 +72,7 @@ impl ApprovalRuleStore for SqliteStore {
         query.execute(&mut *tx).await.map_err(store_error)?;
         let sql = "SELECT COUNT(*) FROM tool_choices WHERE user_id = ?";
         let count = count_rows(&mut tx, sql, user.as_str()).await?;
-        QuotaKind::ToolChoices.check(count, self.quotas.tool_choices_per_user)?;
+        QuotaKind::ToolChoices.check(count, self.quotas.load().tool_choices_per_user)?;
         tx.commit().await.map_err(store_error)
     }
 

@@ -76,7 +76,7 @@ impl AppStore for SqliteStore {
         }
         let sql = "SELECT COUNT(*) FROM apps WHERE owner = ? AND source = 'app'";
         let owned = count_rows(&mut tx, sql, &app.owner).await?;
-        QuotaKind::AppsPerDeveloper.check(owned, self.quotas.apps_per_developer)?;
+        QuotaKind::AppsPerDeveloper.check(owned, self.quotas.load().apps_per_developer)?;
         if let Some(set) = app.tools {
             insert_set(&mut tx, &app.package, &set, app.at).await?;
         }

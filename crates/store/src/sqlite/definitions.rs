@@ -103,7 +103,7 @@ impl DefinitionStore for SqliteStore {
             Some((version, Some(hash))) if hash == set.hash => return Ok(Some(to_u64(version))),
             Some(_) => insert_set(&mut tx, package, &set, at).await?,
         };
-        forget_old_versions(&mut tx, package, self.quotas.tool_versions_per_app).await?;
+        forget_old_versions(&mut tx, package, self.quotas.load().tool_versions_per_app).await?;
         tx.commit().await.map_err(store_error)?;
         Ok(Some(version))
     }

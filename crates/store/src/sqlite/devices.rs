@@ -31,7 +31,7 @@ impl DeviceStore for SqliteStore {
         if !is_known {
             let sql = "DELETE FROM devices WHERE user_id IN
                  (SELECT user_id FROM devices ORDER BY seen_at DESC, user_id LIMIT -1 OFFSET ?)";
-            let forget = sqlx::query(sql).bind(to_i64(self.quotas.remembered_devices));
+            let forget = sqlx::query(sql).bind(to_i64(self.quotas.load().remembered_devices));
             forget.execute(&mut *tx).await.map_err(store_error)?;
         }
         tx.commit().await.map_err(store_error)

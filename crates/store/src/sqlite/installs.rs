@@ -46,7 +46,7 @@ impl InstallStore for SqliteStore {
         if is_new {
             let sql = "SELECT COUNT(*) FROM installs WHERE user_id = ?";
             let installed = count_rows(&mut tx, sql, user.as_str()).await?;
-            QuotaKind::InstallsPerUser.check(installed, self.quotas.installs_per_user)?;
+            QuotaKind::InstallsPerUser.check(installed, self.quotas.load().installs_per_user)?;
         }
         tx.commit().await.map_err(store_error)?;
         Ok(true)

@@ -46,8 +46,9 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 use tokio_util::task::TaskTracker;
-use toolyard_core::ports::{
-    AddTokenOutcome, IssuedToken, StoreError, StoreMaintenance as _, StoreQuotas, TokenQuota,
+use toolyard_core::{
+    LiveValue,
+    ports::{AddTokenOutcome, IssuedToken, StoreError, StoreMaintenance as _, StoreQuotas, TokenQuota},
 };
 
 pub(crate) use self::state::{known_key, known_key_of};
@@ -71,8 +72,8 @@ pub struct SqliteSettings {
     pub batch_delay: Duration,
     /// Records after which a batch is written at once. Calls wait if eight times as many are unwritten.
     pub batch_size: usize,
-    /// How much one person may store.
-    pub quotas: StoreQuotas,
+    /// How much one person may store. Replacing it changes an open store.
+    pub quotas: LiveValue<StoreQuotas>,
     /// How long a write waits for another process that holds the write lock.
     pub busy_timeout: Duration,
 }
@@ -85,7 +86,7 @@ impl SqliteSettings {
             readers: 4,
             batch_delay: Duration::from_millis(20),
             batch_size: 1_024,
-            quotas: StoreQuotas::default(),
+            quotas: LiveValue::default(),
             busy_timeout: Duration::from_secs(5),
         }
     }
@@ -97,7 +98,7 @@ pub struct SqliteStore {
     write: SqlitePool,
     ledger: LedgerWriter,
     node: NodeId,
-    quotas: StoreQuotas,
+    quotas: LiveValue<StoreQuotas>,
     probe: WriteProbe,
     folder: DataFolder,
 }
@@ -126,7 +127,7 @@ impl SqliteStore {
         let node = NodeId::next(&write).await.map_err(sqlite)?;
         let batches = BatchSettings { delay: settings.batch_delay, size: settings.batch_size };
         let ledger = LedgerWriter::start(SqliteLedger::new(connection, options, node), batches, tasks);
-        let (ledger, quotas) = (ledger.map_err(OpenError::Thread)?, settings.quotas);
+        let (ledger, quotas) = (ledger.map_err(OpenError::Thread)?, settings.quotas.clone());
         Ok(Self { read, write, ledger, node, quotas, probe: WriteProbe::default(), folder })
     }
 

@@ -32,7 +32,7 @@ impl PublishedPluginStore for SqliteStore {
         let sql = "SELECT COUNT(*) FROM published_plugins WHERE by = ?";
         let others = count_rows(&mut tx, sql, &plugin.by).await?;
         QuotaKind::CatalogueVersionsPerCurator
-            .check(others + 1, self.quotas.catalogue_versions_per_curator)?;
+            .check(others + 1, self.quotas.load().catalogue_versions_per_curator)?;
         sqlx::query(
             "INSERT INTO published_plugins (id, version, name, description, publisher, hash, manifest, by, published_at)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",

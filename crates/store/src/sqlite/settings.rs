@@ -30,7 +30,7 @@ impl ToolSwitchStore for SqliteStore {
             let off =
                 count_rows(&mut tx, "SELECT COUNT(*) FROM tool_settings WHERE user_id = ?", user.as_str())
                     .await?;
-            QuotaKind::SwitchedOffTools.check(off, self.quotas.switched_off_tools_per_user)?;
+            QuotaKind::SwitchedOffTools.check(off, self.quotas.load().switched_off_tools_per_user)?;
         }
         tx.commit().await.map_err(store_error)
     }

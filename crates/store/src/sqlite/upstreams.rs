@@ -40,7 +40,7 @@ impl UpstreamStore for SqliteStore {
             let sql = "SELECT COUNT(*) FROM upstreams u JOIN apps a ON a.package = u.package
                  WHERE a.owner = ? AND NOT u.managed";
             let others = count_rows(&mut tx, sql, &new.owner).await?;
-            QuotaKind::UpstreamsPerDeveloper.check(others + 1, self.quotas.upstreams_per_developer)?;
+            QuotaKind::UpstreamsPerDeveloper.check(others + 1, self.quotas.load().upstreams_per_developer)?;
         }
         sqlx::query(
             "INSERT INTO upstreams (package, details, sealed, for_all, managed, disabled) VALUES (?1, ?2, ?3, ?4, ?5, ?6)

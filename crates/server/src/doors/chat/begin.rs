@@ -174,7 +174,8 @@ pub(super) async fn start_turn(
     who: CallerContext,
     request: TurnRequest,
 ) -> Result<ActiveTurn, TurnStartError> {
-    let config = &state.config.chat;
+    let config = state.config.load_full();
+    let config = &config.chat;
     if state.lifecycle.stopping.is_cancelled() {
         return Err(RequestError::unavailable("the server is stopping; retry shortly").into());
     }
@@ -334,7 +335,7 @@ async fn check_client_tools(
         return Ok(Vec::new());
     }
     let of_server = ViewTools::for_view(view, state.chat.vectors.as_ref()).await;
-    let bounds = state.config.chat.client_tool_limits();
+    let bounds = state.config.load().chat.client_tool_limits();
     let check = |tools: &[ClientTool]| {
         client_tool::check_client_tools_in_dialect(tools, &bounds, dialect, |name| of_server.has_tool(name))
     };
@@ -403,7 +404,7 @@ async fn check_tool_filter(
 }
 
 async fn choose_model(state: &ServerState, name: Option<&str>) -> Result<Arc<dyn Model>, TurnStartError> {
-    if name.is_some() && !state.config.chat.callers_choose_model {
+    if name.is_some() && !state.config.load().chat.callers_choose_model {
         return Err(RequestError::invalid_request(
             "model: this server chooses the model itself; leave it out",
         )
@@ -418,7 +419,8 @@ fn system_prompt(
     requested: Option<String>,
     in_messages: Vec<String>,
 ) -> Result<Option<String>, RequestError> {
-    let config = &state.config.chat;
+    let config = state.config.load();
+    let config = &config.chat;
     let callers: Vec<String> = requested.into_iter().chain(in_messages).collect();
     if !callers.is_empty() && !config.callers_set_system {
         return Err(RequestError::invalid_request(

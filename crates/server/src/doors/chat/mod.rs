@@ -155,7 +155,7 @@ async fn post_chat(
         false => None,
     };
     // Without a known caller, the body is read only for its credential, within the general limit.
-    let (ours, any) = (state.config.chat.body_bytes, state.config.server.body_bytes);
+    let (ours, any) = (state.config.load().chat.body_bytes, state.config.load().server.body_bytes);
     let max_bytes = if known.is_some() { ours } else { ours.min(any) };
     let read = body::read_json_body(&headers, body, &state, max_bytes).await;
     let parsed = read.map(|bytes| ChatRequest::parse(&bytes));

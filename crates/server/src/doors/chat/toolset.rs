@@ -47,7 +47,7 @@ pub(super) struct ChatTools {
 /// How long a call of a turn waits for a sign-in. Clients that do not show requests get the link from the model at once. Half of
 /// the turn's time stays for the rest.
 pub(super) fn sign_in_wait(state: &ServerState, is_shown: bool, turn_time: Duration) -> Duration {
-    if is_shown { state.config.approvals.mcp_wait().min(turn_time / 2) } else { Duration::ZERO }
+    if is_shown { state.config.load().approvals.mcp_wait().min(turn_time / 2) } else { Duration::ZERO }
 }
 
 #[async_trait]

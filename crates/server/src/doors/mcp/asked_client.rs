@@ -26,7 +26,7 @@ pub(super) struct AskedClient<'a> {
 impl AskedClient<'_> {
     /// The mode in which the client is asked, if it is.
     pub(super) fn choose_mode(&self, awaited: &AwaitedApproval) -> Option<ElicitationMode> {
-        if self.state.config.approvals.mcp_wait().is_zero() {
+        if self.state.config.load().approvals.mcp_wait().is_zero() {
             return None;
         }
         let may_answer = awaited.risk < RiskLevel::High && self.trusted_user().is_some();
@@ -42,7 +42,7 @@ impl AskedClient<'_> {
     /// The user, if the operator trusts the client's token to ask the user in person.
     fn trusted_user(&self) -> Option<ActorOfUser> {
         let token = self.client.who.lease.token_id()?;
-        let is_trusted = self.state.config.approvals.mcp_clients.contains(token);
+        let is_trusted = self.state.config.load().approvals.mcp_clients.contains(token);
         is_trusted.then(|| self.client.who.user_with_token()).flatten()
     }
 

@@ -122,7 +122,7 @@ impl ChangeNotifier {
             entry.clone()
         };
         let (rings, updates) = (bell.list_changed.subscribe(), bell.resource_updates.subscribe());
-        let debounce = Duration::from_millis(state.config.mcp.debounce_ms);
+        let debounce = Duration::from_millis(state.config.load().mcp.debounce_ms);
         let mut listener = ChangeListener {
             who,
             bell,

@@ -54,7 +54,7 @@ pub(super) struct ChangeStream {
 
 /// The error if the user has too many streams.
 fn too_many_streams(state: &ServerState) -> RpcError {
-    let limit = state.config.mcp.streams_per_user;
+    let limit = state.config.load().mcp.streams_per_user;
     RpcError::new(
         RpcError::INVALID_REQUEST,
         format!("this user has {limit} open streams already; close one and retry"),

@@ -39,7 +39,8 @@ pub(super) struct ProtectedResourceMetadata {
 pub(super) async fn get_resource_metadata(State(state): State<ServerState>) -> Response {
     // Clients take the first one. An issuer that the operator configured is where its users have their accounts.
     let own = state.oauth.as_ref().map(|door| door.issuer.as_str().to_owned());
-    let issuers = state.config.auth.oidc.as_ref().map(|oidc| oidc.issuer.clone()).into_iter().chain(own);
+    let issuers =
+        state.config.load().auth.oidc.as_ref().map(|oidc| oidc.issuer.clone()).into_iter().chain(own);
     let scopes = state.oauth.as_ref().map(|door| &door.default_scopes);
     let scopes =
         scopes.into_iter().flat_map(ScopeSet::iter).filter(|scope| **scope != OAuthScope::OfflineAccess);

@@ -43,7 +43,7 @@ impl WaitingClient<'_> {
 
     /// How long one request of the client waits. A session's call waits as long as the operator allows.
     pub(super) fn longest_wait(&self) -> Duration {
-        let longest = self.state.config.approvals.mcp_wait();
+        let longest = self.state.config.load().approvals.mcp_wait();
         if self.client.is_modern() { longest.min(MAX_RETRY_WAIT) } else { longest }
     }
 

@@ -96,7 +96,7 @@ async fn get_consent(
         scopes,
         requested_apps,
         apps: apps.collect(),
-        days: state.platform.config.clients.grant_days.min(max_days),
+        days: state.platform.config.load().clients.grant_days.min(max_days),
         max_days,
         expires_at: iso_millis(waiting.until()),
         user: who.user,

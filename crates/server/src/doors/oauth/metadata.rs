@@ -50,7 +50,7 @@ async fn get_metadata(State(state): State<ServerState>) -> Response {
         paths: &EndpointPaths::default(),
         scopes: &door.default_scopes,
         id_token_algorithms: &["EdDSA"],
-        allows_registration: state.config.oauth.registration,
+        allows_registration: state.config.load().oauth.registration,
         grants: &grants,
     });
     let mut response = json_response(StatusCode::OK, &document);

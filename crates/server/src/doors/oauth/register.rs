@@ -27,7 +27,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn post_register(State(state): State<ServerState>, body: Bytes) -> Response {
-    if state.oauth.is_none() || !state.config.oauth.registration {
+    if state.oauth.is_none() || !state.config.load().oauth.registration {
         return switched_off();
     }
     match clients::register(&state.platform, &body).await {

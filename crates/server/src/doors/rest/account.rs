@@ -142,7 +142,8 @@ async fn end_session(
 
 async fn sign_in_settings(State(state): State<ServerState>, who: AuthenticatedPerson) -> HandlerResult {
     let own = accounts::own_account(&state.platform, &who.actor).await?;
-    let settings = &state.platform.config.accounts;
+    let config = state.platform.config.load();
+    let settings = &config.accounts;
     ok_json(&SignInSettings {
         password: own
             .methods

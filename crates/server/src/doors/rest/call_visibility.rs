@@ -87,7 +87,7 @@ impl CallVisibility {
 /// Error messages of calls that started at this time or earlier are not kept.
 pub(crate) fn error_messages_since(state: &ServerState) -> Timestamp {
     let now = state.clock.now();
-    let hours = i64::from(state.config.ledger.error_message_hours);
+    let hours = i64::from(state.config.load().ledger.error_message_hours);
     now.checked_sub(SignedDuration::from_hours(hours)).unwrap_or(Timestamp::MIN)
 }
 

@@ -62,25 +62,34 @@ async fn readyz(State(state): State<ServerState>) -> HandlerResult {
             "{stuck} of the server's worker threads make no progress"
         )));
     }
-    match timeout(STORE_TIMEOUT, state.stores.maintenance.ping()).await {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => {
-            tracing::error!(%error, "store is not writable");
-            return Err(RequestError::unavailable("the store is not writable; see the server's log"));
-        }
-        Err(_) => return Err(RequestError::unavailable("the store does not respond in time")),
-    }
+    check_store(&state).await?;
     ok_json(&json!({ "status": "ready" }))
 }
 
+/// Whether the store can be read and written.
+async fn check_store(state: &ServerState) -> Result<(), RequestError> {
+    match timeout(STORE_TIMEOUT, state.stores.maintenance.ping()).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => {
+            tracing::error!(%error, "store is not writable");
+            Err(RequestError::unavailable("the store is not writable; see the server's log"))
+        }
+        Err(_) => Err(RequestError::unavailable("the store does not respond in time")),
+    }
+}
+
 async fn get_metrics(State(state): State<ServerState>) -> Response {
-    state.call_metrics.set_gauges(state.executor.in_flight(), state.sessions.user_count());
+    let most_calls = state.live.limits.load().in_flight_node;
+    state.call_metrics.set_gauges(state.executor.in_flight(), most_calls, state.sessions.user_count());
     state.call_metrics.set_secrets(&state.executor.redaction().counts());
     let backlog = state.stores.maintenance.backlog();
     state.process.metrics.update(&ProcessSnapshot {
         stuck: state.process.workers.stuck_workers(),
         stalls: state.process.workers.stall_count(),
         connections: state.process.connections.open_count(),
+        connections_limit: state.process.connections.limit(),
+        upstreams: state.upstreams.states(),
+        store_ready: check_store(&state).await.is_ok(),
         unwritten: backlog.unwritten,
         lost: backlog.lost,
     });

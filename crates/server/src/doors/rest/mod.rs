@@ -8,6 +8,7 @@ pub(crate) mod apps;
 pub(crate) mod call_visibility;
 pub(crate) mod calls;
 pub(crate) mod changes;
+pub(crate) mod config;
 pub(crate) mod definitions;
 pub(crate) mod devices;
 pub(crate) mod health;

@@ -25,7 +25,8 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn get_options(State(state): State<ServerState>) -> HandlerResult {
-    let settings = &state.platform.config.accounts;
+    let config = state.platform.config.load();
+    let settings = &config.accounts;
     ok_json(&SignInOptions {
         passwords: settings.passwords,
         passkeys: settings.passkeys.is_some(),

@@ -28,7 +28,7 @@ const BUFFER_BYTES: usize = 4 * 1024;
 
 /// Applies the limits of every socket.
 pub(crate) fn with_socket_limits(upgrade: WebSocketUpgrade, state: &ServerState) -> WebSocketUpgrade {
-    let largest = state.config.server.socket_message_bytes;
+    let largest = state.config.load().server.socket_message_bytes;
     upgrade
         .read_buffer_size(BUFFER_BYTES)
         .write_buffer_size(0)
@@ -77,7 +77,7 @@ pub(crate) struct SocketPump<Q> {
 
 impl<Q: OutgoingFrames> SocketPump<Q> {
     pub(crate) fn new(socket: WebSocket, outbox: Q, state: &ServerState) -> Self {
-        let (beat, now) = (Duration::from_secs(state.config.server.heartbeat_s), Instant::now());
+        let (beat, now) = (Duration::from_secs(state.config.load().server.heartbeat_s), Instant::now());
         Self { socket, outbox, beat, last_sign: now, next_beat: now + beat }
     }
 

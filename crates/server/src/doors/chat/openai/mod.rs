@@ -119,7 +119,7 @@ impl<T> AuthenticatedRequest<T> {
         let (parts, body) = request.into_parts();
         let refuse = |failure| Box::new(failure_response(failure));
         let who = authenticate(state, parts.headers.clone()).await.map_err(refuse)?;
-        let bytes = body::read_json_body(&parts.headers, body, state, state.config.chat.body_bytes);
+        let bytes = body::read_json_body(&parts.headers, body, state, state.config.load().chat.body_bytes);
         let request = parse(&bytes.await.map_err(refuse)?)
             .map_err(|problems| Box::new(invalid_request_response(&problems)))?;
         Ok(Self { who, request, trace: trace_parent(&parts.headers) })

@@ -75,7 +75,8 @@ struct PluginLimits {
 }
 
 async fn get_plugin_policy(State(state): State<ServerState>, KnownActor(_): KnownActor) -> HandlerResult {
-    let (config, in_force) = (&state.config.plugins, state.plugins.trust.summary());
+    let (config, in_force) = (state.config.load(), state.plugins.trust.summary());
+    let config = &config.plugins;
     let allowed = config.allow_unsigned.iter();
     ok_json(&PluginPolicy {
         enabled: state.plugins.source.is_some(),
