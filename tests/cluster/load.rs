@@ -53,7 +53,8 @@ impl Load {
 }
 
 async fn make_call(client: &Client, history: &History, number: usize) {
-    let (user, text, has_key) = (user_name(number % USERS), format!("call-{number}"), number % 2 == 0);
+    let (user, text, has_key) =
+        (user_name(number % USERS), format!("call-{number}"), number.is_multiple_of(2));
     let begun = Instant::now();
     let outcome = loop {
         let body = json!({ "name": format!("{PACKAGE}:echo"), "arguments": { "text": text } });

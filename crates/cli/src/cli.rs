@@ -11,8 +11,8 @@ use toolyard_protocol::{UserId, secret::SecretText};
 use crate::{
     client::ApiClient,
     commands::{
-        approvals, apps, backup, calls, chat, clients, completions, connect, definitions, doctor, eval,
-        glasses, health, keys,
+        approvals, apps, audit, backup, calls, chat, clients, completions, connect, definitions, doctor,
+        eval, glasses, health, keys,
         legacy::{import::AppImportArgs, migrate::MigrateArgs},
         login, logout, man, mcp, models, plugin, restore, schema, serve, store, token, tools, upstreams,
         users, whoami,
@@ -178,6 +178,9 @@ pub(crate) enum CliCommand {
     Store(store::StoreCommand),
     /// List, add, change, disable and delete users; for operators
     Users(users::UsersArgs),
+    /// List, export and verify the record of administrative actions; for operators
+    #[command(subcommand)]
+    Audit(audit::AuditCommand),
     /// Sign in to a server in the browser, and store the token in a profile
     Login(login::LoginArgs),
     /// Revoke the token of a profile, and remove the profile

@@ -49,6 +49,8 @@ pub(crate) enum CliError {
     Start(ServerStartError),
     #[error("{message}")]
     Usage { message: String, next: String },
+    #[error("the audit log was not verified: {0}")]
+    AuditVerify(ServerStartError),
     #[error("the store was not copied: {0}")]
     StoreCopy(CopyError),
     #[error("no backup was made: {0}")]
@@ -108,6 +110,7 @@ impl CliError {
             Self::Fetch { .. } => "UNREADABLE_URL",
             Self::Config(_) => "CONFIGURATION",
             Self::Start(_) | Self::Runtime(_) | Self::Log(_) => "START",
+            Self::AuditVerify(_) => "AUDIT_VERIFY",
             Self::StoreCopy(_) => "STORE_COPY",
             Self::Backup(_) => "BACKUP",
             Self::BackupFile { .. } => "BACKUP_FILE",
@@ -174,6 +177,9 @@ impl CliError {
                 "`toolyard models` shows what was searched for and how to add a model; --local searches this machine",
             ),
             Self::AnswerFailed(_) => hint("try again, or choose another model: `toolyard models` lists them"),
+            Self::AuditVerify(_) => hint(
+                "name the data folder of the server with --data, or its configuration file with --config",
+            ),
             Self::StoreCopy(CopyError::NoSource(_)) => hint("name the database file with --from"),
             Self::StoreCopy(CopyError::Open(_)) => {
                 hint("stop the server that uses the file; check the URL of the destination")

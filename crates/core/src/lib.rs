@@ -7,6 +7,7 @@
 //! | argument validation, with errors that a model can act on | [`schema`] |
 //! | allow or deny, rate limits | [`policy`] |
 //! | asking the user before a call runs | [`approvals`] |
+//! | the chain of the audit log | [`audit`] |
 //! | secrets in results | [`redaction`] |
 //! | no leaks by combination of harmless calls | [`data_flow`] |
 //! | which definitions users get | [`pinning`] |
@@ -23,6 +24,7 @@
 #![warn(missing_docs)]
 
 pub mod approvals;
+pub mod audit;
 pub mod bounded_cache;
 pub mod catalog;
 pub mod data_flow;

@@ -1,7 +1,7 @@
 //! The application layer: everything that changes the platform, one verb per file.
 //!
-//! Each verb has the same shape: it takes an [`Actor`], checks the request, writes the change, and announces it. It
-//! fails with a typed [`PlatformError`]. Doors parse a request, call a verb and write the response; they contain no
+//! Each verb has the same shape: it takes an [`Actor`], checks the request, writes the change, announces it, and records it in
+//! the audit log if it matters to an auditor. It fails with a typed [`PlatformError`]. Doors parse a request, call a verb and write the response; they contain no
 //! rules. Live components (connections, sessions, caches) subscribe to the announcements; no verb calls them. The one
 //! exception are verbs whose change is live and not stored: they use the port
 //! [`SessionControl`].
@@ -23,6 +23,7 @@
 //! | a user's session, its running apps, and tickets for sockets | [`users`] |
 //! | which user a device belongs to | [`devices`] |
 //! | state that browsers and links carry | [`sealed_state`] |
+//! | what is recorded in the audit log, and how | [`audit`] |
 //!
 //! Nothing here knows HTTP, SQL or sockets.
 
@@ -30,6 +31,7 @@ pub mod accounts;
 mod actor;
 pub mod approvals;
 pub mod apps;
+pub mod audit;
 pub mod clients;
 pub mod definitions;
 pub mod devices;
@@ -102,6 +104,8 @@ pub struct Platform {
     pub secrets: Arc<dyn SecretSealer>,
     /// What sign-ins need to remember.
     pub accounts: accounts::AccountState,
+    /// Writes the audit log.
+    pub audit_log: audit::AuditWriter,
     /// Signs and verifies tokens.
     pub tokens: Arc<tokens::TokenSigner>,
     /// Opens and ends sessions.

@@ -13,6 +13,7 @@
 //! | calls to apps and their replies | [`call`], [`result`] |
 //! | the error table | [`error`] |
 //! | approvals of calls | [`approval`] |
+//! | actions and entries of the audit log | [`audit`] |
 //! | chat requests and response streams | [`chat`] |
 //! | app registration and REST bodies | [`app`], [`api`] |
 //! | devices and their capabilities | [`device`] |
@@ -30,6 +31,7 @@ pub mod accounts;
 pub mod api;
 pub mod app;
 pub mod approval;
+pub mod audit;
 pub mod call;
 pub mod chat;
 pub mod definitions;

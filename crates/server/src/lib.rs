@@ -9,6 +9,7 @@
 //! | limits on connections, sockets and streams | `connections` |
 //! | signals, forced exit, stuck workers | [`process`] |
 //! | the doors: REST noun by noun, MCP, chat, the sockets of apps and devices | `doors` |
+//! | verification of the audit log, without a running server | [`audit`] |
 //! | text to speech and speech to text | `speech` |
 //! | the web console's files | `console` |
 //! | backups: writing, checking and restoring them | [`backup`] |
@@ -18,6 +19,7 @@ mod approval_events;
 mod approval_webhook;
 mod approvals;
 mod assembly;
+pub mod audit;
 pub mod auth;
 pub mod backup;
 mod body;
@@ -55,6 +57,7 @@ pub mod serve;
 mod speech;
 mod state;
 pub mod telemetry;
+mod uninterrupted;
 mod web_push;
 
 pub use console::{ConsoleFile, ConsoleFiles};

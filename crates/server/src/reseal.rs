@@ -1,10 +1,17 @@
 //! Seals stored secrets with the current root key during a rotation.
 
-use toolyard_core::ports::{
-    AppChange, NewUpstreamRecord, SealError, StoreError, Stores, UpstreamRecord, UpstreamWrite,
+use toolyard_core::{
+    audit::AuditKeys,
+    ports::{
+        AppChange, AuditCursor, AuditFilter, NewUpstreamRecord, SealError, StoreError, Stores,
+        UpstreamRecord, UpstreamWrite,
+    },
 };
 
 use crate::secrets::{Resealed, RootKeys};
+
+/// Entries of the audit log that are read at a time.
+const AUDIT_PAGE: u32 = 500;
 
 /// Why stored secrets could not be resealed. Those before the failed one are.
 #[derive(Debug, thiserror::Error)]
@@ -16,11 +23,13 @@ pub(crate) enum ResealError {
 }
 
 /// Reseals stored secrets with the current root key, so that the old one can be removed: signing secrets of apps, secrets
-/// of upstreams, and upstream tokens of users. What the current key sealed, and what no key opens, is left as it is.
+/// of upstreams, and upstream tokens of users. Renews the proofs of the audit log as well. What the current key sealed, and what
+/// no key opens, is left as it is.
 pub(crate) async fn reseal_all(stores: &Stores, keys: &RootKeys) -> Result<(), ResealError> {
     reseal_apps(stores, keys).await?;
     reseal_upstreams(stores, keys).await?;
-    reseal_tokens(stores, keys).await
+    reseal_tokens(stores, keys).await?;
+    Ok(renew_audit_proofs(stores, &AuditKeys::derive(keys)).await?)
 }
 
 async fn reseal_apps(stores: &Stores, keys: &RootKeys) -> Result<(), ResealError> {
@@ -78,6 +87,26 @@ async fn reseal_tokens(stores: &Stores, keys: &RootKeys) -> Result<(), ResealErr
         }
     }
     Ok(())
+}
+
+/// Proves the entries of the audit log with the current key. Their hashes stay, and so do heads that were noted elsewhere. An entry
+/// that no key proves is left as it is, for the verification to find.
+async fn renew_audit_proofs(stores: &Stores, keys: &AuditKeys) -> Result<(), StoreError> {
+    if let Some(renewed) = stores.audit.audit_anchor().await?.and_then(|anchor| keys.renewed_anchor(&anchor))
+    {
+        stores.audit.replace_audit_anchor(&renewed).await?;
+    }
+    let mut filter = AuditFilter { limit: AUDIT_PAGE, ..AuditFilter::from(AuditCursor::OldestAfter(0)) };
+    loop {
+        let entries = stores.audit.list_audit(&filter).await?;
+        let Some(last) = entries.last() else { return Ok(()) };
+        filter.cursor = AuditCursor::OldestAfter(last.number);
+        let renewed = entries.iter().filter_map(|entry| Some((entry.number, keys.renewed_mac(entry)?)));
+        let renewed: Vec<_> = renewed.collect();
+        if !renewed.is_empty() {
+            stores.audit.replace_audit_macs(&renewed).await?;
+        }
+    }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use crate::{
     auth::GuardedHandler, cluster::RouteHome, cluster::run_at_home, console, doors::chat, doors::mcp,
     doors::oauth, doors::rest, doors::sign_in, doors::ws, error::RequestError, state::ServerState,
+    uninterrupted::UninterruptedHandler,
 };
 
 /// Who may use a route.
@@ -63,6 +64,8 @@ pub struct Route {
     pub access: RouteAccess,
     /// What it does.
     pub summary: &'static str,
+    /// Whether what it does is in the audit log. A test checks that it is.
+    pub audited: bool,
     /// Whether it is part of the API, as opposed to a file of the web console.
     pub documented: bool,
     pub(crate) home: RouteHome,
@@ -92,6 +95,22 @@ impl Route {
         Self::checked_by_handler(method, path, access, summary, GuardedHandler { access, handler })
     }
 
+    /// The same for a route whose changes are recorded in the audit log. It runs to its end even if the client disconnects.
+    pub(crate) fn audited<H, T>(
+        method: Method,
+        path: &'static str,
+        access: RouteAccess,
+        summary: &'static str,
+        handler: H,
+    ) -> Self
+    where
+        H: Handler<T, ServerState>,
+        T: 'static,
+    {
+        let handler = UninterruptedHandler(handler);
+        Self { audited: true, ..Self::new(method, path, access, summary, handler) }
+    }
+
     /// A route whose handler enforces the access rule itself, because its credential is in an unusual place, or its
     /// refusals have a format of their own.
     pub(crate) fn checked_by_handler<H, T>(
@@ -111,6 +130,7 @@ impl Route {
             path,
             access,
             summary,
+            audited: false,
             documented: true,
             home: RouteHome::of_access(access),
             request: None,
@@ -183,6 +203,7 @@ pub fn route_table() -> Vec<Route> {
     routes.extend(rest::definitions::routes());
     routes.extend(rest::changes::routes());
     routes.extend(rest::usage::routes());
+    routes.extend(rest::audit::routes());
     routes.extend(rest::apps::routes());
     routes.extend(rest::tool_sets::routes());
     routes.extend(rest::tool_check::routes());

@@ -22,7 +22,7 @@ pub use backup::{
 pub use copy::{CopiedTable, CopyError, copy_store};
 pub use folder::{create_private_folder, restrict_file};
 pub use inspect::{StoreState, inspect_store};
-pub use offline::{known_key_of, list_token};
+pub use offline::{append_audit, known_key_of, list_token, verify_audit};
 pub use open::{OpenError, StoreSettings, open};
 pub use postgres::{PostgresSettings, PostgresStore};
 pub use sqlite::{SqliteSettings, SqliteStore};

@@ -7,7 +7,7 @@ use tokio_util::task::TaskTracker;
 use toolyard_core::{
     LiveValue,
     ports::{
-        AccountStore, AppDataStore, AppRunStore, AppStore, ApprovalRuleStore, ApprovalStore,
+        AccountStore, AppDataStore, AppRunStore, AppStore, ApprovalRuleStore, ApprovalStore, AuditStore,
         BrowserSessionStore, CallLog, DefinitionStore, DeviceLoginStore, DeviceStore, InstallStore,
         InstalledPluginStore, IssuedTokenStore, LabelStore, Ledger, OAuthStore, OfferStore,
         PersonalDataStore, PinStore, PluginDataStore, PluginListStore, PreferenceStore, PublishedPluginStore,
@@ -162,6 +162,7 @@ trait EveryPort:
     + BrowserSessionStore
     + DeviceLoginStore
     + PersonalDataStore
+    + AuditStore
     + IssuedTokenStore
     + StoreMaintenance
     + 'static
@@ -221,6 +222,7 @@ async fn every_port(store: Arc<impl EveryPort>, log: Arc<dyn ChangeLog>) -> Resu
         browser_sessions: store.clone(),
         device_logins: store.clone(),
         personal_data: store.clone(),
+        audit: store.clone(),
         tokens: store.clone(),
         cluster: None,
         maintenance: store,

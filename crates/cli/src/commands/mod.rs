@@ -2,6 +2,7 @@
 
 pub(crate) mod approvals;
 pub(crate) mod apps;
+pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod calls;
 pub(crate) mod chat;
@@ -72,6 +73,7 @@ pub(crate) async fn run_command(cli: Cli) -> Result<CommandOutcome, CliError> {
         CliCommand::Backup(args) => backup::run_backup_command(&cx, *args).await,
         CliCommand::Restore(args) => restore::restore_from_file(&cx, args).await,
         CliCommand::Store(command) => store::run_store_command(&cx, command).await,
+        CliCommand::Audit(command) => audit::run_audit_command(&cx, command).await,
         CliCommand::Users(args) => users::run_users_command(&cx, args).await,
         CliCommand::Login(args) => login::run_login_command(&cx, args).await,
         CliCommand::Logout(args) => logout::sign_out(&cx, &args).await,

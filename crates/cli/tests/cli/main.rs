@@ -5,6 +5,7 @@ mod accounts;
 mod app;
 mod approvals;
 mod apps;
+mod audit;
 mod backup;
 mod calls;
 mod chat;

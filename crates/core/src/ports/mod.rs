@@ -4,6 +4,7 @@
 mod accounts;
 mod approvals;
 mod apps;
+mod audit;
 mod changes;
 mod homes;
 mod labels;
@@ -36,6 +37,7 @@ pub use apps::{
     InstalledApp, NewAppRecord, PackageOrigin, PreferenceStore, StoredDevice, StoredToolSet, ToolSetRecord,
     ToolSwitchStore,
 };
+pub use audit::{AuditActor, AuditCursor, AuditEvent, AuditFilter, AuditRecord, AuditStore};
 pub use changes::{AffectedViews, Announcement, Announcements, Change, ChangeSubscriber};
 pub use homes::{ClusterStore, HomeMarks, NodeId, UserHome};
 pub use labels::{LabelStore, StoredLabels};

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::{
     AccountStore, Announcements, AppDataStore, AppRunStore, AppStore, ApprovalRuleStore, ApprovalStore,
-    BrowserSessionStore, CallLog, ClusterStore, DefinitionStore, DeviceLoginStore, DeviceStore, InstallStore,
-    InstalledPluginStore, IssuedTokenStore, LabelStore, Ledger, OAuthStore, OfferStore, PersonalDataStore,
-    PinStore, PluginDataStore, PluginListStore, PreferenceStore, PublishedPluginStore, PushSubscriptionStore,
-    QuarantineStore, SignInStore, StoreMaintenance, ToolSwitchStore, UpstreamStore, UpstreamTokenStore,
-    UsageLog,
+    AuditStore, BrowserSessionStore, CallLog, ClusterStore, DefinitionStore, DeviceLoginStore, DeviceStore,
+    InstallStore, InstalledPluginStore, IssuedTokenStore, LabelStore, Ledger, OAuthStore, OfferStore,
+    PersonalDataStore, PinStore, PluginDataStore, PluginListStore, PreferenceStore, PublishedPluginStore,
+    PushSubscriptionStore, QuarantineStore, SignInStore, StoreMaintenance, ToolSwitchStore, UpstreamStore,
+    UpstreamTokenStore, UsageLog,
 };
 
 /// Everything durable, by port. Created by the store, passed as a whole, cheap to clone.
@@ -74,6 +74,8 @@ pub struct Stores {
     pub device_logins: Arc<dyn DeviceLoginStore>,
     /// Everything about one user.
     pub personal_data: Arc<dyn PersonalDataStore>,
+    /// The audit log.
+    pub audit: Arc<dyn AuditStore>,
     /// Issued tokens.
     pub tokens: Arc<dyn IssuedTokenStore>,
     /// Announcements of changes in all of these.

@@ -1,14 +1,15 @@
 //! Changing an account. Who loses a role, or is disabled, is signed out at once.
 
+use serde_json::json;
 use toolyard_core::ports::{Change, RevokedTokens, SaveAccountOutcome, UserAccount};
-use toolyard_protocol::{UserId, accounts::AccountChange};
+use toolyard_protocol::{UserId, accounts::AccountChange, audit::AuditAction};
 
 use super::{
     checked_email, checked_groups, checked_name,
     create::{email_taken, ensure_account},
     session::end_everything,
 };
-use crate::{Actor, Platform, PlatformError};
+use crate::{Actor, Platform, PlatformError, audit::AuditSubject};
 
 /// Changes an account. To disable a user who has none creates it.
 pub async fn change(
@@ -33,6 +34,8 @@ pub async fn change(
     }
     save_changed(platform, &before, &changed).await?;
     tracing::info!(%user, role = changed.role.as_str(), disabled = is_disabled, by = actor.name(), "account changed");
+    // Before everything else: what follows may fail.
+    audit_change(platform, actor, &before, &changed).await;
     if is_disabled && before.disabled_at.is_none() {
         // From here on every request is refused; then everything that is open ends.
         platform.stores.announcements.announce(Change::UserDisabled(user.clone())).await;
@@ -48,6 +51,31 @@ pub async fn change(
         super::session::revoke_tokens(platform, user, RevokedTokens::OwnAndIssued).await?;
     }
     Ok(changed)
+}
+
+/// One entry for each kind of change.
+async fn audit_change(platform: &Platform, actor: &Actor, before: &UserAccount, changed: &UserAccount) {
+    let subject = || AuditSubject::user(&changed.id);
+    if changed.role != before.role {
+        let detail = json!({ "from": before.role.as_str(), "to": changed.role.as_str() });
+        platform.audit(actor, AuditAction::UserRoleChanged, subject(), detail).await;
+    }
+    match (before.disabled_at, changed.disabled_at) {
+        (None, Some(_)) => platform.audit(actor, AuditAction::UserDisabled, subject(), json!({})).await,
+        (Some(_), None) => platform.audit(actor, AuditAction::UserEnabled, subject(), json!({})).await,
+        _ => {}
+    }
+    let fields = [
+        ("email", changed.email != before.email),
+        ("name", changed.name != before.name),
+        ("groups", changed.groups != before.groups),
+    ];
+    let fields: Vec<_> =
+        fields.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name).collect();
+    if !fields.is_empty() {
+        let detail = json!({ "fields": fields, "groups": changed.groups });
+        platform.audit(actor, AuditAction::UserChanged, subject(), detail).await;
+    }
 }
 
 fn changed_account(

@@ -1,10 +1,11 @@
 //! Creating an account.
 
+use serde_json::json;
 use toolyard_core::ports::{SaveAccountOutcome, UserAccount};
-use toolyard_protocol::{UserId, accounts::NewAccount, api::Role};
+use toolyard_protocol::{UserId, accounts::NewAccount, api::Role, audit::AuditAction};
 
 use super::{checked_email, checked_groups, checked_name};
-use crate::{Actor, Platform, PlatformError};
+use crate::{Actor, Platform, PlatformError, audit::AuditSubject};
 
 /// Creates an account. It has no way to sign in yet: a one-time link is the first.
 pub async fn create(
@@ -23,6 +24,8 @@ pub async fn create(
     };
     save_new(platform, &account).await?;
     tracing::info!(user = %account.id, role = account.role.as_str(), by = actor.name(), "account created");
+    let detail = json!({ "role": account.role.as_str(), "groups": account.groups });
+    platform.audit(actor, AuditAction::UserCreated, AuditSubject::user(&account.id), detail).await;
     Ok(account)
 }
 

@@ -1,10 +1,11 @@
 //! Deleting an account with everything that is stored about the user.
 
+use serde_json::json;
 use toolyard_core::ports::{Change, UserAccount};
-use toolyard_protocol::{UserId, accounts::DeletionConfirmation};
+use toolyard_protocol::{UserId, accounts::DeletionConfirmation, audit::AuditAction};
 
 use super::{SignedInUser, session::end_everything};
-use crate::{Actor, Platform, PlatformError};
+use crate::{Actor, Platform, PlatformError, audit::AuditSubject};
 
 /// An operator deletes a user.
 pub async fn delete(
@@ -20,6 +21,7 @@ pub async fn delete(
     }
     delete_user(platform, user, request).await?;
     tracing::info!(%user, by = actor.name(), "user deleted");
+    platform.audit(actor, AuditAction::UserDeleted, AuditSubject::user(user), json!({})).await;
     Ok(())
 }
 
@@ -33,6 +35,7 @@ pub async fn delete_own(
     who.require_recent(platform.clock.now())?;
     delete_user(platform, &who.user, request).await?;
     tracing::info!(user = %who.user, "user deleted their account");
+    platform.audit(actor, AuditAction::UserDeleted, AuditSubject::user(&who.user), json!({})).await;
     Ok(())
 }
 

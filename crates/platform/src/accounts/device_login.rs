@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
+use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use toolyard_authorization::device::{UserCode, device_code_from_bytes};
 use toolyard_core::ports::{DeviceLogin, DeviceLoginConsent, RedeemedDeviceLogin};
-use toolyard_protocol::{UserId, accounts::DeviceLoginAnswer, secret::SecretText};
+use toolyard_protocol::{UserId, accounts::DeviceLoginAnswer, audit::AuditAction, secret::SecretText};
 
 use super::{SignedInUser, checked_name, later};
 use crate::{
     Actor, Platform, PlatformError,
-    tokens::{DAY_S, DEFAULT_DAYS, IssuedSecret, MAX_DAYS, TokenDetails, issue_listed},
+    audit::AuditSubject,
+    tokens::{DAY_S, DEFAULT_DAYS, IssuedSecret, MAX_DAYS, TokenDetails, audit_token, issue_listed},
 };
 
 /// How long a person may take.
@@ -90,7 +92,7 @@ pub async fn answer_device_login(
     typed: &str,
     answer: &DeviceLoginAnswer,
 ) -> Result<(), PlatformError> {
-    let (code, _) = find_device_login(platform, actor, typed).await?;
+    let (code, login) = find_device_login(platform, actor, typed).await?;
     let who = SignedInUser::new(actor)?;
     let consent = if answer.approve { Some(consent(platform, actor, &who.user, answer.days)?) } else { None };
     let logins = &platform.stores.device_logins;
@@ -99,6 +101,9 @@ pub async fn answer_device_login(
         return Err(PlatformError::conflict("this program was answered already"));
     }
     tracing::info!(user = %who.user, approved = answer.approve, "device login answered");
+    let (subject, detail) =
+        (AuditSubject::user(&who.user), json!({ "approved": answer.approve, "program": login.name }));
+    platform.audit(actor, AuditAction::AccountDeviceLoginAnswered, subject, detail).await;
     Ok(())
 }
 
@@ -147,7 +152,10 @@ pub async fn redeem_device_login(
     let subject = consent.user.as_str();
     let seconds = i64::from(consent.days) * DAY_S;
     let details = TokenDetails { name: &name, subject, role, seconds, by: subject, made_with: None };
-    Ok(DeviceLoginOutcome::Token(issue_listed(platform, details).await?))
+    let issued = issue_listed(platform, details).await?;
+    let (target, detail) = audit_token(&issued.listed);
+    platform.audit_user(&consent.user, AuditAction::TokenIssued, target, detail).await;
+    Ok(DeviceLoginOutcome::Token(issued))
 }
 
 /// Stored by its hash, so that a copy of the database redeems nothing.

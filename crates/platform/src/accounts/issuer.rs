@@ -1,8 +1,9 @@
 //! Signing in at an identity provider. Its rules decide who may, and with which role and groups, at every sign-in.
 
+use serde_json::json;
 use toolyard_authorization::sign_in_rules::AccountAccess;
 use toolyard_core::ports::{RevokedTokens, UserAccount};
-use toolyard_protocol::{UserId, accounts::SignInMethod};
+use toolyard_protocol::{UserId, accounts::SignInMethod, audit::AuditAction};
 
 use super::{
     StartedSession,
@@ -11,7 +12,7 @@ use super::{
     create::{new_account, save_new},
     session,
 };
-use crate::{Platform, PlatformError};
+use crate::{Platform, PlatformError, audit::AuditSubject};
 
 /// Who an issuer says it is. The signature was verified.
 #[derive(Debug)]
@@ -49,6 +50,16 @@ pub enum IssuerRefusal {
     Failed(#[from] PlatformError),
 }
 
+impl IssuerRefusal {
+    /// Whether the person was refused, as opposed to a failure of this server.
+    fn is_refusal(&self) -> bool {
+        match self {
+            Self::NotAllowed | Self::Disabled | Self::Taken => true,
+            Self::Failed(error) => matches!(error, PlatformError::SignInFailed),
+        }
+    }
+}
+
 impl From<toolyard_core::ports::StoreError> for IssuerRefusal {
     fn from(error: toolyard_core::ports::StoreError) -> Self {
         Self::Failed(error.into())
@@ -63,16 +74,29 @@ pub async fn sign_in_from_issuer(
     device: &str,
 ) -> Result<StartedSession, IssuerRefusal> {
     let known = platform.stores.sign_in.find_identity(&identity.issuer, &identity.subject).await?;
+    let signed_in = sign_in_known(platform, &identity, known.as_ref(), device).await;
+    if matches!(&signed_in, Err(error) if error.is_refusal()) {
+        platform.audit_failed_sign_in(known.as_ref(), SignInMethod::Issuer).await;
+    }
+    signed_in
+}
+
+async fn sign_in_known(
+    platform: &Platform,
+    identity: &IssuedIdentity,
+    known: Option<&UserId>,
+    device: &str,
+) -> Result<StartedSession, IssuerRefusal> {
     let Some(access) = &identity.access else {
         // The provider no longer admits them, so nothing that they have here may go on.
         if let Some(user) = known {
-            session::end_everything(platform, &user).await?;
+            session::end_everything(platform, user).await?;
         }
         return Err(IssuerRefusal::NotAllowed);
     };
-    let before = match &known {
+    let before = match known {
         Some(user) => platform.stores.accounts.find_account(user).await?,
-        None => Some(find_or_create(platform, &identity).await?),
+        None => Some(find_or_create(platform, identity).await?),
     };
     let before = before.ok_or(PlatformError::SignInFailed)?;
     if before.disabled_at.is_some() {
@@ -87,6 +111,15 @@ pub async fn sign_in_from_issuer(
         ..before.clone()
     };
     save_changed(platform, &before, &account).await?;
+    if account.role != before.role {
+        let detail = json!({
+            "from": before.role.as_str(),
+            "to": account.role.as_str(),
+            "issuer": identity.issuer_id,
+        });
+        let subject = AuditSubject::user(&account.id);
+        platform.audit_user(&account.id, AuditAction::UserRoleChanged, subject, detail).await;
+    }
     let sign_in = &platform.stores.sign_in;
     if !sign_in.add_identity(&identity.issuer, &identity.subject, &account.id).await? {
         return Err(IssuerRefusal::Taken);
@@ -106,7 +139,11 @@ async fn find_or_create(
     identity: &IssuedIdentity,
 ) -> Result<UserAccount, IssuerRefusal> {
     let Some(account) = platform.stores.accounts.find_account(&identity.user).await? else {
-        return Ok(create_account(platform, identity).await?);
+        let account = create_account(platform, identity).await?;
+        let detail = json!({ "role": account.role.as_str(), "issuer": identity.issuer_id });
+        let subject = AuditSubject::user(&account.id);
+        platform.audit_user(&account.id, AuditAction::UserCreated, subject, detail).await;
+        return Ok(account);
     };
     // Two issuers may know two people by the same address, and a link is a way to sign in as well.
     let methods = platform.stores.sign_in.sign_in_methods(&account.id).await?;

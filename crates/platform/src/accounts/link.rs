@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use toolyard_protocol::{UserId, accounts::SignInMethod, api::Role, secret::SecretText};
+use serde_json::json;
+use toolyard_protocol::{UserId, accounts::SignInMethod, api::Role, audit::AuditAction, secret::SecretText};
 
 use super::{
     StartedSession, admit,
@@ -13,7 +14,8 @@ use super::{
 };
 use crate::{
     Actor, Platform, PlatformError,
-    sealed_state::{SealPurpose, seal, unseal},
+    audit::AuditSubject,
+    sealed_state::{OpenedState, SealPurpose, seal, unseal},
 };
 
 /// The id of the first operator, unless another one is chosen.
@@ -53,7 +55,9 @@ pub async fn create_link(
         return Err(PlatformError::conflict("this account is disabled; enable it first"));
     }
     tracing::info!(%user, by = actor.name(), "one-time link created");
-    make_link(platform, user.clone(), false)
+    let link = make_link(platform, user.clone(), false)?;
+    platform.audit(actor, AuditAction::UserLinkCreated, AuditSubject::user(user), json!({})).await;
+    Ok(link)
 }
 
 /// Makes a link for the first operator. None if there is an operator who can sign in.
@@ -82,7 +86,22 @@ pub async fn sign_in_with_link(
     device: &str,
 ) -> Result<StartedSession, PlatformError> {
     let opened = unseal::<LinkData>(platform, SealPurpose::SignInLink, code.expose());
-    let opened = opened.ok_or(PlatformError::SignInFailed)?;
+    let Some(opened) = opened else {
+        platform.audit_failed_sign_in(None, SignInMethod::Link).await;
+        return Err(PlatformError::SignInFailed);
+    };
+    let signed_in = use_link(platform, &opened, device).await;
+    if matches!(signed_in, Err(PlatformError::SignInFailed)) {
+        platform.audit_failed_sign_in(Some(&opened.data.user), SignInMethod::Link).await;
+    }
+    signed_in
+}
+
+async fn use_link(
+    platform: &Platform,
+    opened: &OpenedState<LinkData>,
+    device: &str,
+) -> Result<StartedSession, PlatformError> {
     if !opened.use_once(platform).await? {
         return Err(PlatformError::SignInFailed);
     }
@@ -109,5 +128,8 @@ async fn create_first_operator(platform: &Platform, user: &UserId) -> Result<(),
     }
     let account =
         toolyard_core::ports::UserAccount { role: Role::Operator, ..new_account(platform, user.clone()) };
-    save_new(platform, &account).await
+    save_new(platform, &account).await?;
+    let detail = json!({ "role": Role::Operator.as_str(), "firstOperator": true });
+    platform.audit_user(user, AuditAction::UserCreated, AuditSubject::user(user), detail).await;
+    Ok(())
 }

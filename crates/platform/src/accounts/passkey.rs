@@ -14,6 +14,7 @@ use toolyard_core::ports::{StoredPasskey, UserAccount};
 use toolyard_protocol::{
     UserId,
     accounts::{NewPasskey, PasskeyChallenge, PasskeySignIn, SignInMethod},
+    audit::AuditAction,
 };
 
 use super::{
@@ -22,6 +23,7 @@ use super::{
 };
 use crate::{
     Actor, Platform, PlatformError,
+    audit::AuditSubject,
     sealed_state::{OpenedState, SealPurpose, seal, unseal},
 };
 
@@ -67,11 +69,29 @@ pub async fn sign_in_with_passkey(
     let assertion: PasskeyAssertion = read_credential(request.credential)?;
     let id = assertion.credential_id().map_err(|error| PlatformError::invalid(error.to_string()))?;
     let stored = platform.stores.sign_in.find_passkey(&BASE64_URL_SAFE_NO_PAD.encode(id)).await?;
-    let stored = stored.ok_or(PlatformError::SignInFailed)?;
+    let Some(stored) = stored else {
+        platform.audit_failed_sign_in(None, SignInMethod::Passkey).await;
+        return Err(PlatformError::SignInFailed);
+    };
+    let signed_in = use_passkey(platform, &party, &assertion, &opened.data, &stored, device).await;
+    if matches!(signed_in, Err(PlatformError::SignInFailed)) {
+        platform.audit_failed_sign_in(Some(&stored.user), SignInMethod::Passkey).await;
+    }
+    signed_in
+}
+
+async fn use_passkey(
+    platform: &Platform,
+    party: &RelyingParty,
+    assertion: &PasskeyAssertion,
+    challenge: &ChallengeData,
+    stored: &StoredPasskey,
+    device: &str,
+) -> Result<StartedSession, PlatformError> {
     let mut key: PasskeyKey = serde_json::from_str(&stored.record)
         .map_err(|_| PlatformError::Internal("a stored passkey is damaged; see the server's log"))?;
     let handle = user_handle(&stored.user);
-    let asserted = verify_assertion(&assertion, &opened.data.bytes()?, &party, &key, &handle);
+    let asserted = verify_assertion(assertion, &challenge.bytes()?, party, &key, &handle);
     let asserted = asserted.map_err(|error| {
         tracing::info!(user = %stored.user, %error, "sign-in with a passkey failed");
         PlatformError::SignInFailed
@@ -79,7 +99,7 @@ pub async fn sign_in_with_passkey(
     (key.sign_count, key.backed_up) = (asserted.sign_count, asserted.backed_up);
     let record = record_text(&key)?;
     // Someone else may have used a copy of the key meanwhile.
-    if !platform.stores.sign_in.use_passkey(&stored, &record, platform.clock.now()).await? {
+    if !platform.stores.sign_in.use_passkey(stored, &record, platform.clock.now()).await? {
         return Err(PlatformError::SignInFailed);
     }
     admit(platform, &stored.user, SignInMethod::Passkey, device).await
@@ -164,6 +184,9 @@ pub async fn add_passkey(
         return Err(PlatformError::conflict(text));
     }
     tracing::info!(user = %passkey.user, "passkey added");
+    let (subject, detail) =
+        (AuditSubject::of_user(&passkey.id, &passkey.user), json!({ "name": passkey.name }));
+    platform.audit(actor, AuditAction::PasskeyAdded, subject, detail).await;
     Ok(passkey)
 }
 
@@ -171,7 +194,10 @@ pub async fn add_passkey(
 pub async fn remove_passkey(platform: &Platform, actor: &Actor, id: &str) -> Result<(), PlatformError> {
     let who = SignedInUser::new(actor)?;
     who.require_recent(platform.clock.now())?;
-    removal_result(platform.stores.sign_in.remove_passkey(&who.user, id).await?, "passkey")
+    removal_result(platform.stores.sign_in.remove_passkey(&who.user, id).await?, "passkey")?;
+    let subject = AuditSubject::of_user(id, &who.user);
+    platform.audit(actor, AuditAction::PasskeyRemoved, subject, json!({})).await;
+    Ok(())
 }
 
 fn relying_party(platform: &Platform) -> Result<RelyingParty, PlatformError> {

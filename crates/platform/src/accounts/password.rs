@@ -1,16 +1,18 @@
 //! Passwords.
 
+use serde_json::json;
 use toolyard_core::ports::{EndedSessions, RemoveMethodOutcome, StoredPassword, UserAccount};
 use toolyard_protocol::{
     UserId,
     accounts::{PasswordChange, PasswordSignIn, SignInMethod},
+    audit::AuditAction,
     secret::SecretText,
 };
 
 use super::{
     MAX_EMAIL, SignedInUser, StartedSession, account_of, managing_issuer, require_own_account, session,
 };
-use crate::{Actor, Platform, PlatformError};
+use crate::{Actor, Platform, PlatformError, audit::AuditSubject};
 
 /// Shortest and longest password, in characters.
 const LENGTH: std::ops::RangeInclusive<usize> = 12..=256;
@@ -38,9 +40,11 @@ pub async fn sign_in_with_password(
     let fits = platform.accounts.passwords.verify(request.password, hash.map(|stored| stored.hash)).await?;
     let may =
         |account: &UserAccount| account.disabled_at.is_none() && managing_issuer(platform, account).is_none();
+    let named = account.as_ref().map(|account| account.id.clone());
     let account = account.filter(|account| fits && may(account));
     let Some(account) = account else {
         tracing::info!("sign-in with a password failed");
+        platform.audit_failed_sign_in(named.as_ref(), SignInMethod::Password).await;
         return Err(PlatformError::SignInFailed);
     };
     platform.accounts.attempts.succeed(name);
@@ -85,6 +89,7 @@ pub async fn set_password(
     let which = who.session.as_ref().map_or(EndedSessions::All, |session| EndedSessions::AllBut(&session.id));
     session::end_sessions(platform, &who.user, which).await?;
     tracing::info!(user = %who.user, "password set");
+    platform.audit(actor, AuditAction::AccountPasswordSet, AuditSubject::user(&who.user), json!({})).await;
     Ok(())
 }
 
@@ -93,7 +98,11 @@ pub async fn remove_password(platform: &Platform, actor: &Actor) -> Result<(), P
     let who = SignedInUser::new(actor)?;
     who.require_recent(platform.clock.now())?;
     let outcome = platform.stores.sign_in.remove_password(&who.user).await?;
-    removal_result(outcome, "password")
+    removal_result(outcome, "password")?;
+    platform
+        .audit(actor, AuditAction::AccountPasswordRemoved, AuditSubject::user(&who.user), json!({}))
+        .await;
+    Ok(())
 }
 
 pub(super) fn removal_result(outcome: RemoveMethodOutcome, what: &str) -> Result<(), PlatformError> {

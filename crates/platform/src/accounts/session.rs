@@ -2,16 +2,18 @@
 //! store. It is valid for the idle time; using it renews it, until the session ends.
 
 use jiff::Timestamp;
+use serde_json::json;
 use toolyard_core::ports::{BrowserSession, Change, EndedSessions, RevokedTokens, UserAccount};
 use toolyard_protocol::{
     TokenId, UserId,
     accounts::{SignInMethod, SignOutEverywhere},
     api::Role,
+    audit::AuditAction,
     secret::SecretText,
 };
 
 use super::{SignedInUser, later};
-use crate::{Actor, Credential, Platform, PlatformError};
+use crate::{Actor, Credential, Platform, PlatformError, audit::AuditSubject};
 
 /// Longest description of a browser, in characters.
 const MAX_DEVICE: usize = 100;
@@ -54,6 +56,7 @@ pub(super) async fn start(
     // The role of this moment: it may have changed since the account was read.
     let role = added.ok_or(PlatformError::SignInFailed)?;
     tracing::info!(user = %session.user, session = %session.id, method = method.as_str(), "signed in");
+    platform.audit_sign_in(&session.user, &session.id, method).await;
     // The oldest session may have made room.
     platform.stores.announcements.catch_up().await?;
     sign(platform, &session, role)
@@ -103,7 +106,11 @@ pub async fn renew_session(
 pub async fn sign_out(platform: &Platform, actor: &Actor) -> Result<(), PlatformError> {
     let who = SignedInUser::new(actor)?;
     match &who.session {
-        Some(session) => end_sessions(platform, &who.user, EndedSessions::One(&session.id)).await.map(drop),
+        Some(session) => {
+            let ended = end_sessions(platform, &who.user, EndedSessions::One(&session.id)).await?;
+            audit_signed_out(platform, actor, &who.user, ended).await;
+            Ok(())
+        }
         None => Ok(()),
     }
 }
@@ -135,7 +142,13 @@ pub async fn end_own_session(
     if ended == 0 && id.is_some() {
         return Err(PlatformError::not_found("session"));
     }
+    audit_signed_out(platform, actor, &who.user, ended).await;
     Ok(())
+}
+
+async fn audit_signed_out(platform: &Platform, actor: &Actor, user: &UserId, sessions: usize) {
+    let detail = json!({ "sessions": sessions });
+    platform.audit(actor, AuditAction::AccountSignedOut, AuditSubject::user(user), detail).await;
 }
 
 /// An operator signs a user out.
@@ -155,6 +168,8 @@ pub async fn sign_out_everywhere(
         revoke_grants(platform, user).await?;
     }
     tracing::info!(%user, tokens = what.tokens, clients = what.clients, by = actor.name(), "user signed out");
+    let detail = json!({ "tokens": what.tokens, "clients": what.clients });
+    platform.audit(actor, AuditAction::UserSignedOut, AuditSubject::user(user), detail).await;
     Ok(())
 }
 

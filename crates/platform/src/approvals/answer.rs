@@ -1,6 +1,7 @@
 //! Answering a question: once, by the user, about exactly what they saw.
 
 use jiff::SignedDuration;
+use serde_json::json;
 use toolyard_core::ports::{AnswerOutcome, ApprovalRecord, Change, StoredAnswer, StoredGrant};
 use toolyard_protocol::{
     ApprovalId,
@@ -8,10 +9,11 @@ use toolyard_protocol::{
         AnswerRequest, ApprovalAnswer, ApprovalReason, ApprovalState, ApprovalSurface, MAX_NOTE_BYTES,
         RememberScope, RiskLevel,
     },
+    audit::AuditAction,
 };
 
 use super::after_days;
-use crate::{Actor, ActorOfUser, Platform, PlatformError};
+use crate::{Actor, ActorOfUser, Platform, PlatformError, audit::AuditSubject};
 
 /// How long ago a press of the button may be that confirms an answer, in seconds.
 const PRESS_VALID_S: i64 = 60;
@@ -55,6 +57,14 @@ pub async fn answer(
         platform.stores.announcements.announce(Change::ApprovalRulesChanged(user.clone())).await;
     }
     platform.stores.announcements.announce(Change::ApprovalAnswered { user, id: id.clone() }).await;
+    let detail = json!({
+        "answer": answer.answer,
+        "tool": record.subject.tool,
+        "surface": surface.as_str(),
+        "remembered": grant.is_some(),
+    });
+    let subject = AuditSubject::of_user(id, &actor.user);
+    platform.audit(&actor.actor, AuditAction::ApprovalAnswered, subject, detail).await;
     Ok(record)
 }
 

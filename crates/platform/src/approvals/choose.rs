@@ -1,13 +1,15 @@
 //! A user's choice for one tool: always, ask or never.
 
+use serde_json::json;
 use toolyard_core::ports::{Change, StoredChoice};
 use toolyard_protocol::{
     ToolName,
     approval::{ChoiceRequest, ToolChoice},
+    audit::AuditAction,
 };
 
 use super::{after_days, require_user, visible_tool};
-use crate::{ActorOfUser, Platform, PlatformError};
+use crate::{ActorOfUser, Platform, PlatformError, audit::AuditSubject};
 
 /// Sets or removes the user's choice for a tool.
 pub async fn choose(
@@ -32,5 +34,8 @@ pub async fn choose(
     };
     platform.stores.approval_rules.set_choice(user, tool, choice.as_ref()).await?;
     platform.stores.announcements.announce(Change::ApprovalRulesChanged(user.clone())).await;
+    let detail = json!({ "choice": choice.as_ref().map(|choice| choice.choice) });
+    let subject = AuditSubject::of_user(tool, user);
+    platform.audit(&actor.actor, AuditAction::ApprovalChoiceChanged, subject, detail).await;
     Ok(choice)
 }

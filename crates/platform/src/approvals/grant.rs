@@ -1,11 +1,12 @@
 //! A yes in advance, within bounds: for callers that run when nobody can answer.
 
 use jiff::Timestamp;
+use serde_json::json;
 use toolyard_core::ports::{Change, StoredGrant};
-use toolyard_protocol::{ApprovalId, approval::GrantRequest, raw::to_raw};
+use toolyard_protocol::{ApprovalId, approval::GrantRequest, audit::AuditAction, raw::to_raw};
 
 use super::{after_days, require_user, visible_tool};
-use crate::{ActorOfUser, Platform, PlatformError};
+use crate::{ActorOfUser, Platform, PlatformError, audit::AuditSubject};
 
 /// Largest conditions on the arguments, in bytes of JSON. They are cached, and tested with every call of the tool.
 const MAX_CONDITION_BYTES: usize = 4 * 1024;
@@ -50,6 +51,9 @@ pub async fn grant(
         return Err(PlatformError::QuotaReached(format!("{max} grants is the limit; revoke one")));
     }
     announce_rules(platform, actor).await;
+    let detail = json!({ "tool": grant.tool, "uses": grant.uses, "days": request.days });
+    let subject = AuditSubject::of_user(&grant.id, &actor.user);
+    platform.audit(&actor.actor, AuditAction::ApprovalGrantAdded, subject, detail).await;
     Ok(grant)
 }
 
@@ -63,6 +67,8 @@ pub async fn revoke_grant(
         return Err(PlatformError::not_found(format_args!("grant {id}")));
     }
     announce_rules(platform, actor).await;
+    let subject = AuditSubject::of_user(id, &actor.user);
+    platform.audit(&actor.actor, AuditAction::ApprovalGrantRevoked, subject, json!({})).await;
     Ok(())
 }
 

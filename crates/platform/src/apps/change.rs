@@ -1,11 +1,11 @@
 //! Changing the details of an app.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use toolyard_core::ports::{AppChange, AppRecord, Change};
-use toolyard_protocol::{PackageName, app::AppDetails};
+use toolyard_protocol::{PackageName, app::AppDetails, audit::AuditAction};
 
 use super::{details, find::find_owned};
-use crate::{Actor, Platform, PlatformError};
+use crate::{Actor, Platform, PlatformError, audit::AuditSubject};
 
 /// What to change. Missing fields stay as they are.
 #[derive(Debug, Default)]
@@ -28,6 +28,7 @@ pub async fn change(
     if patch.assistant.is_some() && !actor.is_operator() {
         return Err(PlatformError::forbidden("only an operator may change the assistant grant"));
     }
+    let fields: Vec<String> = patch.details.keys().cloned().collect();
     let details = Some(apply_patch(&app.details, patch.details)?).filter(|details| *details != app.details);
     let problems =
         details.as_ref().map(|details| details::find_problems(platform, details)).unwrap_or_default();
@@ -42,6 +43,8 @@ pub async fn change(
     }
 
     platform.stores.announcements.announce(Change::AppChanged(package.clone())).await;
+    let detail = json!({ "fields": fields, "assistant": patch.assistant });
+    platform.audit(actor, AuditAction::AppChanged, AuditSubject::named(package), detail).await;
     find_owned(platform, actor, package).await
 }
 

@@ -1,18 +1,19 @@
 //! Registering an app.
 
+use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use toolyard_core::{
     catalog::validate_tool_set_on_pool,
     ports::{AppRecord, Change, NewAppRecord},
 };
-use toolyard_protocol::{Problem, app::NewApp, items::AppItems};
+use toolyard_protocol::{Problem, app::NewApp, audit::AuditAction, items::AppItems};
 
 use super::{
     details,
     find::find_owned,
     tool_set::{alias_conflicts, stored_set},
 };
-use crate::{Actor, Platform, PlatformError, legacy};
+use crate::{Actor, Platform, PlatformError, audit::AuditSubject, legacy};
 
 /// A registered app. Key and secret are shown once and never stored in plain text.
 #[derive(Debug)]
@@ -80,6 +81,8 @@ pub async fn register(
         return Err(PlatformError::conflict(format!("{package} is registered already; choose another name")));
     }
 
+    let detail = json!({ "keepsKey": known_key.is_some() });
+    platform.audit(actor, AuditAction::AppRegistered, AuditSubject::named(&package), detail).await;
     let app = find_owned(platform, actor, &package).await?;
     platform.definitions.review_app(&app, Some(actor)).await?;
     platform.stores.announcements.announce(Change::AppChanged(package.clone())).await;

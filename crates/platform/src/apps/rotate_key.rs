@@ -1,11 +1,12 @@
 //! Rotating an app's API key and signing secret.
 
+use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use toolyard_core::ports::{AppChange, AppRecord, Change};
-use toolyard_protocol::PackageName;
+use toolyard_protocol::{PackageName, audit::AuditAction};
 
 use super::find::find_owned;
-use crate::{Actor, Platform, PlatformError};
+use crate::{Actor, Platform, PlatformError, audit::AuditSubject};
 
 /// Creates a new API key and returns it; the old one becomes invalid.
 pub async fn rotate_key(
@@ -17,6 +18,7 @@ pub async fn rotate_key(
     let api_key = platform.ids.new_secret();
     let change = AppChange::Key(Sha256::digest(api_key.as_bytes()).into());
     write_change(platform, package, change).await?;
+    platform.audit(actor, AuditAction::AppKeyRotated, AuditSubject::named(package), json!({})).await;
     Ok(api_key)
 }
 
@@ -32,6 +34,7 @@ pub async fn rotate_secret(
     let before = app.keys().and_then(|keys| keys.signing.first().cloned());
     let signing = std::iter::once(platform.secrets.seal(&signing_secret)?).chain(before).collect();
     write_change(platform, package, AppChange::Signing(signing)).await?;
+    platform.audit(actor, AuditAction::AppSecretRotated, AuditSubject::named(package), json!({})).await;
     Ok(signing_secret)
 }
 

@@ -10,9 +10,9 @@ use toolyard_authorization::{
     scope::ScopeSet,
 };
 use toolyard_core::ports::{Change, ClientGrant};
-use toolyard_protocol::{TokenId, secret::SecretText};
+use toolyard_protocol::{TokenId, audit::AuditAction, secret::SecretText};
 
-use super::MAX_GRANT_DAYS;
+use super::{MAX_GRANT_DAYS, audit_grant};
 use crate::{Actor, ActorOfUser, Credential, Platform, PlatformError};
 
 /// How long a used or unused code is remembered, in seconds.
@@ -62,6 +62,8 @@ pub async fn connect(
             "{max} clients are connected; disconnect one, or ask the operator to raise `oauth.clients_per_user`"
         )));
     }
+    let (subject, detail) = audit_grant(&grant);
+    platform.audit(&actor.actor, AuditAction::ClientConnected, subject, detail).await;
     let code = store_code(platform, &grant.id, request).await?;
     tracing::info!(user = %grant.user, client = grant.client_id, grant = %grant.id, scopes = grant.scopes, "client connected");
     let subject = grant.user.as_str().into();

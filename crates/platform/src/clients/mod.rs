@@ -17,6 +17,10 @@ mod without_person;
 
 use std::{collections::BTreeMap, time::Duration};
 
+use serde_json::{Value, json};
+use toolyard_core::ports::ClientGrant;
+use toolyard_protocol::session::iso_millis;
+
 pub use self::{
     access::{ClientAccess, scope_for},
     connect::{ClientConsent, connect, credential_end, host_name},
@@ -29,6 +33,8 @@ pub use self::{
     revoke_token::{find_token, revoke_token},
     without_person::{MachineGrant, issue_for_identity, issue_to_machine},
 };
+
+use crate::audit::AuditSubject;
 
 /// Longest time for which a client is connected, in days.
 pub const MAX_GRANT_DAYS: u32 = 365;
@@ -58,4 +64,16 @@ impl Default for ClientSettings {
             grant_days: 90,
         }
     }
+}
+
+/// A grant as the audit log names it.
+fn audit_grant(grant: &ClientGrant) -> (AuditSubject, Value) {
+    let detail = json!({
+        "client": grant.client_id,
+        "name": grant.client_name,
+        "host": grant.client_host,
+        "scopes": grant.scopes,
+        "expiresAt": iso_millis(grant.expires_at),
+    });
+    (AuditSubject::of_user(&grant.id, &grant.user), detail)
 }

@@ -15,10 +15,11 @@ use toolyard_core::{
     catalog::ViewScope,
     ports::{ClientGrant, RedeemedCode, StoreError},
 };
-use toolyard_protocol::{TokenId, UserId, secret::SecretText};
+use toolyard_protocol::{TokenId, UserId, audit::AuditAction, secret::SecretText};
 
 use super::{
     access::ClientAccess,
+    audit_grant,
     connect::{StoredCode, code_hash},
     disconnect::end_grant,
     issue::issue_tokens,
@@ -107,8 +108,15 @@ pub(super) fn granted_scopes(grant: &ClientGrant) -> ScopeSet {
 /// Ends a grant after an attack or a mistake.
 pub(super) async fn revoke(platform: &Platform, grant: &TokenId, reason: &'static str) {
     tracing::warn!(%grant, reason, "grant of a client revoked");
-    if let Err(error) = end_grant(platform, grant, None).await {
-        tracing::error!(%error, %grant, "grant not revoked");
+    match end_grant(platform, grant, None).await {
+        Ok(Some(ended)) => {
+            let (subject, mut detail) = audit_grant(&ended);
+            detail["reason"] = reason.into();
+            let action = AuditAction::ClientDisconnected;
+            platform.audit_client(&ended.client_id, action, subject, detail).await;
+        }
+        Ok(None) => {}
+        Err(error) => tracing::error!(%error, %grant, "grant not revoked"),
     }
 }
 

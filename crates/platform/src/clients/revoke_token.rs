@@ -2,9 +2,9 @@
 
 use toolyard_authorization::client_auth::AuthenticatedClient;
 use toolyard_core::ports::ClientGrant;
-use toolyard_protocol::{TokenId, secret::SecretText};
+use toolyard_protocol::{TokenId, audit::AuditAction, secret::SecretText};
 
-use super::{disconnect::end_grant, issue::refresh_keys};
+use super::{audit_grant, disconnect::end_grant, issue::refresh_keys};
 use crate::{Platform, PlatformError};
 
 /// The grant of an access or refresh token of this client, if the token is valid. An access token has the id of its grant.
@@ -49,8 +49,12 @@ pub async fn revoke_token(
     token: &SecretText,
 ) -> Result<(), PlatformError> {
     // A refresh token that was rotated out also ends the connection.
-    if let Some(grant) = find_grant(platform, who, token, |presented, current| presented <= current).await? {
-        end_grant(platform, &grant.id, None).await?;
+    if let Some(grant) = find_grant(platform, who, token, |presented, current| presented <= current).await?
+        && let Some(ended) = end_grant(platform, &grant.id, None).await?
+    {
+        let (subject, detail) = audit_grant(&ended);
+        let action = AuditAction::ClientDisconnected;
+        platform.audit_client(&ended.client_id, action, subject, detail).await;
     }
     Ok(())
 }

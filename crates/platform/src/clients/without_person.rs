@@ -9,9 +9,9 @@ use toolyard_authorization::{
     token_response::TokenResponse,
 };
 use toolyard_core::ports::{Change, ClientGrant, UserAccount};
-use toolyard_protocol::{TokenId, UserId};
+use toolyard_protocol::{TokenId, UserId, audit::AuditAction};
 
-use super::issue::issue_access_token;
+use super::{audit_grant, issue::issue_access_token};
 use crate::Platform;
 
 /// The user and scopes of a client with the grant `client_credentials`.
@@ -129,6 +129,8 @@ async fn find_or_add_grant(
     tracing::info!(%user, client = grant.client_id, grant = %grant.id, scopes = grant.scopes, "client connected without a person");
     let subject = user.as_str().into();
     platform.stores.announcements.announce(Change::TokenIssued { subject }).await;
+    let (subject, detail) = audit_grant(&grant);
+    platform.audit_client(&grant.client_id, AuditAction::ClientConnected, subject, detail).await;
     Ok(grant)
 }
 

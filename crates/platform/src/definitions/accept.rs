@@ -1,9 +1,9 @@
 //! Accepting a changed definition.
 
 use toolyard_core::{pinning::FirstUse, ports::Change};
-use toolyard_protocol::UserId;
+use toolyard_protocol::{UserId, audit::AuditAction};
 
-use super::{ChangeAnswer, check_answer, require_stored};
+use super::{ChangeAnswer, audit_answer, check_answer, require_stored};
 use crate::{Actor, Platform, PlatformError};
 
 /// Makes the version that was shown the pinned one: for everyone, or for the user who accepts.
@@ -25,6 +25,8 @@ pub async fn accept(
         platform.stores.quarantine.accept_change(&stored).await?
     };
     require_stored(outcome, &answer.id)?;
+    let (subject, detail) = audit_answer(&change, &stored);
     platform.stores.announcements.announce(Change::DefinitionsChanged(change.package)).await;
+    platform.audit(actor, AuditAction::DefinitionAccepted, subject, detail).await;
     Ok(())
 }

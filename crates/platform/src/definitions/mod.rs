@@ -5,6 +5,7 @@ mod find;
 mod reject;
 mod review;
 
+use serde_json::{Value, json};
 use toolyard_core::ports::{QuarantineAnswer, QuarantineOutcome, QuarantinedChange};
 use toolyard_protocol::{
     DefinitionChangeId, UserId,
@@ -17,7 +18,7 @@ pub use self::{
     reject::reject,
     review::{DefinitionReviewer, review_stored},
 };
-use crate::{Actor, Platform, PlatformError};
+use crate::{Actor, Platform, PlatformError, audit::AuditSubject};
 
 /// An answer as a person gives it.
 #[derive(Debug, Clone)]
@@ -71,6 +72,22 @@ async fn check_answer(
         at: platform.clock.now(),
     };
     Ok((change, stored))
+}
+
+/// An answer as the audit log names it.
+fn audit_answer(change: &QuarantinedChange, answer: &QuarantineAnswer) -> (AuditSubject, Value) {
+    let subject = match &answer.user {
+        Some(user) => AuditSubject::of_user(&change.package, user),
+        None => AuditSubject::named(&change.package),
+    };
+    let detail = json!({
+        "change": answer.id,
+        "kind": change.subject.kind(),
+        "name": change.subject.name(),
+        "digest": answer.digest.to_string(),
+        "forEveryone": answer.user.is_none(),
+    });
+    (subject, detail)
 }
 
 /// The error of an answer that was not stored.

@@ -1,9 +1,9 @@
 //! Rejecting a changed definition.
 
 use toolyard_core::ports::Change;
-use toolyard_protocol::UserId;
+use toolyard_protocol::{UserId, audit::AuditAction};
 
-use super::{ChangeAnswer, check_answer, require_stored};
+use super::{ChangeAnswer, audit_answer, check_answer, require_stored};
 use crate::{Actor, Platform, PlatformError};
 
 /// Keeps the pinned version. The rejected one stays known and is not asked about again.
@@ -15,6 +15,8 @@ pub async fn reject(
 ) -> Result<(), PlatformError> {
     let (change, stored) = check_answer(platform, actor, user, answer).await?;
     require_stored(platform.stores.quarantine.reject_change(&stored).await?, &answer.id)?;
+    let (subject, detail) = audit_answer(&change, &stored);
     platform.stores.announcements.announce(Change::DefinitionsChanged(change.package)).await;
+    platform.audit(actor, AuditAction::DefinitionRejected, subject, detail).await;
     Ok(())
 }

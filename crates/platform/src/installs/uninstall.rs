@@ -1,9 +1,10 @@
 //! Uninstalling an app for a user, with its stored data.
 
+use serde_json::json;
 use toolyard_core::ports::Change;
-use toolyard_protocol::PackageName;
+use toolyard_protocol::{PackageName, audit::AuditAction};
 
-use crate::{ActorOfUser, Platform, PlatformError};
+use crate::{ActorOfUser, Platform, PlatformError, audit::AuditSubject};
 
 /// Uninstalls an app or an upstream with its settings, grants, stored data and authorizations. A running app is
 /// stopped.
@@ -17,5 +18,7 @@ pub async fn uninstall(
     }
     let change = Change::AppUninstalled { user: actor.user.clone(), package: package.clone() };
     platform.stores.announcements.announce(change).await;
+    let subject = AuditSubject::of_user(package, &actor.user);
+    platform.audit(&actor.actor, AuditAction::AppUninstalled, subject, json!({})).await;
     Ok(())
 }

@@ -1,17 +1,19 @@
 //! Installing a plugin for a user: parse, judge, check agreement and name conflicts, store.
 
+use serde_json::json;
 use toolyard_core::{
     catalog::ViewScope,
     ports::{Change, InstalledPlugin, PluginSwitch},
 };
 use toolyard_protocol::{
     LocalName, ToolName, UserId,
+    audit::AuditAction,
     plugin::{Manifest, PluginId, PluginPermissions},
 };
 use toolyard_trust::{ManifestChange as PluginUpdate, PluginJudge as _, PluginVerdict, compare_manifests};
 
 use super::{manifest::read_manifest, status_name};
-use crate::{ActorOfUser, NeededAgreement, Platform, PlatformError};
+use crate::{ActorOfUser, NeededAgreement, Platform, PlatformError, audit::AuditSubject};
 
 /// A manifest or a plugin of the catalogue, and the permissions that the user grants.
 #[derive(Debug, Default)]
@@ -71,6 +73,14 @@ pub async fn install(
     }
 
     platform.stores.announcements.announce(Change::ViewChanged(user.clone())).await;
+    let detail = json!({
+        "version": plugin.version,
+        "hash": plugin.hash,
+        "status": plugin.status,
+        "permissions": plugin.granted,
+    });
+    let subject = AuditSubject::of_user(&plugin.id, user);
+    platform.audit(&actor.actor, AuditAction::PluginInstalled, subject, detail).await;
     Ok(plugin)
 }
 

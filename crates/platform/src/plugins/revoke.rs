@@ -1,11 +1,19 @@
 //! Revoking plugins, and reloading the lists of keys and revocations.
 
+use serde_json::json;
 use toolyard_core::ports::Change;
-use toolyard_protocol::plugin::{ContentHash, PluginId};
+use toolyard_protocol::{
+    audit::AuditAction,
+    plugin::{ContentHash, PluginId},
+    text::truncate_chars,
+};
 use toolyard_trust::RevokedPlugin;
 
 use super::{TrustError, sign::require_curator};
-use crate::{Actor, Platform, PlatformError};
+use crate::{Actor, Platform, PlatformError, audit::AuditSubject};
+
+/// How much of the reason the audit log keeps, in characters.
+const MAX_AUDITED_REASON: usize = 200;
 
 /// What to revoke. Without version and hash, every version of the plugin is revoked.
 #[derive(Debug, Default)]
@@ -37,10 +45,19 @@ pub async fn revoke(
         }
         (Some(_), Some(_)) => return Err(PlatformError::invalid("send either `version` or `contentHash`")),
     };
+    let subject = AuditSubject::named(&id);
+    let detail = json!({
+        "version": request.version,
+        "hash": content_hash,
+        "reason": truncate_chars(&request.reason, MAX_AUDITED_REASON),
+    });
     let plugin = RevokedPlugin { id, content_hash, reason: request.reason };
     let revoked = platform.plugins.trust.revoke(plugin, platform.clock.now()).await?;
     // Any user may have it: all views are rebuilt, and calls check the verdict again before they run.
     platform.stores.announcements.announce(Change::PluginListsChanged).await;
+    if revoked {
+        platform.audit(actor, AuditAction::PluginRevoked, subject, detail).await;
+    }
     Ok(revoked)
 }
 

@@ -1,14 +1,16 @@
 //! What a curator does with a plugin: audit, sign, publish in the catalogue.
 
+use serde_json::json;
 use toolyard_core::ports::{Change, PublishedPlugin};
 use toolyard_protocol::{
     api::Role,
+    audit::AuditAction,
     plugin::{ContentHash, Manifest},
 };
 use toolyard_trust::{AuditReport, audit_manifest, manifest_hash};
 
 use super::manifest::{read_manifest, require_size};
-use crate::{Actor, Platform, PlatformError};
+use crate::{Actor, Platform, PlatformError, audit::AuditSubject};
 
 /// Segments of this server's own routes: `/installed/{id}` and `/{id}/revoke`. A plugin with such a name could not be
 /// fetched.
@@ -83,5 +85,7 @@ async fn publish_signed(
         )));
     }
     platform.stores.announcements.announce(Change::PluginCatalogueChanged).await;
+    let detail = json!({ "version": plugin.version, "hash": hash, "publisher": plugin.publisher });
+    platform.audit(actor, AuditAction::PluginPublished, AuditSubject::named(&plugin.id), detail).await;
     Ok(())
 }

@@ -1,9 +1,10 @@
 //! Switching a plugin of a user on or off.
 
+use serde_json::json;
 use toolyard_core::ports::{Change, InstalledPlugin, PluginSwitch};
-use toolyard_protocol::{UserId, plugin::PluginId};
+use toolyard_protocol::{UserId, audit::AuditAction, plugin::PluginId};
 
-use crate::{ActorOfUser, Platform, PlatformError};
+use crate::{ActorOfUser, Platform, PlatformError, audit::AuditSubject};
 
 /// The plugin, if the user has it.
 pub async fn find_installed(
@@ -38,5 +39,7 @@ pub async fn switch(
         return Err(PlatformError::conflict(text));
     }
     platform.stores.announcements.announce(Change::ViewChanged(user.clone())).await;
+    let (subject, detail) = (AuditSubject::of_user(id, user), json!({ "enabled": enabled }));
+    platform.audit(&actor.actor, AuditAction::PluginSwitched, subject, detail).await;
     Ok(plugin)
 }

@@ -1,11 +1,12 @@
 //! Issuing a token that can be listed and revoked.
 
 use jiff::Timestamp;
+use serde_json::{Value, json};
 use toolyard_core::ports::{AddTokenOutcome, Change, Clock, IdGenerator, IssuedToken};
-use toolyard_protocol::{TokenId, UserId, api::Role};
+use toolyard_protocol::{TokenId, UserId, api::Role, audit::AuditAction, session::iso_millis};
 
 use super::{TokenError, TokenHolder, TokenSigner};
-use crate::{Actor, Credential, Platform, PlatformError};
+use crate::{Actor, Credential, Platform, PlatformError, audit::AuditSubject};
 
 /// Longest name of a token, in characters.
 const MAX_NAME: usize = 100;
@@ -70,10 +71,29 @@ pub async fn issue(
         | Credential::IdentityProvider { .. } => None,
     };
     let details = TokenDetails { name, subject: &subject, role, seconds, by: holder.name, made_with };
-    issue_listed(platform, details).await
+    let issued = issue_listed(platform, details).await?;
+    let (subject, detail) = audit_token(&issued.listed);
+    platform.audit(actor, AuditAction::TokenIssued, subject, detail).await;
+    Ok(issued)
 }
 
-/// Signs a token, adds it to the list if the quota allows it, and announces it. The caller has checked the details.
+/// A token as the audit log names it.
+pub(crate) fn audit_token(token: &IssuedToken) -> (AuditSubject, Value) {
+    let subject = match token.subject.parse() {
+        Ok(user) => AuditSubject::of_user(&token.id, &user),
+        Err(_) => AuditSubject::named(&token.id),
+    };
+    let detail = json!({
+        "name": token.name,
+        "subject": token.subject,
+        "role": token.role.as_str(),
+        "expiresAt": iso_millis(token.expires_at),
+    });
+    (subject, detail)
+}
+
+/// Signs a token, adds it to the list if the quota allows it, and announces it. The caller has checked the details, and records
+/// it.
 pub(crate) async fn issue_listed(
     platform: &Platform,
     details: TokenDetails<'_>,

@@ -10,7 +10,7 @@ mod signer;
 use toolyard_core::ports::TokenScope;
 use toolyard_protocol::api::Role;
 
-pub(crate) use self::issue::{DAY_S, DEFAULT_DAYS, MAX_DAYS, issue_listed};
+pub(crate) use self::issue::{DAY_S, DEFAULT_DAYS, MAX_DAYS, audit_token, issue_listed};
 pub use self::{
     issue::{IssuedSecret, TokenDetails, TokenRequest, issue, sign_listed},
     list::list,

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use toolyard_protocol::audit::AuditAction;
 
 use super::{
     StoredUpstream,
@@ -10,7 +11,7 @@ use super::{
     find::find_owned,
     write::write_upstream,
 };
-use crate::{Actor, Platform, PlatformError};
+use crate::{Actor, Platform, PlatformError, audit::AuditSubject};
 
 /// Changes an upstream. Missing fields stay; null removes a field.
 pub async fn change(
@@ -38,5 +39,9 @@ pub async fn change(
     require_fresh_secrets(&record.details, &details, &given)?;
     let changed = write_upstream(platform, &package, owner.clone(), details, Some(&record)).await?;
     let record = changed.ok_or_else(|| PlatformError::not_found(format_args!("upstream {id}")))?;
+    let mut fields: Vec<&String> = given.iter().collect();
+    fields.sort();
+    let detail = json!({ "fields": fields, "forAll": record.details.for_all });
+    platform.audit(actor, AuditAction::UpstreamChanged, AuditSubject::named(&package), detail).await;
     Ok(StoredUpstream { package, owner, record })
 }

@@ -23,6 +23,7 @@ use toolyard_core::{
 use toolyard_net::{ClientSettings, Guard, HttpClient};
 use toolyard_platform::{
     Actor, ActorOfUser, Credential, Platform, PlatformConfig, PlatformError, RequestLimits,
+    audit::AuditWriter,
     definitions::DefinitionReviewer,
     plugins::{PluginBounds, PluginContext, PluginTrust, TrustSetup},
     tokens::TokenSigner,
@@ -132,9 +133,15 @@ pub(crate) struct Fixture {
 
 impl Fixture {
     pub(crate) async fn start() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    /// With other stores.
+    pub(crate) async fn with(change: impl FnOnce(&mut Stores)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let settings = SqliteSettings::for_file(folder.path().join("t.db"));
-        let stores = toolyard_store::open(settings.into(), &TaskTracker::new()).await.unwrap();
+        let mut stores = toolyard_store::open(settings.into(), &TaskTracker::new()).await.unwrap();
+        change(&mut stores);
         let (sessions, clock) = (Arc::<FakeSessions>::default(), Arc::<FixedClock>::default());
         let platform = Arc::new(platform(&stores, &sessions, &clock).await);
         let announced = Arc::new(Announced::default());
@@ -188,6 +195,7 @@ async fn platform(stores: &Stores, sessions: &Arc<FakeSessions>, clock: &Arc<Fix
         clock,
         ids: Arc::new(SystemIds),
         secrets: Arc::new(TestSecrets),
+        audit_log: AuditWriter::new(&TestSecrets),
         tokens: Arc::new(TokenSigner::new(&TestSecrets).unwrap()),
         sessions: sessions.clone(),
         tickets: SocketTickets::new(30, toolyard_core::ports::HomeMarks::default()),

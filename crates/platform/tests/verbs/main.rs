@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod apps;
+mod audit;
 mod devices;
 mod fixture;
 mod installs;

@@ -9,7 +9,7 @@ use toolyard_core::{
     ports::{ChangeSubscriber, ClusterStore, HomeMarks, SecretSealer, StoreQuotas, Stores},
 };
 use toolyard_net::{Guard, HttpClient};
-use toolyard_platform::{Platform, accounts::AccountState, users::SocketTickets};
+use toolyard_platform::{Platform, accounts::AccountState, audit::AuditWriter, users::SocketTickets};
 use toolyard_sessions::{SessionParts, Sessions, Transcriber};
 
 use super::tools::ToolRuntime;
@@ -158,6 +158,7 @@ impl ServerFoundation {
             ids: self.deps.ids.clone(),
             secrets: self.secrets.clone(),
             accounts: AccountState::default(),
+            audit_log: AuditWriter::new(&*self.secrets),
             tokens: Arc::new(TokenSigner::new(&*self.secrets)?),
             sessions: Arc::new(sessions.clone()),
             tickets: SocketTickets::new(self.config.mcp.ticket_s, self.home_marks()),

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use toolyard_core::ports::PruneBefore;
+use jiff::Timestamp;
+use toolyard_core::ports::{PruneBefore, StoreError};
 use toolyard_platform::plugins::reload_lists;
 
 use crate::{approvals, doors::rest, state::ServerState};
@@ -18,6 +19,8 @@ const RETRY_APPROVED_EVERY: Duration = Duration::from_secs(5);
 
 /// One node of a cluster removes what is old.
 const PRUNE_LEASE: &str = "prune";
+/// Entries of the audit log that one transaction removes.
+const AUDIT_ENTRIES_AT_ONCE: u32 = 500;
 
 /// Starts the periodic work.
 pub(super) fn start_housekeeping(state: &ServerState) {
@@ -71,6 +74,10 @@ pub(super) fn start_housekeeping(state: &ServerState) {
             if let Err(error) = state.stores.maintenance.prune(ages, &state.lifecycle.stopping).await {
                 tracing::error!(%error, "failed to remove old calls and keys");
             }
+            let audit = ago(i64::from(state.config.load().audit.keep_days) * 24 * 60 * 60);
+            if let Err(error) = prune_audit_log(&state, audit).await {
+                tracing::error!(%error, "failed to remove old entries of the audit log");
+            }
             if let Err(error) = state.stores.oauth.prune_oauth(now).await {
                 tracing::error!(%error, "failed to remove expired grants and codes");
             }
@@ -85,4 +92,16 @@ pub(super) fn start_housekeeping(state: &ServerState) {
             }
         })
     });
+}
+
+/// Removes entries from before this time, some at a time, so that other writes come in between.
+async fn prune_audit_log(state: &ServerState, before: Timestamp) -> Result<(), StoreError> {
+    let keys = state.platform.audit_log.keys();
+    while state.stores.audit.prune_audit(before, keys, AUDIT_ENTRIES_AT_ONCE).await?
+        == u64::from(AUDIT_ENTRIES_AT_ONCE)
+        && !state.lifecycle.stopping.is_cancelled()
+    {
+        tokio::task::yield_now().await;
+    }
+    Ok(())
 }

@@ -274,6 +274,7 @@ fn check_config(config: &Config) -> Result<(), ConfigLoadError> {
     at_least("oauth.grant_days", config.oauth.grant_days.into(), 1)?;
     at_least("ledger.batch_size", config.ledger.batch_size as u64, 1)?;
     at_least("ledger.keep_days", config.ledger.keep_days.into(), 1)?;
+    at_least("audit.keep_days", config.audit.keep_days.into(), 1)?;
     let rates = &config.rates;
     let rates = [
         ("rates.user_per_s", rates.user_per_s),

@@ -3,6 +3,7 @@
 //! One struct for each section, with its defaults. [`load_config`] reads and checks them. The schema is under `contract/`.
 
 mod approvals;
+mod audit;
 mod chat;
 mod cluster;
 mod definitions;
@@ -17,6 +18,7 @@ mod speech;
 mod store;
 
 pub use approvals::{ApprovalWebhookConfig, ApprovalsConfig};
+pub use audit::AuditConfig;
 pub(crate) use chat::CallingSchema;
 pub use chat::{
     BuiltinConfig, CallingMode, ChatConfig, ModelConfig, ModelSearchConfig, RootConfig, SearchConfig,
@@ -103,6 +105,8 @@ pub struct Config {
     pub speech: SpeechConfig,
     /// How long records of calls are kept.
     pub ledger: LedgerConfig,
+    /// The record of administrative actions.
+    pub audit: AuditConfig,
     /// Logging.
     pub log: LogConfig,
     /// Traces.

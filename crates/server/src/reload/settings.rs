@@ -76,6 +76,7 @@ pub const RELOAD_RULES: &[(&str, SectionRule)] = &[
     ),
     ("store", All(Restart)),
     ("cluster", All(Restart)),
+    ("audit", Each { live: &["keep_days"], restart: &[] }),
     (
         "calls",
         Each {

@@ -79,6 +79,8 @@ pub(crate) const RECORDS_LOST: MetricSpec = counter(
     &[],
     "Call records that were lost because they could not be written",
 );
+pub(crate) const AUDIT_FAILURES: MetricSpec =
+    counter("toolyard_audit_failures_total", &[], "Entries of the audit log that could not be written");
 pub(crate) const WORKERS_STUCK: MetricSpec =
     gauge("toolyard_workers_stuck", &[], "Worker threads that make no progress");
 pub(crate) const WORKER_STALLS: MetricSpec =
@@ -99,7 +101,7 @@ pub(crate) const TRANSCRIPTS: MetricSpec = counter(
 );
 
 /// Every metric.
-pub const METRICS: [MetricSpec; 17] = [
+pub const METRICS: [MetricSpec; 18] = [
     CALLS,
     CALL_SECONDS,
     CALLS_IN_FLIGHT,
@@ -111,6 +113,7 @@ pub const METRICS: [MetricSpec; 17] = [
     STORE_READY,
     RECORDS_UNWRITTEN,
     RECORDS_LOST,
+    AUDIT_FAILURES,
     WORKERS_STUCK,
     WORKER_STALLS,
     SECRETS_REPLACED,

@@ -5,11 +5,11 @@ use metrics_exporter_prometheus::PrometheusRecorder;
 use toolyard_protocol::upstream::UpstreamState;
 
 use super::metric_table::{
-    CONNECTIONS, CONNECTIONS_LIMIT, RECORDS_LOST, RECORDS_UNWRITTEN, STORE_READY, UPSTREAMS, WORKER_STALLS,
-    WORKERS_STUCK,
+    AUDIT_FAILURES, CONNECTIONS, CONNECTIONS_LIMIT, RECORDS_LOST, RECORDS_UNWRITTEN, STORE_READY, UPSTREAMS,
+    WORKER_STALLS, WORKERS_STUCK,
 };
 
-/// Metrics of workers, connections, upstreams, the store and the ledger's backlog, registered once.
+/// Metrics of workers, connections, upstreams, the store, the ledger's backlog and the audit log, registered once.
 pub(crate) struct ProcessMetrics {
     stuck: Gauge,
     stalls: Counter,
@@ -19,6 +19,7 @@ pub(crate) struct ProcessMetrics {
     store_ready: Gauge,
     unwritten: Gauge,
     lost: Counter,
+    audit_failures: Counter,
 }
 
 /// Values that are read when metrics are scraped.
@@ -31,6 +32,7 @@ pub(crate) struct ProcessSnapshot {
     pub(crate) store_ready: bool,
     pub(crate) unwritten: usize,
     pub(crate) lost: u64,
+    pub(crate) audit_failures: u64,
 }
 
 impl ProcessMetrics {
@@ -52,6 +54,7 @@ impl ProcessMetrics {
             store_ready: STORE_READY.gauge(recorder),
             unwritten: RECORDS_UNWRITTEN.gauge(recorder),
             lost: RECORDS_LOST.counter(recorder),
+            audit_failures: AUDIT_FAILURES.counter(recorder),
         }
     }
 
@@ -67,5 +70,6 @@ impl ProcessMetrics {
         self.store_ready.set(if numbers.store_ready { 1.0 } else { 0.0 });
         self.unwritten.set(numbers.unwritten as f64);
         self.lost.absolute(numbers.lost);
+        self.audit_failures.absolute(numbers.audit_failures);
     }
 }

@@ -11,6 +11,7 @@ use toolyard_server::auth::Role;
 use toolyard_testkit::{AppSession, FakeApp};
 
 use crate::{
+    audit::{audit_actions, routes::PROVED_ELSEWHERE},
     knock::knock,
     platform::{Platform, echo_tool, tokens_only},
 };
@@ -146,6 +147,8 @@ fn rows() -> Vec<Row> {
         ("GET", "/api/usage/over-time?user=ada", USER, Ada, 200, no.clone()),
         ("GET", "/api/usage/latency?user=ada", USER, Ada, 200, no.clone()),
         ("GET", "/api/usage/export?what=calls&user=ada", USER, Ada, 200, no.clone()),
+        ("GET", "/api/audit", USER, Operator, 200, no.clone()),
+        ("GET", "/api/audit/export", USER, Operator, 200, no.clone()),
         ("GET", "/api/tokens", USER, Ada, 200, no.clone()),
         ("POST", "/api/tokens", USER, Ada, 201, json!({ "name": "for a test" })),
         ("DELETE", "/api/tokens/{token}", USER, Ada, 204, no.clone()),
@@ -465,11 +468,34 @@ async fn every_route_is_in_the_table_and_refuses_strangers() {
         }
     }
     assert_eq!(world.state().await, before, "strangers changed nothing");
+    let mut recorded = BTreeSet::new();
     for row in &rows {
+        let entries = audit_actions(&world.p).await.len();
         let (status, text) = world.ask(row, row.3).await;
         assert_eq!(status, row.4, "{:?}: {} {}: {text}", row.3, row.0, row.1);
+        let is_audited = table
+            .iter()
+            .any(|entry| entry.audited && format!("{} {}", entry.method, entry.path) == route(row));
+        let is_recorded = audit_actions(&world.p).await.len() > entries;
+        let is_failed_sign_in = row.1.starts_with("/api/sign-in/") && status == 401;
+        assert!(
+            is_failed_sign_in || !is_recorded || is_audited,
+            "{} {} is not declared as audited",
+            row.0,
+            row.1
+        );
+        if is_recorded && !is_failed_sign_in {
+            recorded.insert(route(row));
+        }
         answers.push((row, text));
     }
+    recorded.extend(PROVED_ELSEWHERE.iter().map(|(route, _)| (*route).to_owned()));
+    let audited: BTreeSet<String> = table
+        .iter()
+        .filter(|route| route.audited)
+        .map(|route| format!("{} {}", route.method, route.path))
+        .collect();
+    assert_eq!(recorded, audited, "an audited route that records nothing, or the other way round");
     let secrets = world.secrets();
     for (row, text) in answers {
         let (method, path) = (row.0, row.1);

@@ -110,7 +110,7 @@ async fn a_token_from_before_the_backup_is_valid_after_the_restore() {
     let file = folder.path().join("b");
     // While the server runs.
     let request = BackupRequest { passphrase: Some(&passphrase()), with_root_key: true };
-    let manifest = back_up(&p.config(), request, &file).await;
+    let manifest = back_up(p.config(), request, &file).await;
     assert!(manifest.has_root_key && manifest.fits_this_version() && manifest.rows() > 0);
     p.bearer(token).delete(&format!("/api/installs/{ECHO}")).await.expect(204);
     let (config, _folder, clock) = p.stop().await;
@@ -268,7 +268,7 @@ async fn a_store_in_use_or_with_rows_is_left_alone() {
     assert_eq!(fs::read(&f.config.store.path).ok(), before);
     // A server that has just been started for the first time.
     let p = Platform::start().await;
-    let refused = restore(&p.config(), &f.plain, None, RestoreMode::Write).await.unwrap_err();
+    let refused = restore(p.config(), &f.plain, None, RestoreMode::Write).await.unwrap_err();
     assert!(matches!(refused, RestoreError::OtherRootKey(_) | RestoreError::Load(_)), "{refused}");
     p.nobody().get("/readyz").await.expect(200);
 }

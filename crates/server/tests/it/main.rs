@@ -6,6 +6,7 @@ mod accounts;
 mod app_items;
 mod approvals;
 mod apps;
+mod audit;
 mod backup;
 mod builtin;
 mod call_errors;

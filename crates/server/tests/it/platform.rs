@@ -247,8 +247,8 @@ impl Platform {
     }
 
     /// The settings of the server.
-    pub(crate) fn config(&self) -> Config {
-        self.config.clone()
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
     }
 
     pub(crate) fn data(&self) -> PathBuf {

@@ -33,6 +33,8 @@ async fn a_report_says_what_changed_and_what_waits_for_a_restart() {
     let waiting = json!([{ "setting": "store.readers" }]);
     assert_eq!(report, json!({ "applied": applied, "needsRestart": waiting, "unchanged": false }));
     assert_eq!(p.state.config.load().ledger.keep_days, 7);
+    let log = p.nobody().get("/api/audit?action=config.changed").await.expect(200).json();
+    assert_eq!(log["entries"][0]["detail"]["settings"], json!(["ledger.keep_days"]), "{log}");
     // What waits is named until the restart, and what is applied only once.
     let report = reload(&p, changed).await;
     assert_eq!(report, json!({ "applied": [], "needsRestart": waiting, "unchanged": false }));

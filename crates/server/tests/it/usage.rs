@@ -208,6 +208,30 @@ async fn the_csv_export_has_a_row_per_call_and_no_formulas() {
 }
 
 #[tokio::test]
+async fn the_export_as_json_lines_has_the_same_rows() {
+    let p = Platform::start().await;
+    let (_app, _device) = p.echo().await;
+    p.call_echo().await.expect(200);
+    p.clock.advance(1);
+    p.state.stores.ledger.record_call(call(&p, u32::MAX, "=1+1,\"x\"")).await;
+    let lines =
+        |text: &str| -> Vec<Value> { text.lines().map(|line| serde_json::from_str(line).unwrap()).collect() };
+    let answer = p.nobody().get("/api/usage/export?what=calls&format=jsonl").await.expect(200);
+    assert_eq!(answer.header("content-type"), "application/x-ndjson");
+    assert_eq!(answer.header("content-disposition"), "attachment; filename=\"toolyard-calls.jsonl\"");
+    let calls = lines(&answer.text);
+    assert_eq!((&calls[0]["tool"], &calls[0]["userId"]), (&json!("=1+1,\"x\""), &json!("ada")));
+    assert_eq!((calls.len(), &calls[1]["outcome"]), (2, &json!("OK")));
+    let tools = p.nobody().get("/api/usage/export?what=tools&format=jsonl").await.expect(200);
+    assert_eq!(tools.header("content-disposition"), "attachment; filename=\"toolyard-tools.jsonl\"");
+    assert!(
+        lines(&tools.text)
+            .contains(&json!({ "tool": "=1+1,\"x\"", "calls": 1, "errors": 0, "meanUs": u32::MAX }))
+    );
+    p.nobody().get("/api/usage/export?what=tools&format=xml").await.expect(400);
+}
+
+#[tokio::test]
 async fn latency_uses_the_newest_calls_and_the_export_has_all() {
     let p = Platform::start().await;
     for number in 1..=20_001 {

@@ -46,6 +46,8 @@ pub(crate) const COPIED_TABLES: &[&str] = &[
     "identities",
     "browser_sessions",
     "device_logins",
+    "audit_log",
+    "audit_anchor",
     "calls",
     "call_keys",
     "call_key_totals",

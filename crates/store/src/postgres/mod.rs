@@ -9,6 +9,7 @@ mod app_data;
 mod approval_rules;
 mod approvals;
 mod apps;
+mod audit;
 mod browser_sessions;
 mod call_log;
 mod changes;
@@ -49,16 +50,17 @@ use toolyard_core::{
 };
 
 pub use self::pool::PostgresSettings;
+pub(crate) use self::{
+    audit::{append_offline as append_audit_offline, verify_offline as verify_audit_offline},
+    maintenance::{known_key, known_key_of},
+    tokens::list_token,
+};
 use self::{
     changes::PostgresChangeLog,
     ledger::PostgresLedger,
     locks::{WriteLock, take_locks},
     node::Node,
     pool::ConnectionPool,
-};
-pub(crate) use self::{
-    maintenance::{known_key, known_key_of},
-    tokens::list_token,
 };
 use crate::{
     ledger::{BatchSettings, LedgerWriter},

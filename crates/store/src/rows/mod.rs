@@ -4,6 +4,7 @@ pub(crate) mod accounts;
 pub(crate) mod approval_rules;
 pub(crate) mod approvals;
 pub(crate) mod apps;
+pub(crate) mod audit;
 pub(crate) mod browser_sessions;
 pub(crate) mod calls;
 pub(crate) mod changes;

@@ -24,6 +24,8 @@ pub(crate) enum Deletion {
     Batches,
     /// A trigger does it, or the deletion of the account.
     Follows,
+    /// The rows stay: who did what must remain known after a user is gone, and retention removes them in time.
+    Kept,
 }
 
 const fn table(name: &'static str, newest_by: &'static str) -> PersonalTable {
@@ -75,4 +77,5 @@ pub(crate) const PERSONAL_TABLES: &[PersonalTable] = &[
     table("call_keys", "begun_at"),
     table("call_key_totals", "user_id"),
     PersonalTable { deletion: Deletion::Batches, ..table("calls", "started_at") },
+    PersonalTable { deletion: Deletion::Kept, ..table("audit_log", "number") },
 ];

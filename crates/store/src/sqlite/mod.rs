@@ -8,6 +8,7 @@ mod app_data;
 mod approval_rules;
 mod approvals;
 mod apps;
+mod audit;
 mod browser_sessions;
 mod call_keys;
 mod call_log;
@@ -51,7 +52,10 @@ use toolyard_core::{
     ports::{AddTokenOutcome, IssuedToken, StoreError, StoreMaintenance as _, StoreQuotas, TokenQuota},
 };
 
-pub(crate) use self::state::{known_key, known_key_of};
+pub(crate) use self::{
+    audit::{append_offline as append_audit_offline, verify_offline as verify_audit_offline},
+    state::{known_key, known_key_of},
+};
 use self::{changes::SqliteChangeLog, ledger::SqliteLedger, node::NodeId};
 use crate::{
     folder::DataFolder,
@@ -60,6 +64,9 @@ use crate::{
     probe::WriteProbe,
     rows::{self, store_error},
 };
+
+/// How long a command waits for a server that writes to the same file.
+const OFFLINE_BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How the store is opened.
 #[derive(Debug, Clone)]
@@ -197,7 +204,7 @@ pub(crate) async fn list_token(
         let store = SqliteStore::open(SqliteSettings::for_file(path), &tasks);
         store.await.map_err(|error| StoreError::Failed(error.to_string()))?.close().await;
     }
-    let options = SqliteConnectOptions::new().filename(path).busy_timeout(Duration::from_secs(5));
+    let options = SqliteConnectOptions::new().filename(path).busy_timeout(OFFLINE_BUSY_TIMEOUT);
     let mut connection = SqliteConnection::connect_with(&options).await.map_err(store_error)?;
     let mut tx = connection.begin_with("BEGIN IMMEDIATE").await.map_err(store_error)?;
     let added = tokens::insert_token(&mut tx, token, room).await?;

@@ -55,7 +55,7 @@ impl PersonalDataStore for SqliteStore {
                 Deletion::Anonymize(values) => {
                     format!(r#"UPDATE {} SET {values} WHERE "{}" = ?"#, table.name, table.user)
                 }
-                Deletion::Batches | Deletion::Follows => continue,
+                Deletion::Batches | Deletion::Follows | Deletion::Kept => continue,
             };
             let query = sqlx::query(AssertSqlSafe(sql)).bind(user.as_str());
             query.execute(&mut *tx).await.map_err(store_error)?;

@@ -4,6 +4,7 @@ mod accounts;
 mod approval_rules;
 mod approvals;
 mod apps;
+mod audit;
 mod changes;
 pub mod concurrent;
 mod definitions;
@@ -31,6 +32,10 @@ pub use approvals::{
 pub use apps::{
     apps_are_created_whole_or_not_at_all, definitions_are_versions_and_a_pointer,
     hashed_aliases_belong_to_who_had_them_first, prompts_and_resources_are_part_of_a_version, publish_one,
+};
+pub use audit::{
+    audit_entries_are_numbered_and_found, audit_entries_are_pruned_from_the_start,
+    audit_entries_of_many_writers_are_one_chain, audit_event, audit_keys, audit_proofs_are_renewed,
 };
 pub use changes::{
     writes_of_approvals_are_in_the_change_log, writes_of_apps_and_installs_are_in_the_change_log,

@@ -84,6 +84,9 @@ pub(super) async fn create_token(
             None
         }
     };
+    if let Some(why) = &made.audit_problem {
+        cx.output.print_note(&format!("the token is valid, but is not in the audit log: {why}"));
+    }
     let expires_at = iso_millis(made.expires_at);
     let (name, label) = (args.subject.clone(), args.name.clone());
     cx.output.print_result(&NewTokenOutput { token: made.token, name, label, role, expires_at, id })?;

@@ -31,7 +31,7 @@ pub(super) fn routes() -> Vec<Route> {
             list_clients,
         )
         .response_body::<ConnectedClientList>(),
-        Route::new(
+        Route::audited(
             Method::DELETE,
             "/api/clients/{id}",
             RouteAccess::User,

@@ -48,7 +48,7 @@ pub(super) fn routes() -> Vec<Route> {
         )
         .query(&[("request", "The text from the address of the consent page")])
         .response_body::<ConsentInfo>(),
-        Route::new(
+        Route::audited(
             Method::POST,
             "/api/oauth/consent",
             RouteAccess::User,

@@ -29,7 +29,7 @@ use crate::{
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::new(
+        Route::audited(
             Method::POST,
             "/oauth/revoke",
             RouteAccess::Public,

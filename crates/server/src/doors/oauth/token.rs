@@ -26,7 +26,7 @@ use crate::{
 };
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![Route::new(
+    vec![Route::audited(
         Method::POST,
         "/oauth/token",
         RouteAccess::Public,

@@ -34,7 +34,7 @@ pub(crate) fn routes() -> Vec<Route> {
             list_sessions,
         )
         .response_body::<BrowserSessionList>(),
-        Route::new(
+        Route::audited(
             Method::DELETE,
             "/api/me/sessions",
             person,
@@ -42,7 +42,7 @@ pub(crate) fn routes() -> Vec<Route> {
             end_other_sessions,
         )
         .success_status(204),
-        Route::new(
+        Route::audited(
             Method::DELETE,
             "/api/me/sessions/{id}",
             person,
@@ -52,10 +52,10 @@ pub(crate) fn routes() -> Vec<Route> {
         .success_status(204),
         Route::new(Method::GET, "/api/me/sign-in", person, "How the caller can sign in", sign_in_settings)
             .response_body::<SignInSettings>(),
-        Route::new(Method::PUT, "/api/me/password", person, "Sets the caller's password", put_password)
+        Route::audited(Method::PUT, "/api/me/password", person, "Sets the caller's password", put_password)
             .request_body::<PasswordChange>()
             .success_status(204),
-        Route::new(
+        Route::audited(
             Method::DELETE,
             "/api/me/password",
             person,
@@ -71,13 +71,13 @@ pub(crate) fn routes() -> Vec<Route> {
             passkey_challenge,
         )
         .response_body::<PasskeyChallenge>(),
-        Route::new(Method::POST, "/api/me/passkeys", person, "Adds a passkey", post_passkey)
+        Route::audited(Method::POST, "/api/me/passkeys", person, "Adds a passkey", post_passkey)
             .request_body::<NewPasskey>()
             .response_body::<PasskeyInfo>()
             .success_status(201),
-        Route::new(Method::DELETE, "/api/me/passkeys/{id}", person, "Removes a passkey", delete_passkey)
+        Route::audited(Method::DELETE, "/api/me/passkeys/{id}", person, "Removes a passkey", delete_passkey)
             .success_status(204),
-        Route::new(
+        Route::audited(
             Method::GET,
             "/api/me/data",
             person,
@@ -85,7 +85,7 @@ pub(crate) fn routes() -> Vec<Route> {
             export,
         )
         .response_body::<Value>(),
-        Route::new(
+        Route::audited(
             Method::DELETE,
             "/api/me",
             person,

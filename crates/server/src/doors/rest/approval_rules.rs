@@ -36,7 +36,7 @@ pub(crate) fn routes() -> Vec<Route> {
             list_choices,
         )
         .response_body::<ChoiceList>(),
-        Route::new(
+        Route::audited(
             Method::PUT,
             "/api/approvals/choices/{tool}",
             RouteAccess::User,
@@ -45,7 +45,7 @@ pub(crate) fn routes() -> Vec<Route> {
         )
         .request_body::<ChoiceRequest>()
         .response_body::<ToolChoiceInfo>(),
-        Route::new(
+        Route::audited(
             Method::DELETE,
             "/api/approvals/choices/{tool}",
             RouteAccess::User,
@@ -61,7 +61,7 @@ pub(crate) fn routes() -> Vec<Route> {
             list_grants,
         )
         .response_body::<GrantList>(),
-        Route::new(
+        Route::audited(
             Method::POST,
             "/api/approvals/grants",
             RouteAccess::User,
@@ -71,7 +71,7 @@ pub(crate) fn routes() -> Vec<Route> {
         .request_body::<GrantRequest>()
         .response_body::<ApprovalGrantInfo>()
         .success_status(201),
-        Route::new(
+        Route::audited(
             Method::DELETE,
             "/api/approvals/grants/{id}",
             RouteAccess::User,
@@ -87,7 +87,7 @@ pub(crate) fn routes() -> Vec<Route> {
             get_policy,
         )
         .response_body::<PolicyBody>(),
-        Route::new(
+        Route::audited(
             Method::PUT,
             "/api/approvals/policy",
             RouteAccess::Operator,
@@ -96,7 +96,7 @@ pub(crate) fn routes() -> Vec<Route> {
         )
         .request_body::<ApprovalPolicy>()
         .response_body::<PolicyBody>(),
-        Route::new(
+        Route::audited(
             Method::DELETE,
             "/api/approvals/policy",
             RouteAccess::Operator,

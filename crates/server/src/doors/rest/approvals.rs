@@ -72,7 +72,7 @@ pub(crate) fn routes() -> Vec<Route> {
         ),
         Route::new(Method::GET, "/api/approvals/{id}", RouteAccess::Approver, "One approval", get_approval)
             .response_body::<ApprovalInfo>(),
-        Route::new(
+        Route::audited(
             Method::POST,
             "/api/approvals/{id}",
             RouteAccess::Approver,

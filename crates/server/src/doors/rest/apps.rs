@@ -27,7 +27,7 @@ use crate::{
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
-        Route::new(
+        Route::audited(
             Method::POST,
             "/api/apps",
             RouteAccess::Developer,
@@ -47,7 +47,7 @@ pub(crate) fn routes() -> Vec<Route> {
         .response_body::<AppList>(),
         Route::new(Method::GET, "/api/apps/{package}", RouteAccess::Owner, "One app", get_app)
             .response_body::<AppSummary>(),
-        Route::new(
+        Route::audited(
             Method::PATCH,
             "/api/apps/{package}",
             RouteAccess::Owner,
@@ -56,7 +56,7 @@ pub(crate) fn routes() -> Vec<Route> {
         )
         .request_body::<AppPatchBody>()
         .response_body::<AppSummary>(),
-        Route::new(
+        Route::audited(
             Method::DELETE,
             "/api/apps/{package}",
             RouteAccess::Owner,

@@ -2,10 +2,13 @@
 
 use axum::extract::State;
 use http::Method;
-use toolyard_protocol::api::ApiErrorCode;
+use serde_json::json;
+use toolyard_platform::audit::AuditSubject;
+use toolyard_protocol::{api::ApiErrorCode, audit::AuditAction};
 
 use super::{HandlerResult, ok_json};
 use crate::{
+    auth::KnownActor,
     error::RequestError,
     reload::{ReloadError, ReloadReport, reload_config},
     routes::{Route, RouteAccess},
@@ -14,7 +17,7 @@ use crate::{
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
-        Route::new(
+        Route::audited(
             Method::POST,
             "/api/config/reload",
             RouteAccess::Operator,
@@ -25,8 +28,15 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
-async fn post_reload(State(state): State<ServerState>) -> HandlerResult {
-    ok_json(&reload_config(&state).await?)
+async fn post_reload(State(state): State<ServerState>, KnownActor(actor): KnownActor) -> HandlerResult {
+    let report = reload_config(&state).await?;
+    if !report.applied.is_empty() {
+        let settings: Vec<_> = report.applied.iter().map(|applied| &applied.setting).collect();
+        let subject = AuditSubject::named("configuration");
+        let detail = json!({ "settings": settings });
+        state.platform.audit(&actor, AuditAction::ConfigChanged, subject, detail).await;
+    }
+    ok_json(&report)
 }
 
 impl From<ReloadError> for RequestError {

@@ -71,7 +71,7 @@ pub(crate) fn routes() -> Vec<Route> {
             show_change,
         )
         .response_body::<DefinitionChangeDetails>(),
-        Route::new(
+        Route::audited(
             Method::POST,
             "/api/definitions/{id}",
             RouteAccess::Person,

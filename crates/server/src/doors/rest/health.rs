@@ -92,6 +92,7 @@ async fn get_metrics(State(state): State<ServerState>) -> Response {
         store_ready: check_store(&state).await.is_ok(),
         unwritten: backlog.unwritten,
         lost: backlog.lost,
+        audit_failures: state.platform.audit_log.failure_count(),
     });
     state.speech.metrics.set_dropped(state.sessions.dropped_utterances());
     let kind = HeaderValue::from_static("text/plain; version=0.0.4");

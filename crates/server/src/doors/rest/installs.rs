@@ -28,9 +28,15 @@ pub(crate) fn routes() -> Vec<Route> {
             list_installs,
         )
         .response_body::<InstallList>(),
-        Route::new(Method::PUT, "/api/installs/{package}", RouteAccess::User, "Installs an app", install_app)
-            .success_status(204),
-        Route::new(
+        Route::audited(
+            Method::PUT,
+            "/api/installs/{package}",
+            RouteAccess::User,
+            "Installs an app",
+            install_app,
+        )
+        .success_status(204),
+        Route::audited(
             Method::DELETE,
             "/api/installs/{package}",
             RouteAccess::User,
@@ -38,7 +44,7 @@ pub(crate) fn routes() -> Vec<Route> {
             uninstall_app,
         )
         .success_status(204),
-        Route::new(
+        Route::audited(
             Method::PUT,
             "/api/installs/{package}/assistant",
             RouteAccess::User,
@@ -46,7 +52,7 @@ pub(crate) fn routes() -> Vec<Route> {
             grant_assistant,
         )
         .success_status(204),
-        Route::new(
+        Route::audited(
             Method::DELETE,
             "/api/installs/{package}/assistant",
             RouteAccess::User,

@@ -17,9 +17,9 @@ use crate::{
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
-        Route::new(Method::POST, "/api/apps/{package}/key", RouteAccess::Owner, "A new API key; the old one becomes invalid", rotate_key)
+        Route::audited(Method::POST, "/api/apps/{package}/key", RouteAccess::Owner, "A new API key; the old one becomes invalid", rotate_key)
             .response_body::<NewKey>(),
-        Route::new(
+        Route::audited(
             Method::POST,
             "/api/apps/{package}/secret",
             RouteAccess::Owner,

@@ -5,6 +5,8 @@ pub(crate) mod account;
 pub(crate) mod approval_rules;
 pub(crate) mod approvals;
 pub(crate) mod apps;
+mod attachment;
+pub(crate) mod audit;
 pub(crate) mod call_visibility;
 pub(crate) mod calls;
 pub(crate) mod changes;

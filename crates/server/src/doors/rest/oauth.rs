@@ -57,7 +57,7 @@ pub(crate) fn routes() -> Vec<Route> {
         )
         .query(&[("wait", "Seconds to wait for it, at most 60. Default: 0")])
         .response_body::<AuthorizationState>(),
-        Route::new(
+        Route::audited(
             Method::DELETE,
             "/api/upstreams/{id}/authorize",
             RouteAccess::User,

@@ -11,12 +11,11 @@ use toolyard_platform::Platform;
 use toolyard_platform::tokens::{self, IssuedSecret, TokenRequest};
 use toolyard_protocol::{
     TokenId, UserId,
-    api::{ApiErrorCode, TokenInfo, TokenList},
+    api::{TokenInfo, TokenList},
     session::iso_millis,
 };
 
 use super::{HandlerResult, no_content, ok_json};
-use crate::lifecycle::Lifecycle;
 use crate::{
     auth::{AuthenticatedPerson, Role},
     body::JsonBody,
@@ -44,7 +43,7 @@ pub(crate) fn routes() -> Vec<Route> {
             ("limit", "Page size, at most 200. Default: 100"),
         ])
         .response_body::<TokenList>(),
-        Route::new(
+        Route::audited(
             Method::POST,
             "/api/tokens",
             RouteAccess::Person,
@@ -54,7 +53,7 @@ pub(crate) fn routes() -> Vec<Route> {
         .request_body::<NewToken>()
         .response_body::<TokenMade>()
         .success_status(201),
-        Route::new(
+        Route::audited(
             Method::DELETE,
             "/api/tokens/{id}",
             RouteAccess::Person,
@@ -144,18 +143,11 @@ async fn issue_token(
 }
 
 async fn revoke_token(
-    State(lifecycle): State<Lifecycle>,
     State(platform): State<Arc<Platform>>,
     who: AuthenticatedPerson,
     PathParams(id): PathParams<String>,
 ) -> HandlerResult {
     let id: TokenId = id.parse().map_err(|_| RequestError::not_found(format_args!("token {id}")))?;
-    let tasks = lifecycle.tasks.clone();
-    // On its own task, so that a stored revocation takes effect even if the client disconnects.
-    let revoking = tasks.spawn(async move { tokens::revoke(&platform, &who.actor, &id).await });
-    revoking.await.map_err(|error| {
-        tracing::error!(%error, "token revocation failed");
-        RequestError::new(ApiErrorCode::Internal, "the token could not be revoked; see the server's log")
-    })??;
+    tokens::revoke(&platform, &who.actor, &id).await?;
     no_content()
 }

@@ -31,7 +31,7 @@ use crate::{
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
-        Route::new(
+        Route::audited(
             Method::POST,
             "/api/apps/{package}/tools",
             RouteAccess::Owner,
@@ -72,7 +72,7 @@ pub(crate) fn routes() -> Vec<Route> {
             diff_versions,
         )
         .response_body::<VersionDiff>(),
-        Route::new(
+        Route::audited(
             Method::POST,
             "/api/apps/{package}/versions/{version}/activate",
             RouteAccess::Owner,

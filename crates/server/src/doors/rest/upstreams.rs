@@ -27,7 +27,7 @@ use crate::{
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
-        Route::new(
+        Route::audited(
             Method::POST,
             "/api/upstreams",
             RouteAccess::Developer,
@@ -53,7 +53,7 @@ pub(crate) fn routes() -> Vec<Route> {
             get_upstream,
         )
         .response_body::<UpstreamSummary>(),
-        Route::new(
+        Route::audited(
             Method::PATCH,
             "/api/upstreams/{id}",
             RouteAccess::Owner,
@@ -62,7 +62,7 @@ pub(crate) fn routes() -> Vec<Route> {
         )
         .request_body::<UpstreamDetails>()
         .response_body::<UpstreamSummary>(),
-        Route::new(
+        Route::audited(
             Method::DELETE,
             "/api/upstreams/{id}",
             RouteAccess::Owner,

@@ -54,13 +54,13 @@ pub(crate) fn routes() -> Vec<Route> {
             ("after", "Only users after this id: `next` of the previous page"),
         ])
         .response_body::<UserList>(),
-        Route::new(Method::POST, "/api/users", operator, "Creates an account", create_user)
+        Route::audited(Method::POST, "/api/users", operator, "Creates an account", create_user)
             .request_body::<NewAccount>()
             .response_body::<CreatedAccount>()
             .success_status(201),
         Route::new(Method::GET, "/api/users/{user}", operator, "An account", get_user)
             .response_body::<AccountInfo>(),
-        Route::new(
+        Route::audited(
             Method::PATCH,
             "/api/users/{user}",
             operator,
@@ -69,7 +69,7 @@ pub(crate) fn routes() -> Vec<Route> {
         )
         .request_body::<AccountChange>()
         .response_body::<AccountInfo>(),
-        Route::new(
+        Route::audited(
             Method::DELETE,
             "/api/users/{user}",
             operator,
@@ -78,7 +78,7 @@ pub(crate) fn routes() -> Vec<Route> {
         )
         .request_body::<DeletionConfirmation>()
         .success_status(204),
-        Route::new(
+        Route::audited(
             Method::POST,
             "/api/users/{user}/sign-out",
             operator,
@@ -87,7 +87,7 @@ pub(crate) fn routes() -> Vec<Route> {
         )
         .request_body::<SignOutEverywhere>()
         .success_status(204),
-        Route::new(
+        Route::audited(
             Method::POST,
             "/api/users/{user}/link",
             operator,
@@ -95,7 +95,7 @@ pub(crate) fn routes() -> Vec<Route> {
             create_link,
         )
         .response_body::<SignInLink>(),
-        Route::new(
+        Route::audited(
             Method::GET,
             "/api/users/{user}/data",
             operator,

@@ -37,7 +37,7 @@ pub(super) fn routes() -> Vec<Route> {
         )
         .request_body::<DeviceLoginRequest>()
         .response_body::<DeviceLoginStarted>(),
-        Route::new(
+        Route::audited(
             Method::POST,
             "/api/sign-in/device/token",
             RouteAccess::Public,
@@ -54,7 +54,7 @@ pub(super) fn routes() -> Vec<Route> {
             get_login,
         )
         .response_body::<DeviceLoginInfo>(),
-        Route::new(
+        Route::audited(
             Method::POST,
             "/api/device-logins/{code}",
             RouteAccess::Person,

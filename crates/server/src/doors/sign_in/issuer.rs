@@ -47,7 +47,7 @@ pub(super) fn routes() -> Vec<Route> {
             begin,
         )
         .query(&[("return", "The page of the console to return to")]),
-        Route::new(
+        Route::audited(
             Method::GET,
             "/sign-in/{issuer}/callback",
             RouteAccess::Public,

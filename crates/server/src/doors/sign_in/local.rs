@@ -16,7 +16,7 @@ use crate::{
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::new(
+        Route::audited(
             Method::POST,
             "/api/sign-in/password",
             RouteAccess::Public,
@@ -33,7 +33,7 @@ pub(super) fn routes() -> Vec<Route> {
             post_challenge,
         )
         .response_body::<PasskeyChallenge>(),
-        Route::new(
+        Route::audited(
             Method::POST,
             "/api/sign-in/passkey",
             RouteAccess::Public,
@@ -42,7 +42,7 @@ pub(super) fn routes() -> Vec<Route> {
         )
         .request_body::<PasskeySignIn>()
         .response_body::<SignedIn>(),
-        Route::new(
+        Route::audited(
             Method::POST,
             "/api/sign-in/link",
             RouteAccess::Public,
@@ -51,7 +51,7 @@ pub(super) fn routes() -> Vec<Route> {
         )
         .request_body::<LinkSignIn>()
         .response_body::<SignedIn>(),
-        Route::new(
+        Route::audited(
             Method::POST,
             "/api/sign-out",
             RouteAccess::Public,

@@ -9,6 +9,7 @@ use toolyard_server::{auth::Role, config::IssuerConfig};
 
 use super::{browser, cookie, issuer::FakeIssuer, signed_in, with_password};
 use crate::{
+    audit::audit_actions,
     oauth::client::query,
     platform::{Answer, Platform, tokens_only},
 };
@@ -108,6 +109,7 @@ async fn a_person_of_an_issuer_signs_in_with_the_role_of_the_rules() {
     let options = world.p.nobody().get("/api/sign-in").await.expect(200).json();
     assert_eq!(options["issuers"], json!([{ "id": "corp", "name": "Example Corp" }]));
     let answer = world.sign_in(json!({ "groups": ["staff"] })).await;
+    assert_eq!(audit_actions(&world.p).await, ["user.created", "account.signed_in"]);
     assert_eq!(answer.header("location"), format!("{}/console/tools", world.p.url));
     let session = cookie(&answer).unwrap();
     let me = browser(&world.p, &session).get("/api/me").await.expect(200).json();

@@ -4,7 +4,10 @@ use serde_json::{Value, json};
 use toolyard_server::auth::Role;
 
 use super::{authenticator::Authenticator, cookie, sign_in_by_link};
-use crate::platform::{Answer, Platform, tokens_only};
+use crate::{
+    audit::{audit_actions, last_audit},
+    platform::{Answer, Platform, tokens_only},
+};
 
 const ORIGIN: &str = "https://tools.example.com";
 
@@ -80,7 +83,15 @@ async fn a_passkey_is_added_used_and_removed() {
     world.add(&mut Authenticator::new(2, ORIGIN), "Phone").await.expect(201);
     world.ada().delete(&path).await.expect(204);
     world.ada().delete(&path).await.expect(404);
+    let expected =
+        ["account.signed_in", "passkey.added", "account.signed_in", "passkey.added", "passkey.removed"];
+    let actions = audit_actions(&world.p).await;
+    assert_eq!(actions[actions.len() - expected.len()..], expected);
+    world.ada().put("/api/me/password", &json!({ "password": super::PASSWORD })).await.expect(204);
+    world.ada().delete("/api/me/password").await.expect(204);
+    last_audit(&world.p, "account.password_removed").await;
     assert_eq!(world.sign_in(&mut key).await.expect(401).code(), "SIGN_IN_FAILED");
+    last_audit(&world.p, "account.sign_in_failed").await;
 }
 
 #[tokio::test]

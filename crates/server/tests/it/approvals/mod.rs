@@ -15,7 +15,10 @@ use toolyard_server::{
 };
 use toolyard_testkit::{AppBehavior, FakeApp};
 
-use crate::platform::{Answer, Device, Person, Platform, tokens_only};
+use crate::{
+    audit::last_audit,
+    platform::{Answer, Device, Person, Platform, tokens_only},
+};
 
 pub(crate) const NOTES: &str = "com.example.notes";
 pub(crate) const DELETE: &str = "com.example.notes:delete";
@@ -94,6 +97,9 @@ async fn a_destructive_call_asks_shows_what_will_run_and_runs_once_after_yes() {
     assert_eq!((&shown["state"], &shown["risk"]), (&json!("pending"), &json!("medium")));
     let answered = answer(&p.user("ada"), id, "approve").await.expect(200).json();
     assert_eq!(answered["answer"]["surface"], "api");
+    let recorded = last_audit(&p, "approval.answered").await;
+    assert_eq!((&*recorded.target, &*recorded.user), (id, "ada"));
+    assert!(recorded.detail.contains(DELETE) && recorded.detail.contains("approve"), "{recorded:?}");
     let done = outcome(&p, id).await.expect(200).json();
     assert_eq!(done["content"], "deleted");
     let sent = &app.requests("/tool")[1].body;

@@ -89,6 +89,14 @@ pub(super) fn alert_rules() -> Vec<AlertRule> {
             "Records could not be written. The message `call records lost` in the log has the reason.",
         ),
         rule(
+            "ToolyardAuditFailures",
+            "increase(toolyard_audit_failures_total[15m]) > 0",
+            "0m",
+            Critical,
+            "Entries of the audit log were not written",
+            "A change was made without an entry. The log of the server names the action and the reason.",
+        ),
+        rule(
             "ToolyardLedgerBacklog",
             "toolyard_records_unwritten > 2048",
             "5m",

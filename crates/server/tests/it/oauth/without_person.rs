@@ -10,6 +10,7 @@ use toolyard_server::{
 use super::client::{form, post_form, query};
 use crate::{
     accounts::issuer::FakeIssuer,
+    audit::audit_actions,
     platform::{Answer, Platform, tokens_only},
 };
 
@@ -51,6 +52,7 @@ async fn a_program_acts_for_its_user_without_a_person() {
     bearer.get("/api/users").await.expect(403);
     // The same connection again; it is the user's to see, and an operator's to end.
     let again = ask(&p, &[grant]).await.expect(200).json();
+    assert_eq!(audit_actions(&p).await, ["client.connected"], "once");
     let operator = p.token("root", Role::Operator);
     let listed = p.bearer(&operator).header("x-user-id", "bot").get("/api/clients").await.expect(200).json();
     assert_eq!(

@@ -7,6 +7,7 @@ use toolyard_testkit::upstream::{FakeUpstream, OfferListKind, UpstreamEra};
 
 use super::world::{PictureHost, answer, edit, furnish, listed_tool, only_change, page, page_text, waiting};
 use crate::{
+    audit::last_audit,
     platform::{Platform, tokens_only},
     upstreams::world::{add, hidden, live, plain, refresh, tool},
 };
@@ -39,6 +40,7 @@ async fn an_operator_accepts_for_everyone_and_a_restart_keeps_it() {
         details["diff"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
     assert!(diff.contains(&"@ /description") && diff.iter().any(|line| line.starts_with("+ ")), "{diff:?}");
     answer(&p.nobody(), &change, "accept").await.expect(204);
+    assert_eq!(last_audit(&p, "definition.accepted").await.target, "mcp.up");
     assert_eq!(description(&p, "ada").await, NEW);
     assert_eq!(waiting(&p.nobody()).await, [""; 0]);
     let p = p.restart().await;
@@ -61,6 +63,7 @@ async fn a_rejected_version_is_not_asked_about_again_until_it_changes() {
     let operator = p.nobody();
     let change = only_change(&operator).await;
     answer(&operator, &change, "reject").await.expect(204);
+    last_audit(&p, "definition.rejected").await;
     refresh(&p, "up").await;
     assert_eq!(waiting(&operator).await, [""; 0]);
     let rejected = operator.get("/api/definitions?state=rejected").await.expect(200).json();

@@ -31,7 +31,7 @@ use crate::{
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::new(
+        Route::audited(
             Method::POST,
             "/api/plugins/sign",
             RouteAccess::Curator,
@@ -40,7 +40,7 @@ pub(super) fn routes() -> Vec<Route> {
         )
         .request_body::<SignBody>()
         .response_body::<SignAnswer>(),
-        Route::new(
+        Route::audited(
             Method::POST,
             "/api/plugins/{id}/revoke",
             RouteAccess::Curator,

@@ -39,7 +39,7 @@ pub(super) fn routes() -> Vec<Route> {
             list_plugins,
         )
         .response_body::<PluginList>(),
-        Route::new(
+        Route::audited(
             Method::POST,
             "/api/plugins/installed",
             RouteAccess::User,
@@ -50,7 +50,7 @@ pub(super) fn routes() -> Vec<Route> {
         .response_body::<PluginSummary>()
         .error_body::<NeedsAgreement>()
         .success_status(201),
-        Route::new(
+        Route::audited(
             Method::PATCH,
             "/api/plugins/installed/{id}",
             RouteAccess::User,
@@ -59,7 +59,7 @@ pub(super) fn routes() -> Vec<Route> {
         )
         .request_body::<SwitchBody>()
         .response_body::<PluginSummary>(),
-        Route::new(
+        Route::audited(
             Method::DELETE,
             "/api/plugins/installed/{id}",
             RouteAccess::User,

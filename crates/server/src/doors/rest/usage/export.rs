@@ -1,21 +1,24 @@
-//! `/api/usage/export`: usage and calls as CSV, read and sent page by page.
+//! `/api/usage/export`: usage and calls as CSV or JSON lines, read and sent page by page.
 
 use std::{io, sync::Arc};
 
-use axum::{
-    body::Body,
-    extract::State,
-    response::{IntoResponse as _, Response},
-};
+use axum::{body::Body, extract::State};
 use futures_util::{Stream, StreamExt as _};
-use http::{HeaderValue, Method, header};
+use http::Method;
 use serde::Deserialize;
 use toolyard_core::ports::Stores;
 use toolyard_core::ports::{CallFilter, CallLog, UsageFilter};
-use toolyard_protocol::api::CallSummary;
+use toolyard_protocol::{
+    JsonLine,
+    api::{CallSummary, UsageRow},
+};
 
 use super::{
-    super::{HandlerResult, call_visibility::call_summary},
+    super::{
+        HandlerResult,
+        attachment::{ExportFormat, attachment},
+        call_visibility::call_summary,
+    },
     APP, OF, SINCE, TOOL, UNTIL, USER, UsageRequest,
     csv::csv_row,
 };
@@ -35,15 +38,26 @@ pub(super) fn route() -> Route {
         Method::GET,
         "/api/usage/export",
         RouteAccess::Authenticated,
-        "Usage of tools, or the newest 100,000 calls, as CSV",
+        "Usage of tools, or the newest 100,000 calls, as CSV or JSON lines",
         export_usage,
     )
-    .query(&[("what", "`tools` or `calls`"), SINCE, UNTIL, APP, TOOL, USER, OF])
+    .query(&[
+        ("what", "`tools` or `calls`"),
+        ("format", "`csv` or `jsonl`. Default: `csv`"),
+        SINCE,
+        UNTIL,
+        APP,
+        TOOL,
+        USER,
+        OF,
+    ])
 }
 
 #[derive(Deserialize)]
 struct ExportQuery {
     what: ExportKind,
+    #[serde(default)]
+    format: FormatName,
     user: Option<String>,
     of: Option<String>,
     app: Option<String>,
@@ -59,40 +73,47 @@ enum ExportKind {
     Calls,
 }
 
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum FormatName {
+    #[default]
+    Csv,
+    Jsonl,
+}
+
 async fn export_usage(
     State(stores): State<Stores>,
     KnownActor(who): KnownActor,
     QueryParams(query): QueryParams<ExportQuery>,
 ) -> HandlerResult {
-    let ExportQuery { what, user, of, app, tool, since, until } = query;
+    let ExportQuery { what, format, user, of, app, tool, since, until } = query;
     let filter = UsageRequest { user, of, app, tool, since, until }.into_filter(&who)?;
+    let format = match format {
+        FormatName::Csv => ExportFormat::Csv,
+        FormatName::Jsonl => ExportFormat::JsonLines,
+    };
     match what {
         ExportKind::Tools => {
             let usage = stores.calls.tool_usage(&filter).await?;
-            let mut table = csv_row(["tool", "calls", "errors", "mean_us"]);
-            for tool in usage {
-                let numbers = [tool.calls, tool.errors, tool.mean_us].map(|number| number.to_string());
-                table.push_str(&csv_row([&*tool.tool, &*numbers[0], &*numbers[1], &*numbers[2]]));
-            }
-            Ok(csv_attachment("toolyard-tools.csv", Body::from(table)))
+            Ok(attachment("toolyard-tools", format, Body::from(tool_table(&usage, format))))
         }
-        ExportKind::Calls => Ok(csv_attachment(
-            "toolyard-calls.csv",
-            Body::from_stream(call_table(stores.calls.clone(), filter, PAGE, MAX_ROWS)),
-        )),
+        ExportKind::Calls => {
+            let table = call_table(stores.calls.clone(), filter, format, PAGE, MAX_ROWS);
+            Ok(attachment("toolyard-calls", format, Body::from_stream(table)))
+        }
     }
 }
 
-fn csv_attachment(name: &str, body: Body) -> Response {
-    let mut response = body.into_response();
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/csv; charset=utf-8"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    if let Ok(attachment) = HeaderValue::try_from(format!("attachment; filename=\"{name}\"")) {
-        headers.insert(header::CONTENT_DISPOSITION, attachment);
+fn tool_table(usage: &[UsageRow], format: ExportFormat) -> String {
+    if format == ExportFormat::JsonLines {
+        return usage.iter().map(|tool| JsonLine::new(tool).into_terminated()).collect();
     }
-    response
+    let mut table = csv_row(["tool", "calls", "errors", "mean_us"]);
+    for tool in usage {
+        let numbers = [tool.calls, tool.errors, tool.mean_us].map(|number| number.to_string());
+        table.push_str(&csv_row([&*tool.tool, &*numbers[0], &*numbers[1], &*numbers[2]]));
+    }
+    table
 }
 
 const COLUMNS: [&str; 13] = [
@@ -115,6 +136,7 @@ const COLUMNS: [&str; 13] = [
 fn call_table(
     log: Arc<dyn CallLog>,
     filter: UsageFilter,
+    format: ExportFormat,
     page: u32,
     max_rows: u32,
 ) -> impl Stream<Item = io::Result<String>> + Send {
@@ -122,7 +144,9 @@ fn call_table(
     let tells_who = filter.owner.is_none();
     let UsageFilter { user, owner, package, tool, since, until } = filter;
     let first = CallFilter { user, owner, package, tool, since, until, ..CallFilter::default() };
-    let head = futures_util::stream::once(async { Ok(csv_row(COLUMNS)) });
+    // JSON lines name their members themselves.
+    let head = (format == ExportFormat::Csv).then(|| Ok(csv_row(COLUMNS)));
+    let head = futures_util::stream::iter(head);
     let pages = futures_util::stream::unfold(Some((first, max_rows)), move |at| {
         let log = log.clone();
         async move {
@@ -136,7 +160,8 @@ fn call_table(
                 }
             };
             let last = calls.last()?.id.clone();
-            let text: String = calls.iter().map(|call| call_row(&call_summary(call, tells_who))).collect();
+            let text: String =
+                calls.iter().map(|call| call_row(&call_summary(call, tells_who), format)).collect();
             let read = u32::try_from(calls.len()).unwrap_or(left);
             filter.before = Some(last);
             let next = (read == filter.limit).then(|| (filter, left.saturating_sub(read)));
@@ -146,7 +171,10 @@ fn call_table(
     head.chain(pages)
 }
 
-fn call_row(call: &CallSummary) -> String {
+fn call_row(call: &CallSummary, format: ExportFormat) -> String {
+    if format == ExportFormat::JsonLines {
+        return JsonLine::new(call).into_terminated();
+    }
     let [duration, bytes_in, bytes_out] =
         [call.duration_us, call.bytes_in, call.bytes_out].map(|number| number.to_string());
     csv_row([
@@ -234,7 +262,7 @@ mod tests {
     }
 
     async fn pieces(log: Log, page: u32, max_rows: u32) -> Vec<io::Result<String>> {
-        call_table(Arc::new(log), UsageFilter::default(), page, max_rows).collect().await
+        call_table(Arc::new(log), UsageFilter::default(), ExportFormat::Csv, page, max_rows).collect().await
     }
 
     #[tokio::test]

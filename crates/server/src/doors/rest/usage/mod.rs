@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | number of calls over time | [`over_time`] |
 //! | durations | [`latency`] |
-//! | CSV export | [`export`] |
+//! | export as CSV or JSON lines | [`export`] |
 
 mod csv;
 mod export;
