@@ -23,10 +23,29 @@ const CHECK_EVERY: Duration = Duration::from_millis(100);
 const CHECK_TIMEOUT: Duration = Duration::from_millis(800);
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// A node as the balancer sees it. While it is ready it has a token that cuts its connections.
+/// A node as the balancer sees it.
 struct Target {
     address: SocketAddr,
-    ready: Mutex<Option<CancellationToken>>,
+    state: Mutex<TargetState>,
+}
+
+/// What the last check said.
+#[derive(Default)]
+struct TargetState {
+    is_ready: bool,
+    /// Cuts the connections when the node does not respond.
+    cut: CancellationToken,
+}
+
+/// The result of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Health {
+    /// It gets new connections.
+    Ready,
+    /// It gets none, and keeps those it has.
+    Refuses,
+    /// Its connections are cut.
+    Silent,
 }
 
 pub(crate) struct Balancer {
@@ -37,7 +56,7 @@ pub(crate) struct Balancer {
 impl Balancer {
     pub(crate) async fn start(listener: TcpListener, nodes: &[SocketAddr]) -> Self {
         let targets: Vec<_> =
-            nodes.iter().map(|address| Target { address: *address, ready: Mutex::new(None) }).collect();
+            nodes.iter().map(|address| Target { address: *address, state: Mutex::default() }).collect();
         let targets = Arc::new(targets);
         let url = format!("http://{}", listener.local_addr().unwrap());
         for index in 0..targets.len() {
@@ -48,20 +67,19 @@ impl Balancer {
     }
 
     pub(crate) fn all_ready(&self) -> bool {
-        self.targets.iter().all(|target| target.ready.lock().is_some())
+        self.targets.iter().all(|target| target.state.lock().is_ready)
     }
 }
 
 async fn watch(targets: Arc<Vec<Target>>, index: usize) {
     let target = &targets[index];
     loop {
-        let is_ready = timeout(CHECK_TIMEOUT, is_ready(target.address)).await.unwrap_or(false);
+        let health = timeout(CHECK_TIMEOUT, check(target.address)).await.unwrap_or(Health::Silent);
         {
-            let mut ready = target.ready.lock();
-            match (is_ready, ready.is_some()) {
-                (true, false) => *ready = Some(CancellationToken::new()),
-                (false, true) => ready.take().unwrap().cancel(),
-                _ => {}
+            let mut state = target.state.lock();
+            state.is_ready = health == Health::Ready;
+            if health == Health::Silent {
+                std::mem::take(&mut state.cut).cancel();
             }
         }
         tokio::time::sleep(CHECK_EVERY).await;
@@ -73,13 +91,17 @@ async fn connect(address: SocketAddr) -> std::io::Result<TcpStream> {
     TcpStream::connect(address).await
 }
 
-async fn is_ready(address: SocketAddr) -> bool {
-    let Ok(mut socket) = connect(address).await else { return false };
+async fn check(address: SocketAddr) -> Health {
+    let Ok(mut socket) = connect(address).await else { return Health::Silent };
     let request = format!("GET /readyz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     let mut response = [0; 12];
-    socket.write_all(request.as_bytes()).await.is_ok()
-        && socket.read_exact(&mut response).await.is_ok()
-        && response.ends_with(b" 200")
+    let is_answered =
+        socket.write_all(request.as_bytes()).await.is_ok() && socket.read_exact(&mut response).await.is_ok();
+    match is_answered {
+        true if response.ends_with(b" 200") => Health::Ready,
+        true => Health::Refuses,
+        false => Health::Silent,
+    }
 }
 
 async fn accept(listener: TcpListener, targets: Arc<Vec<Target>>) {
@@ -91,7 +113,13 @@ async fn accept(listener: TcpListener, targets: Arc<Vec<Target>>) {
         spawn(async move {
             for index in 0..targets.len() {
                 let target = &targets[(first + index) % targets.len()];
-                let Some(cut) = target.ready.lock().clone() else { continue };
+                let cut = {
+                    let state = target.state.lock();
+                    if !state.is_ready {
+                        continue;
+                    }
+                    state.cut.clone()
+                };
                 let Ok(Ok(mut node)) = timeout(CONNECT_TIMEOUT, connect(target.address)).await else {
                     continue;
                 };

@@ -1,10 +1,6 @@
 //! What callers were told, compared with what ran.
 
-use std::{
-    collections::BTreeMap,
-    sync::atomic::{AtomicU64, Ordering},
-    time::Duration,
-};
+use std::{collections::BTreeMap, time::Duration};
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -36,7 +32,7 @@ pub(crate) struct Call {
 #[derive(Default)]
 pub(crate) struct History {
     calls: Mutex<Vec<Call>>,
-    failures: AtomicU64,
+    failures: Mutex<BTreeMap<String, usize>>,
 }
 
 impl History {
@@ -44,13 +40,14 @@ impl History {
         self.calls.lock().push(call);
     }
 
-    /// An attempt that did not succeed.
-    pub(crate) fn add_failure(&self) {
-        self.failures.fetch_add(1, Ordering::Relaxed);
+    /// An attempt that did not succeed, with what came back.
+    pub(crate) fn add_failure(&self, response: String) {
+        *self.failures.lock().entry(response).or_default() += 1;
     }
 
-    pub(crate) fn failures(&self) -> u64 {
-        self.failures.load(Ordering::Relaxed)
+    /// Takes the failed attempts since the last time.
+    pub(crate) fn take_failures(&self) -> BTreeMap<String, usize> {
+        std::mem::take(&mut *self.failures.lock())
     }
 
     /// Checks every call against what the app saw.

@@ -60,10 +60,11 @@ async fn make_call(client: &Client, history: &History, number: usize) {
         let body = json!({ "name": format!("{PACKAGE}:echo"), "arguments": { "text": text } });
         let key = has_key.then_some(text.as_str());
         let response = client.send(Method::POST, "/api/tools/execute", &user, key, Some(body)).await;
+        let failure = format!("{response:?}");
         if let Some(outcome) = response.and_then(read_outcome) {
             break outcome;
         }
-        history.add_failure();
+        history.add_failure(failure);
         if !has_key || begun.elapsed() > PATIENCE {
             break Outcome::GaveUp;
         }

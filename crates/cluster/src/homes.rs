@@ -174,9 +174,10 @@ impl Homes {
         Ok(self.residents.touch(user) == Some(epoch))
     }
 
-    /// Forgets where the home of a user is: the node there says that it moved.
-    pub fn forget(&self, user: &UserId) {
+    /// The home of a user after the node where it was says that it moved.
+    pub async fn find_home_again(&self, user: &UserId) -> Result<Home, StoreError> {
         self.remembered.remove(user);
+        self.find_home(user).await
     }
 
     /// Tells the other nodes that this one stops: they forward nothing to it any more, and take its users over when they need
@@ -184,6 +185,11 @@ impl Homes {
     pub async fn give_notice(&self) {
         self.leaves.store(true, Ordering::Relaxed);
         peers::show_life(&self.bus, self.me, true).await;
+    }
+
+    /// Whether this node gave notice.
+    pub fn is_leaving(&self) -> bool {
+        self.leaves.load(Ordering::Relaxed)
     }
 
     /// Leaves the cluster, and gives all homes up.
@@ -326,7 +332,7 @@ impl Homes {
             beats.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
             loop {
                 beats.tick().await;
-                peers::show_life(&homes.bus, homes.me, homes.leaves.load(Ordering::Relaxed)).await;
+                peers::show_life(&homes.bus, homes.me, homes.is_leaving()).await;
                 homes.peers.sweep(Instant::now());
             }
         });

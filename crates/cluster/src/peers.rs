@@ -202,10 +202,11 @@ mod tests {
     #[test]
     fn a_node_that_leaves_accepts_nothing_new_and_ends_what_it_runs() {
         let (peers, other, now) = start();
-        assert_eq!(peers.hear(&beat(ME), now + BEAT_EVERY), HeardBeat::Usual);
         peers.hear(&Heartbeat { node: OTHER.0, leaves: true }, now);
         assert!(!other.accepts_requests() && !other.lost.is_cancelled());
-        peers.hear(&beat(ME), now + LOST_AFTER);
+        for beats in 1..=6 {
+            assert_eq!(peers.hear(&beat(ME), now + BEAT_EVERY * beats), HeardBeat::Usual);
+        }
         peers.sweep(now + LOST_AFTER);
         assert!(other.lost.is_cancelled(), "when it is silent");
     }

@@ -19,20 +19,24 @@ const MAX_HEAD_BYTES: usize = 64 * 1024;
 /// The pause after a failed accept, which usually means that there are no file descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Serves until the lifecycle stops. Connections may finish the request that is in progress.
+/// Serves until `closing` ends. Connections that were made by then are accepted; they may finish the request that is in progress.
 pub(crate) async fn serve_connections(
     listener: TcpListener,
     service: HostCheckedRouter,
     state: &ServerState,
+    closing: impl Future<Output = ()>,
 ) {
     let (lifecycle, connections) = (&state.lifecycle, &state.process.connections);
     let head_timeout = Duration::from_millis(state.config.load().server.head_timeout_ms);
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(head_timeout).max_buf_size(MAX_HEAD_BYTES);
+    tokio::pin!(closing);
     loop {
         let accepted = tokio::select! {
+            // In this order: a connection that waits would be reset if the socket closed.
+            biased;
             accepted = connections.accept(&listener) => accepted,
-            () = lifecycle.stopping.cancelled() => return,
+            () = &mut closing => return,
         };
         let stream = match accepted {
             Ok(Some(stream)) => stream,

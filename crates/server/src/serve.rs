@@ -184,16 +184,16 @@ impl Server {
         if let Err(error) = &watchdog {
             tracing::error!(%error, "failed to start the worker watchdog");
         }
-        let stop = async {
+        let closing = async {
             stop.cancelled().await;
-            // Until the other nodes know, they forward requests to this one.
+            // Until the other nodes and a load balancer know, they send requests to this one.
             if let Some(cluster) = &state.cluster {
                 cluster.give_notice().await;
             }
         };
-        tokio::select! {
-            () = listen::serve_connections(listener, service, &state) => {}
-            () = stop => {}
+        listen::serve_connections(listener, service, &state, closing).await;
+        if let Some(cluster) = &state.cluster {
+            cluster.finish_notice().await;
         }
         drain(&state).await;
     }

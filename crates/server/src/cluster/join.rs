@@ -25,6 +25,9 @@ use crate::{
 /// How long a node that leaves still accepts requests: until all others know.
 const LEAVE_NOTICE: Duration = Duration::from_millis(600);
 
+/// How long a connection that was accepted last may take to send its request.
+const LAST_REQUESTS: Duration = Duration::from_millis(100);
+
 /// The connection to the other nodes, before this node has joined them.
 pub(crate) struct JoinedBus {
     bus: Bus,
@@ -146,6 +149,16 @@ impl ClusterNode {
     pub(crate) async fn give_notice(&self) {
         self.homes.give_notice().await;
         tokio::time::sleep(LEAVE_NOTICE).await;
+    }
+
+    /// Waits for requests on connections that were accepted last.
+    pub(crate) async fn finish_notice(&self) {
+        tokio::time::sleep(LAST_REQUESTS).await;
+    }
+
+    /// Whether this node stops, so that a load balancer should send it nothing more.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.homes.is_leaving()
     }
 
     /// Gives all users up.

@@ -77,10 +77,13 @@ async fn run_for(
         let stamp = stamp
             .ok_or_else(|| RequestError::new(ApiErrorCode::Internal, "the request could not be forwarded"))?;
         home = match cluster.forwarder.send(&there.peer, &mut parts, &body, stamp, state).await {
-            Ok(response) if is_moved(&response) => {
-                cluster.homes.forget(user);
-                cluster.homes.find_home(user).await?
-            }
+            Ok(response) if is_moved(&response) => match cluster.homes.find_home_again(user).await? {
+                // Nobody has it: a node that was started again under the same address knows nothing of its users.
+                Home::At(same) if same.epoch == there.epoch => {
+                    cluster.homes.find_home_after(user, &there).await?
+                }
+                home => home,
+            },
             Ok(response) => return Ok(response),
             Err(ForwardError::NotSent(error)) => {
                 tracing::info!(node = %there.peer.node, error, "node not reached; taking its user over");

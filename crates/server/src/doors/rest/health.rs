@@ -12,6 +12,7 @@ use tokio::time::timeout;
 
 use super::{HandlerResult, ok_json};
 use crate::{
+    cluster::ClusterNode,
     error::RequestError,
     routes::{Route, RouteAccess},
     state::ServerState,
@@ -53,7 +54,8 @@ async fn healthz() -> HandlerResult {
 }
 
 async fn readyz(State(state): State<ServerState>) -> HandlerResult {
-    if state.lifecycle.stopping.is_cancelled() {
+    let is_leaving = state.cluster.as_ref().is_some_and(ClusterNode::is_leaving);
+    if is_leaving || state.lifecycle.stopping.is_cancelled() {
         return Err(RequestError::unavailable("the server is stopping"));
     }
     let stuck = state.process.workers.stuck_workers();

@@ -100,12 +100,13 @@ pub(super) fn panels() -> Vec<DashboardPanel> {
             &[(&of("toolyard_store_ready"), "{{instance}}")],
         ),
         panel(
-            "Call records",
-            "Records that wait to be written, and records that were lost",
+            "Call records and audit log",
+            "Records that wait to be written, records that were lost, and entries of the audit log that were not written",
             "short",
             &[
                 (&of("toolyard_records_unwritten"), "unwritten {{instance}}"),
                 (&of("toolyard_records_lost_total"), "lost {{instance}}"),
+                (&of("toolyard_audit_failures_total"), "audit {{instance}}"),
             ],
         ),
         panel(
