@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need in addition to cargo: the app on the original @mentra/sdk, the MCP conformance suite, third-party MCP clients,
 # MCP servers and chat clients, the build and test tools of the web client and the console, a browser, a speech synthesizer, PostgreSQL,
-# and a small language model with its server.
+# NATS, and a small language model with its server.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -56,6 +56,9 @@ fi
 
 # The tests of the store start a PostgreSQL of their own.
 [ $# -gt 0 ] || scripts/postgres.sh start >/dev/null
+
+# The tests of a cluster start a NATS of their own.
+[ $# -gt 0 ] || scripts/nats.sh fetch >/dev/null
 
 # Some tests use a real model.
 [ $# -gt 0 ] || scripts/demo-model.sh fetch

@@ -38,7 +38,7 @@ pub struct EmbeddedServer {
 impl EmbeddedServer {
     /// Builds the server without listening.
     pub async fn start(config: Config, deps: ServerDependencies) -> Result<Self, ServerStartError> {
-        let state = assemble(config, deps, ServerExposure::Embedded).await?;
+        let state = Box::pin(assemble(config, deps, ServerExposure::Embedded)).await?;
         let router = routes::build_router(&state).with_state(state.clone());
         Ok(Self { state, router })
     }

@@ -142,7 +142,8 @@ impl Server {
         let listen = |error| ServerStartError::Listen { address: config.server.listen, error };
         let listener = TcpListener::bind(config.server.listen).await.map_err(listen)?;
         config.server.listen = listener.local_addr().map_err(listen)?;
-        let state = assemble(config, deps, ServerExposure::Network).await?;
+        // On the heap: the future of a start is large, and its caller may be deep.
+        let state = Box::pin(assemble(config, deps, ServerExposure::Network)).await?;
         let router = routes::build_router(&state).with_state(state.clone());
         let service = HostCheckedRouter::new(state.live.hosts.clone(), state.marked_paths(), router);
         let address = state.config.load().server.listen;

@@ -203,7 +203,8 @@ mod tests {
     #[tokio::test]
     async fn every_table_is_copied() {
         // What a server writes for itself, and what belongs to one database.
-        const OWN: [&str; 4] = ["_sqlx_migrations", "changes", "ledger_nodes", "pruned_changes"];
+        const OWN: [&str; 6] =
+            ["_sqlx_migrations", "changes", "ledger_nodes", "leases", "pruned_changes", "user_homes"];
         let database = TestDatabase::create();
         let settings = PostgresSettings::for_url(&database.url);
         postgres::prepare_database(&settings).await.unwrap();

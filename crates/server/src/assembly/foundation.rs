@@ -56,8 +56,15 @@ impl ServerFoundation {
         let settings = parts::store_settings(&config);
         let quotas = settings.quotas().clone();
         let mut stores = toolyard_store::open(settings, &lifecycle.tasks).await?;
-        let bus =
-            JoinedBus::connect(&config.cluster, mode, config.server.listen, &mut stores, &lifecycle).await?;
+        // On the heap, like all that is large and rarely needed: the future of a start must fit on the stack.
+        let bus = Box::pin(JoinedBus::connect(
+            &config.cluster,
+            mode,
+            config.server.listen,
+            &mut stores,
+            &lifecycle,
+        ));
+        let bus = bus.await?;
         let secrets: Arc<dyn SecretSealer> =
             Arc::new(root_key::load_root_keys(&config, &deps, &stores).await?);
         let guard = parts::build_guard(&config, mode)?;
@@ -107,7 +114,7 @@ impl ServerFoundation {
     ) -> Result<Option<ClusterNode>, ServerStartError> {
         let Some(bus) = self.bus.take() else { return Ok(None) };
         let log = self.stores.calls.clone();
-        bus.join(sessions, executor, log, &self.secrets, &self.lifecycle).await.map(Some)
+        Box::pin(bus.join(sessions, executor, log, &self.secrets, &self.lifecycle)).await.map(Some)
     }
 
     /// Text to speech, and speech to text if it is configured.

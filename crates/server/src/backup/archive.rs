@@ -12,7 +12,7 @@ use toolyard_store::{MAX_ROW_BYTES, RowError, TableCheck};
 
 use super::{
     BackupManifest,
-    header::{ArchiveHeader, ArchiveKey, FORMAT_NAME, FORMAT_VERSION, FormatName, KeyError},
+    header::{ArchiveFormat, ArchiveHeader, ArchiveKey, FORMAT_NAME, FORMAT_VERSION, KeyError},
     seal::SealReader,
 };
 use crate::secrets;
@@ -154,7 +154,7 @@ impl BackupArchive {
 }
 
 fn parse_header(line: &[u8]) -> Result<ArchiveHeader, ArchiveError> {
-    let name: FormatName = serde_json::from_slice(line).map_err(|_| ArchiveError::NotBackup)?;
+    let name: ArchiveFormat = serde_json::from_slice(line).map_err(|_| ArchiveError::NotBackup)?;
     if name.format != FORMAT_NAME {
         return Err(ArchiveError::NotBackup);
     }

@@ -28,7 +28,7 @@ const SALT_BYTES: usize = 16;
 
 /// The format of a file, before anything else is known about it.
 #[derive(Debug, Deserialize)]
-pub(super) struct FormatName {
+pub(super) struct ArchiveFormat {
     pub(super) format: String,
     pub(super) version: u32,
 }
