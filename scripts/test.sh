@@ -14,7 +14,7 @@ fi
 # The server on PostgreSQL: the tests that depend on what is stored. The others are the same on both.
 if cargo nextest --version >/dev/null 2>&1; then
   TOOLYARD_TEST_STORE=postgres cargo nextest run --locked --workspace --no-fail-fast \
-    -E 'package(toolyard-server) and binary(it) and test(/^(accounts|approvals|apps|calls|changes|data_flow|definitions|devices|idempotency|identity|library|listing|lost_connections|me|oauth|oidc|pinned|plugins|quotas|stop|tokens|tool_sets|upstreams|usage|users|wake)::/) and not test(/not_stored|sealed_in_the_store|alias_another_one_had_first/)'
+    -E 'package(toolyard-server) and binary(it) and test(/^(accounts|approvals|apps|audit|calls|changes|data_flow|definitions|devices|idempotency|identity|library|listing|lost_connections|me|oauth|oidc|pinned|plugins|quotas|stop|tokens|tool_sets|upstreams|usage|users|wake)::/) and not test(/not_stored|sealed_in_the_store|alias_another_one_had_first/)'
 fi
 scripts/postgres.sh stop
 cargo test --locked --workspace --doc
