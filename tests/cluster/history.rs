@@ -32,7 +32,7 @@ pub(crate) struct Call {
 #[derive(Default)]
 pub(crate) struct History {
     calls: Mutex<Vec<Call>>,
-    failures: Mutex<BTreeMap<String, usize>>,
+    failures: Mutex<Vec<(Instant, String)>>,
 }
 
 impl History {
@@ -40,14 +40,18 @@ impl History {
         self.calls.lock().push(call);
     }
 
-    /// An attempt that did not succeed, with what came back.
-    pub(crate) fn add_failure(&self, response: String) {
-        *self.failures.lock().entry(response).or_default() += 1;
+    /// An attempt of a call that did not succeed, with what came back.
+    pub(crate) fn add_failure(&self, begun: Instant, response: String) {
+        self.failures.lock().push((begun, response));
     }
 
-    /// Takes the failed attempts since the last time.
-    pub(crate) fn take_failures(&self) -> BTreeMap<String, usize> {
-        std::mem::take(&mut *self.failures.lock())
+    /// The failed attempts of calls that were begun since then. Earlier ones may still suffer from an earlier fault.
+    pub(crate) fn failures_since(&self, since: Instant) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        for (_, response) in self.failures.lock().iter().filter(|(begun, _)| *begun >= since) {
+            *counts.entry(response.clone()).or_default() += 1;
+        }
+        counts
     }
 
     /// Checks every call against what the app saw.

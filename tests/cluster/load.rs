@@ -64,7 +64,7 @@ async fn make_call(client: &Client, history: &History, number: usize) {
         if let Some(outcome) = response.and_then(read_outcome) {
             break outcome;
         }
-        history.add_failure(failure);
+        history.add_failure(begun, failure);
         if !has_key || begun.elapsed() > PATIENCE {
             break Outcome::GaveUp;
         }

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::{Method, Request};
 use http_body_util::Full;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, time::timeout};
 use toolyard_net::{ClientSettings, Guard, HttpClient};
 use toolyard_testkit::{nats::NatsServer, postgres::TestServer};
 
@@ -18,6 +18,8 @@ use crate::{app::EchoApp, balancer::Balancer};
 
 pub(crate) const PACKAGE: &str = "com.example.echo";
 pub(crate) const USERS: usize = 24;
+/// Longer than any call may take. A client that waits forever would hide that a response is missing.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(45);
 
 pub(crate) fn user_name(number: usize) -> String {
     format!("user-{number}@example.com")
@@ -205,9 +207,13 @@ impl Client {
             request = request.header("idempotency-key", key);
         }
         let body = body.map(|body| body.to_string()).unwrap_or_default();
-        let response = self.http.send(request.body(Full::new(Bytes::from(body))).unwrap()).await.ok()?;
-        let status = response.status.as_u16();
-        let body = response.bytes(16 * 1024 * 1024).await.ok()?;
-        Some((status, serde_json::from_slice(&body).unwrap_or_default()))
+        let request = request.body(Full::new(Bytes::from(body))).unwrap();
+        let exchange = async {
+            let response = self.http.send(request).await.ok()?;
+            let status = response.status.as_u16();
+            let body = response.bytes(16 * 1024 * 1024).await.ok()?;
+            Some((status, serde_json::from_slice(&body).unwrap_or_default()))
+        };
+        timeout(RESPONSE_TIMEOUT, exchange).await.ok().flatten()
     }
 }
